@@ -1,0 +1,81 @@
+import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "./ids.ts";
+import type { ExecutionPolicy } from "./job.ts";
+
+export const EXECUTION_STATES = [
+  "PENDING",
+  "SCHEDULED",
+  "RUNNING",
+  "SUCCEEDED",
+  "CANCELLED",
+  "SKIPPED",
+  "DEAD",
+] as const;
+export type ExecutionState = (typeof EXECUTION_STATES)[number];
+/** Final states absorb: nothing leaves them. */
+export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
+export type FinalState = (typeof FINAL_STATES)[number];
+
+/** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
+export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
+export type AttemptState = (typeof ATTEMPT_STATES)[number];
+
+/** What a failed attempt said; `stack` is cut at 8 KiB by the worker. */
+export interface ExecutionError {
+  name: string;
+  message: string;
+  stack?: string;
+}
+
+/** An attempt that has ended, as history keeps it. */
+export interface EndedAttempt {
+  attempt: number;
+  workerId: WorkerId;
+  state: AttemptState;
+  /** null: it never started. */
+  startedAt: EpochMs | null;
+  finishedAt: EpochMs;
+  error: ExecutionError | null;
+}
+
+/**
+ * Where the store keeps a row that is not final: WAITING for its time, READY to run (indexed by lane and rank),
+ * or HELD by a worker, its row saying RUNNING; NONE once final.
+ */
+export const QUEUES = ["NONE", "WAITING", "READY", "HELD"] as const;
+export type Queue = (typeof QUEUES)[number];
+
+/** The part of an execution that its shard's owner works with. Payloads are known by their size only. */
+export interface Candidate {
+  id: ExecutionId;
+  jobId: JobId;
+  shard: ShardId;
+  tenant: string;
+  pool: string;
+  handler: string;
+  /** Sorted, without repeats. */
+  requires: readonly string[];
+  concurrencyKey: string | null;
+  concurrencyLimit: number;
+  /** Whether a unique key is to be released when it is final. */
+  hasUniqueKey: boolean;
+  priority: number;
+  /** Smallest first; see rank.ts. */
+  rank: number;
+  /** When it may run next: the scheduled time at first, later the end of a backoff. */
+  dueAt: EpochMs;
+  scheduledAt: EpochMs;
+  policy: ExecutionPolicy;
+  payloadBytes: number;
+  /** What the row says: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
+  state: "PENDING" | "RUNNING";
+  queue: Queue;
+  attempt: number;
+  failures: number;
+  lost: number;
+  /** First start of any attempt. */
+  startedAt: EpochMs | null;
+}
+
+export function isFinal(state: ExecutionState): state is FinalState {
+  return (FINAL_STATES as readonly string[]).includes(state);
+}

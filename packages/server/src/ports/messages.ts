@@ -1,0 +1,140 @@
+import type { AttemptState, Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { RetryAdvice } from "../domain/retry.ts";
+import type { Command } from "./store.ts";
+
+/** The messages that roles send each other. All of them may be lost, repeated or late. */
+
+/** The fencing token of an attempt and the shard whose owner judges it. */
+export interface Token {
+  shard: ShardId;
+  executionId: ExecutionId;
+  attempt: number;
+}
+
+// ---- to the scheduler -----------------------------------------------------------------------------------------------
+
+export type ToScheduler =
+  | { kind: "HINT"; rows: readonly HintedRow[] }
+  | { kind: "COMMAND"; command: Command }
+  | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
+  | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
+  | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
+  | FromGateway;
+
+/** A row that was just submitted. Small payloads travel along, so that they need not be read again. */
+export interface HintedRow {
+  row: Candidate;
+  payload: Uint8Array | null;
+}
+
+export type FromGateway =
+  /**
+   * A worker is connected to this gateway. `holds` is complete: every attempt of the owner's shards that the worker runs,
+   * has waiting, or has an unacknowledged result of. Sent when it connects, and for every worker in answer to OWNER.
+   */
+  | { kind: "WORKER_UP"; worker: WorkerProfile; holds: readonly HeldAttempt[] }
+  /** Declared lost, by the rules of liveness.ts. What it held is not coming back. */
+  | { kind: "WORKER_LOST"; workerId: WorkerId; reason: string }
+  /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
+  | { kind: "WORKER_DRAINING"; workerId: WorkerId }
+  /** How many assignments this incarnation of the owner may have sent to the worker in all. Never falls; resent each second. */
+  | { kind: "CREDIT"; workerId: WorkerId; granted: number }
+  | { kind: "STARTED"; tokens: readonly StartedAttempt[] }
+  | { kind: "FINISHED"; results: readonly FinishedAttempt[] };
+
+export interface WorkerProfile {
+  workerId: WorkerId;
+  name: string;
+  pool: string;
+  handlers: readonly string[];
+  capabilities: readonly string[];
+  slots: number;
+  prefetch: number;
+}
+
+export interface HeldAttempt extends Token {
+  /** null: not started yet. */
+  startedAt: EpochMs | null;
+}
+
+export interface StartedAttempt extends Token {
+  workerId: WorkerId;
+  startedAt: EpochMs;
+}
+
+export interface FinishedAttempt extends Token {
+  workerId: WorkerId;
+  /** RELEASED: handed back or never delivered; it has not run. */
+  state: Exclude<AttemptState, "WORKER_LOST">;
+  startedAt: EpochMs | null;
+  finishedAt: EpochMs;
+  /** JSON text; null unless SUCCEEDED. */
+  result: Uint8Array | null;
+  error: ExecutionError | null;
+  advice: RetryAdvice;
+}
+
+// ---- to a gateway ---------------------------------------------------------------------------------------------------
+
+export type ToGateway =
+  /**
+   * A node owns these shards from now on, under these epochs. The gateway records them, drops Assigns of older epochs
+   * from then on, starts the credit of that node anew, answers with a WORKER_UP and a CREDIT for every worker and asks
+   * workers for results that were not acknowledged.
+   */
+  | { kind: "OWNER"; shards: readonly { shard: ShardId; epoch: Epoch }[] }
+  | { kind: "ASSIGN"; assigns: readonly Assignment[] }
+  | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
+  /** The result is durable: forget it. */
+  | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
+  /** Not the current attempt (any more): abort it and forget it. */
+  | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
+  | { kind: "LIST_WORKERS"; request: string };
+
+export interface Assignment extends Token {
+  epoch: Epoch;
+  workerId: WorkerId;
+  /** The gateway that the worker was connected to; another incarnation drops it. */
+  gateway: Incarnation;
+  /** The how-manieth assignment to this worker by this owner it is; from 1. A repeated number is dropped. */
+  credit: number;
+  handler: string;
+  payload: Uint8Array | null;
+  timeoutMs: number;
+  cancelGraceMs: number;
+  /** 1 for the first failure budget entry: how many FAILED or TIMED_OUT attempts came before. */
+  failures: number;
+  maxAttempts: number;
+  scheduledAt: EpochMs;
+}
+
+// ---- to the api -----------------------------------------------------------------------------------------------------
+
+export type ToApi =
+  | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
+  | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
+  | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
+  | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] };
+
+/** What the owner knows of an execution that is not final, beyond its row. */
+export interface LiveExecution {
+  executionId: ExecutionId;
+  state: "PENDING" | "SCHEDULED" | "RUNNING";
+  attempt: number;
+  workerId: WorkerId | null;
+  startedAt: EpochMs | null;
+  cancelRequested: boolean;
+}
+
+/** CANCELLED: it had not started, or was so already. REQUESTED: its worker was told. FINAL: another final state. */
+export type CommandOutcome = { kind: "CANCELLED" } | { kind: "REQUESTED" } | { kind: "FINAL"; state: ExecutionState };
+
+export interface WorkerStatus extends WorkerProfile {
+  state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
+  running: number;
+  connectedAt: EpochMs;
+  lastHeartbeatAt: EpochMs;
+  /** How late the worker's own loop was at its last heartbeat. */
+  loopLagMs: number;
+}

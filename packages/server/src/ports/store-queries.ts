@@ -1,0 +1,99 @@
+import type { EndedAttempt, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { ExecutionPolicy, JobDefinition } from "../domain/job.ts";
+
+/** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
+export interface StoreQueries {
+  getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
+  listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
+  getJob(tenant: string, id: JobId): Promise<JobView | null>;
+  listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
+}
+
+/** Newest first; `after` is the id of the last item of the page before. */
+export interface Page {
+  after: string | null;
+  /** 1 to 1_000 */
+  limit: number;
+}
+
+export interface Listing<T> {
+  items: T[];
+  /** null: there is no more. */
+  next: string | null;
+}
+
+export interface ExecutionFilter {
+  state?: ExecutionState;
+  pool?: string;
+  jobId?: JobId;
+  /** Created at or after. */
+  since?: EpochMs;
+  /** Created before. */
+  until?: EpochMs;
+}
+
+export interface JobFilter {
+  state?: "ACTIVE" | "FINISHED";
+  pool?: string;
+  handler?: string;
+  name?: string;
+}
+
+export interface ExecutionSummary {
+  executionId: ExecutionId;
+  jobId: JobId;
+  shard: ShardId;
+  tenant: string;
+  trigger: "API";
+  state: ExecutionState;
+  reason: string | null;
+  attempt: number;
+  failures: number;
+  lost: number;
+  maxAttempts: number;
+  pool: string;
+  handler: string;
+  priority: number;
+  scheduledAt: EpochMs;
+  dueAt: EpochMs;
+  workerId: WorkerId | null;
+  startedAt: EpochMs | null;
+  finishedAt: EpochMs | null;
+  createdAt: EpochMs;
+  updatedAt: EpochMs;
+}
+
+export interface ExecutionView extends ExecutionSummary {
+  requires: readonly string[];
+  policy: ExecutionPolicy;
+  /** JSON text as it was submitted; null: none. */
+  payload: Uint8Array | null;
+  /** JSON text as the handler returned it; null: none. */
+  result: Uint8Array | null;
+  error: ExecutionError | null;
+  attempts: EndedAttempt[];
+}
+
+export interface JobSummary {
+  jobId: JobId;
+  tenant: string;
+  name: string | null;
+  /** A one-time job is FINISHED when its execution is final. */
+  state: "ACTIVE" | "FINISHED";
+  version: number;
+  pool: string;
+  handler: string;
+  priority: number;
+  scheduledAt: EpochMs;
+  labels: Readonly<Record<string, string>>;
+  createdAt: EpochMs;
+  updatedAt: EpochMs;
+}
+
+export interface JobView extends JobSummary {
+  definition: JobDefinition;
+  payload: Uint8Array | null;
+  /** The newest five. */
+  latestExecutions: ExecutionSummary[];
+}

@@ -1,0 +1,217 @@
+import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } from "../domain/execution.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { JobDefinition } from "../domain/job.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { StoreQueries } from "./store-queries.ts";
+
+/**
+ * The truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only inserts.
+ * Implementations throw `StoreUnavailable` for an outage; after it, a write may or may not have happened.
+ */
+export interface Store {
+  /** For the api: reading, with cursors. Never on the connections of the hot path. */
+  readonly queries: StoreQueries;
+
+  /**
+   * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
+   * transactions. The answer has one outcome a submission, in order.
+   */
+  submit(batch: readonly Submission[]): Promise<SubmitOutcome[]>;
+
+  /**
+   * The fenced commit: one autocommit statement for all shards of a tick. A shard whose epoch is not current is
+   * FENCED and nothing of it is written. Rows whose state or attempt is not what the change expects are left alone
+   * and named in `missed`. Rows that the store refuses for their data are left alone and named in `refused`.
+   */
+  commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]>;
+
+  /**
+   * Makes `owner` the owner of the shards: ends the store connections of the owners before it, waits for or shuts out
+   * their transactions in doubt, and raises the epochs. The answer is in the order of `shards`.
+   */
+  takeOver(shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]>;
+  /** All that is in flight or to be obeyed in the shards: open journal rows, rows that say RUNNING, open commands. */
+  recover(shards: readonly ShardId[]): Promise<Recovered>;
+  /** WAITING rows with `dueAt` up to `dueUntil`, earliest first, from the start. @param limit 1 to 100_000 */
+  readWaiting(shards: readonly ShardId[], dueUntil: EpochMs, limit: number): Promise<Candidate[]>;
+  /** READY rows of a lane in order of (rank, id), after `after` or from the start. @param limit 1 to 100_000 */
+  readReady(
+    shards: readonly ShardId[],
+    laneHash: number,
+    after: RankCursor | null,
+    limit: number,
+  ): Promise<Candidate[]>;
+  /** Lanes that have READY rows of any shard, ascending, beyond `after`; a page of at most `limit`. */
+  readLanes(after: number | null, limit: number): Promise<number[]>;
+  /** Rows that are not final, by id; ids that are unknown or final are left out. */
+  load(ids: readonly ExecutionId[]): Promise<Candidate[]>;
+  /** Payloads by id, as they were submitted. Executions without one are left out. */
+  payloads(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array>>;
+
+  /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
+  addCommand(command: Command): Promise<void>;
+  /** Open commands of the shards, oldest first. @param limit 1 to 10_000 */
+  readCommands(shards: readonly ShardId[], limit: number): Promise<Command[]>;
+  /** Every pool that has settings of its own. */
+  readPools(): Promise<Pool[]>;
+
+  /** The store's clock, for an offset kept by the caller. */
+  clock(): Promise<EpochMs>;
+  /** Makes partitions ahead of time, drops what retention lets go, forgets old idempotency keys. Safe to repeat. */
+  maintain(now: EpochMs, retention: Retention): Promise<void>;
+  /** Ends what is under way and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Jobs that are accepted or answered together; a single submit is a batch of one. */
+export interface Submission {
+  /** Gates all of it: a repeat with the same hash answers as the first did. */
+  idempotency: { tenant: string; key: string; requestHash: string } | null;
+  jobs: readonly NewJob[];
+}
+
+export interface NewJob {
+  jobId: JobId;
+  executionId: ExecutionId;
+  tenant: string;
+  shard: ShardId;
+  definition: JobDefinition;
+  rank: number;
+  laneHash: number;
+  /** READY when it is due at `createdAt`, else WAITING. */
+  queue: "READY" | "WAITING";
+  /** null: no payload. Bytes, never parsed by the store. At most 1 MiB. */
+  payload: Uint8Array | null;
+  createdAt: EpochMs;
+}
+
+export type SubmitOutcome =
+  /** One a job, in order. `deduplicated`: the unique key was held, and these are the ids that hold it. */
+  | { kind: "ACCEPTED"; replayed: boolean; jobs: AcceptedJob[] }
+  /** The idempotency key was used with another request; nothing was written. */
+  | { kind: "KEY_REUSED" };
+
+export interface AcceptedJob {
+  jobId: JobId;
+  executionId: ExecutionId;
+  deduplicated: boolean;
+}
+
+export interface ShardCommit {
+  shard: ShardId;
+  epoch: Epoch;
+  /** At most one an execution. */
+  changes: readonly RowChange[];
+  /** What this tick assigned in the shard: becomes one journal row. */
+  assigned: readonly JournalEntry[];
+  /** The number under which `assigned` is kept; grows within an epoch. Unused where nothing was assigned. */
+  journalSeq: number;
+  /** Journal rows whose last execution settles here. */
+  settledJournals: readonly JournalRef[];
+  /** Executions known from a hint only: their row must be PENDING with this attempt, else they are `missed`. */
+  expected: readonly { id: ExecutionId; attempt: number }[];
+  /** Commands that this commit applies. */
+  commandsDone: readonly string[];
+}
+
+export interface JournalRef {
+  epoch: Epoch;
+  seq: number;
+}
+
+export interface JournalEntry {
+  id: ExecutionId;
+  /** The attempt that begins with this assignment. */
+  attempt: number;
+  workerId: WorkerId;
+  /** Which gateway's worker it is. */
+  gateway: Incarnation;
+  assignedAt: EpochMs;
+}
+
+/** What becomes of one row; all fields are written. */
+export interface RowChange {
+  id: ExecutionId;
+  /** Compare: what the row has said since it was last written. */
+  wasState: "PENDING" | "RUNNING";
+  wasAttempt: number;
+  state: Exclude<ExecutionState, "SCHEDULED">;
+  attempt: number;
+  failures: number;
+  lost: number;
+  queue: Queue;
+  rank: number;
+  dueAt: EpochMs;
+  /** Why it is in its state where the state does not say it, for people and programs: `START_BEFORE_PASSED`. */
+  reason: string | null;
+  /** The holder while RUNNING. */
+  workerId: WorkerId | null;
+  gateway: Incarnation | null;
+  /** When the current attempt started, while RUNNING. */
+  attemptStartedAt: EpochMs | null;
+  startedAt: EpochMs | null;
+  finishedAt: EpochMs | null;
+  result: Uint8Array | null;
+  error: ExecutionError | null;
+  /** Appended to the row's history. */
+  ended: readonly EndedAttempt[];
+  /** Frees the unique key that names this execution. */
+  releaseUniqueKey: boolean;
+}
+
+export interface ShardOutcome {
+  shard: ShardId;
+  status: "APPLIED" | "FENCED";
+  missed: ExecutionId[];
+  refused: { id: ExecutionId; message: string }[];
+}
+
+export interface Recovered {
+  inFlight: InFlightRow[];
+  /** Every open journal row, also those whose executions have all been settled by their rows. */
+  journals: { shard: ShardId; ref: JournalRef; unsettled: number }[];
+  commands: Command[];
+}
+
+/** An execution that some worker may hold. */
+export interface InFlightRow {
+  row: Candidate;
+  attempt: number;
+  workerId: WorkerId;
+  gateway: Incarnation;
+  assignedAt: EpochMs;
+  /** Known once the row says RUNNING. */
+  attemptStartedAt: EpochMs | null;
+  /** null: the row itself says RUNNING. */
+  journal: JournalRef | null;
+}
+
+export interface Command {
+  /** UUIDv7 */
+  id: string;
+  shard: ShardId;
+  kind: "CANCEL";
+  executionId: ExecutionId;
+}
+
+export interface RankCursor {
+  rank: number;
+  id: ExecutionId;
+}
+
+export interface Retention {
+  /** For final executions; MAINSPRING_RETENTION_DAYS. */
+  days: number;
+  /** For dead letters. */
+  deadDays: number;
+}
+
+/** The store did not answer, or not in time. A write that it was asked for may have happened. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
+
+/** The store cannot serve this program: corrupt, in use, or of a newer version. Says what to do. */
+export class StoreUnusable extends Error {
+  override readonly name = "StoreUnusable";
+}
