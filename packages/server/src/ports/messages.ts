@@ -100,7 +100,10 @@ export interface Assignment extends Token {
   /** The how-manieth assignment to this worker by this owner it is; from 1. A repeated number is dropped. */
   credit: number;
   handler: string;
+  /** JSON text; null: none. */
   payload: Uint8Array | null;
+  /** 0: there is no payload. */
+  payloadBytes: number;
   timeoutMs: number;
   cancelGraceMs: number;
   /** 1 for the first failure budget entry: how many FAILED or TIMED_OUT attempts came before. */
@@ -127,8 +130,8 @@ export interface LiveExecution {
   cancelRequested: boolean;
 }
 
-/** CANCELLED: it had not started, or was so already. REQUESTED: its worker was told. FINAL: another final state. */
-export type CommandOutcome = { kind: "CANCELLED" } | { kind: "REQUESTED" } | { kind: "FINAL"; state: ExecutionState };
+/** CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how. */
+export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

@@ -89,7 +89,9 @@ export type SubmitOutcome =
   /** One a job, in order. `deduplicated`: the unique key was held, and these are the ids that hold it. */
   | { kind: "ACCEPTED"; replayed: boolean; jobs: AcceptedJob[] }
   /** The idempotency key was used with another request; nothing was written. */
-  | { kind: "KEY_REUSED" };
+  | { kind: "KEY_REUSED" }
+  /** The store cannot hold this data, whatever is tried; nothing was written. The others of the batch are not affected. */
+  | { kind: "REFUSED"; message: string };
 
 export interface AcceptedJob {
   jobId: JobId;

@@ -1,0 +1,60 @@
+import type { AttemptState, FinalState } from "./execution.ts";
+import type { EpochMs } from "./ids.ts";
+import type { ExecutionPolicy } from "./job.ts";
+import { backoffMs, type RetryAdvice } from "./retry.ts";
+
+/** What an execution has spent of its budgets. */
+export interface Budget {
+  failures: number;
+  lost: number;
+}
+
+export interface AttemptEnd {
+  state: AttemptState;
+  advice: RetryAdvice;
+  /** Someone asked for the execution to be cancelled. */
+  cancelRequested: boolean;
+}
+
+/** What becomes of the execution. PENDING with `dueAt` null: as ready as it was before, in its old place. */
+export type Next =
+  | { state: FinalState; reason: string | null }
+  | { state: "PENDING"; dueAt: EpochMs | null; reason: string | null };
+
+/**
+ * The end of an attempt, as a pure function.
+ * @param dice evenly spread in [0, 1), for the jitter of a backoff
+ */
+export function afterAttempt(
+  spent: Budget,
+  end: AttemptEnd,
+  policy: ExecutionPolicy,
+  now: EpochMs,
+  dice: number,
+): Budget & { next: Next } {
+  const failed = end.state === "FAILED" || end.state === "TIMED_OUT";
+  const failures = spent.failures + (failed ? 1 : 0);
+  const lost = spent.lost + (end.state === "WORKER_LOST" ? 1 : 0);
+  return { failures, lost, next: nextState({ failures, lost }, end, policy, now, dice) };
+}
+
+function nextState(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, dice: number): Next {
+  // A handler that finished although it was asked to stop has finished: honesty before tidiness.
+  if (end.state === "SUCCEEDED") return { state: "SUCCEEDED", reason: null };
+  if (end.cancelRequested || end.state === "CANCELLED") return { state: "CANCELLED", reason: null };
+  if (end.state === "RELEASED") return { state: "PENDING", dueAt: null, reason: null };
+  if (end.state === "WORKER_LOST") return afterLoss(spent, policy);
+  return afterFailure(spent, end, policy, now, dice);
+}
+
+function afterLoss(spent: Budget, policy: ExecutionPolicy): Next {
+  if (policy.onWorkerLost === "DEAD" || spent.lost >= policy.maxLost) return { state: "DEAD", reason: "WORKER_LOST" };
+  return { state: "PENDING", dueAt: null, reason: "WORKER_LOST" };
+}
+
+function afterFailure(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, dice: number): Next {
+  if (end.advice?.kind === "NEVER") return { state: "DEAD", reason: "NOT_RETRYABLE" };
+  if (spent.failures >= policy.retry.maxAttempts) return { state: "DEAD", reason: "ATTEMPTS_USED_UP" };
+  const at = end.advice?.kind === "AT" ? end.advice.at : now + backoffMs(policy.retry, spent.failures, dice);
+  return { state: "PENDING", dueAt: Math.max(at, now), reason: "BACKOFF" };
+}

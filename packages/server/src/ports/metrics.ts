@@ -1,0 +1,20 @@
+import type { FinalState } from "../domain/execution.ts";
+
+/** What the parts of a node count. The instruments behind it are the business of `ops`. */
+export interface Metrics {
+  commit(figures: { durationMs: number; changes: number; assigned: number }): void;
+  /** From the scheduled time to the first start. */
+  lateness(pool: string, latenessMs: number): void;
+  finished(state: FinalState, count: number): void;
+  /** Attempts that failed and will be tried again. */
+  retried(count: number): void;
+  /** Results and starts that came with an old token. */
+  refusedStale(count: number): void;
+  workersLost(count: number): void;
+  submitted(count: number): void;
+  /** The owner dropped what it knew and takes its shards over anew. */
+  takeover(reason: string): void;
+  storeOutage(): void;
+  /** Read when the figures are asked for. */
+  gauge(name: "waiting" | "ready" | "assigned" | "workers" | "owned_shards", read: () => number): void;
+}

@@ -1,0 +1,22 @@
+import type { FinalState } from "../domain/execution.ts";
+import type { Metrics } from "../ports/metrics.ts";
+import type { Batch } from "../shard/batch.ts";
+
+/** Counts what a commit has made true. */
+export function countBatch(metrics: Metrics, batch: Batch, durationMs: number): void {
+  metrics.commit({ durationMs, changes: batch.changeCount, assigned: batch.assigns.length });
+  for (const { pool, latenessMs } of batch.starts) metrics.lateness(pool, latenessMs);
+  const finals = new Map<FinalState, number>();
+  let retried = 0;
+  for (const draft of batch.shards.values()) {
+    for (const change of draft.changes.values()) {
+      if (change.queue === "NONE") {
+        const state = change.state as FinalState;
+        finals.set(state, (finals.get(state) ?? 0) + 1);
+      } else if (change.reason === "BACKOFF") retried++;
+    }
+  }
+  for (const [state, count] of finals) metrics.finished(state, count);
+  if (retried > 0) metrics.retried(retried);
+  if (batch.refusedStale > 0) metrics.refusedStale(batch.refusedStale);
+}

@@ -1,0 +1,125 @@
+import type { Logger } from "pino";
+import { SHARD_COUNT } from "../domain/ids.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+import type { Input, Want } from "../shard/inputs.ts";
+
+/** How often the store is looked at for what no hint told of. */
+const SWEEP_EVERY_MS = 1_000;
+/** Rows that fall due until the sweep after next are brought into memory. */
+const AHEAD_MS = 3 * SWEEP_EVERY_MS;
+const WAITING_ROWS = 5_000;
+const LANE_ROWS = 1_000;
+const COMMAND_ROWS = 1_000;
+const RETRY_MS = 500;
+
+/** What the hydrator needs of the runner around the machine. */
+export interface Reader {
+  /** Hands an input to the machine. */
+  take(input: Input): void;
+  /** A read begins. @returns the number of the oldest batch that is not answered */
+  readBegins(): number;
+  readEnds(since: number): void;
+  /** Executions in memory. */
+  size(): number;
+}
+
+/** Brings executions from the store into the machine: what it wants, and once a second what it may not know of. */
+export class Hydrator {
+  readonly #store: Store;
+  readonly #runtime: Runtime;
+  readonly #log: Logger;
+  readonly #reader: Reader;
+  readonly #shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+  #timer: Timer | null = null;
+  #stopped = false;
+  #lanesAfter: number | null = null;
+
+  constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#log = log;
+    this.#reader = reader;
+  }
+
+  start(): void {
+    void this.#sweep();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Reads what the machine asked for; a read that fails is repeated until it succeeds or the hydrator is stopped. */
+  read(want: Want): void {
+    const done = want.kind === "READY" ? this.#readReady(want) : this.#load(want.ids);
+    done.catch((error: unknown) => {
+      if (this.#stopped) return;
+      this.#log.warn({ err: error }, "a read of the store failed and is repeated");
+      this.#runtime.setTimer(RETRY_MS, () => {
+        if (!this.#stopped) this.read(want);
+      });
+    });
+  }
+
+  async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {
+    const { laneHash, after, limit } = want;
+    await this.#reading(async (since) => {
+      const rows = await this.#store.readReady(this.#shards, laneHash, after, limit);
+      return { kind: "READ_READY", laneHash, after, rows, full: rows.length >= limit, since };
+    });
+  }
+
+  async #load(ids: string[]): Promise<void> {
+    await this.#reading(async (since) => {
+      const rows = await this.#store.load(ids);
+      return { kind: "LOADED", asked: ids, rows, since };
+    });
+  }
+
+  async #reading(read: (since: number) => Promise<Input>): Promise<void> {
+    const since = this.#reader.readBegins();
+    try {
+      const input = await read(since);
+      if (!this.#stopped) this.#reader.take(input);
+    } finally {
+      this.#reader.readEnds(since);
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    let nextMs = SWEEP_EVERY_MS;
+    try {
+      const full = await this.#readWaiting();
+      if (full) nextMs = 10;
+      await this.#readLanes();
+      const commands = await this.#store.readCommands(this.#shards, COMMAND_ROWS);
+      if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });
+      const pools = await this.#store.readPools();
+      if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools });
+    } catch (error) {
+      if (!this.#stopped) this.#log.warn({ err: error }, "a look at the store failed and is repeated");
+    }
+    if (!this.#stopped) this.#timer = this.#runtime.setTimer(nextMs, () => void this.#sweep());
+  }
+
+  /** @returns whether there is more that is due */
+  async #readWaiting(): Promise<boolean> {
+    // Those in memory come along, because the read starts from the start: a cursor could pass a slow transaction.
+    const limit = Math.min(this.#reader.size() + WAITING_ROWS, 100_000);
+    let full = false;
+    await this.#reading(async (since) => {
+      const rows = await this.#store.readWaiting(this.#shards, this.#runtime.now() + AHEAD_MS, limit);
+      full = rows.length >= limit;
+      return { kind: "READ_WAITING", rows, since };
+    });
+    return full;
+  }
+
+  async #readLanes(): Promise<void> {
+    const laneHashes = await this.#store.readLanes(this.#lanesAfter, LANE_ROWS);
+    this.#lanesAfter = laneHashes.length < LANE_ROWS ? null : (laneHashes.at(-1) ?? null);
+    if (!this.#stopped && laneHashes.length > 0) this.#reader.take({ kind: "SWEEP", laneHashes });
+  }
+}

@@ -1,0 +1,52 @@
+import type { ExecutionId } from "../domain/ids.ts";
+import type { Assignment, HintedRow } from "../ports/messages.ts";
+import type { Store } from "../ports/store.ts";
+
+/** Bytes of payloads kept for executions that were just submitted. */
+const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Payloads on their way to workers: those that came with a hint are at hand, the others are read when they are needed. */
+export class Payloads {
+  readonly #store: Store;
+  readonly #kept = new Map<ExecutionId, Uint8Array>();
+  #keptBytes = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  keep(rows: readonly HintedRow[]): void {
+    for (const { row, payload } of rows) {
+      if (payload === null || this.#keptBytes + payload.length > KEPT_BYTES_MAX || this.#kept.has(row.id)) continue;
+      this.#kept.set(row.id, payload);
+      this.#keptBytes += payload.length;
+      // What was submitted for later would crowd out what is about to run: the oldest go first.
+      if (this.#kept.size > 100_000) this.#drop(this.#kept.keys().next().value as ExecutionId);
+    }
+  }
+
+  /** Puts the payloads into the assignments. @returns null: all were at hand */
+  attach(assigns: readonly Assignment[]): Promise<void> | null {
+    const missing: ExecutionId[] = [];
+    for (const assign of assigns) {
+      if (assign.payloadBytes === 0 || assign.payload !== null) continue;
+      const kept = this.#kept.get(assign.executionId);
+      if (kept === undefined) missing.push(assign.executionId);
+      else {
+        assign.payload = kept;
+        this.#drop(assign.executionId);
+      }
+    }
+    return missing.length === 0 ? null : this.#read(assigns, missing);
+  }
+
+  async #read(assigns: readonly Assignment[], missing: readonly ExecutionId[]): Promise<void> {
+    const read = await this.#store.payloads(missing);
+    for (const assign of assigns) assign.payload ??= read.get(assign.executionId) ?? null;
+  }
+
+  #drop(id: ExecutionId): void {
+    this.#keptBytes -= this.#kept.get(id)?.length ?? 0;
+    this.#kept.delete(id);
+  }
+}

@@ -1,0 +1,107 @@
+import type { Envelope } from "../ports/bus.ts";
+import type { LiveExecution, ToScheduler } from "../ports/messages.ts";
+import type { Input } from "../shard/inputs.ts";
+import { countEntries, liveExecution } from "../shard/live.ts";
+import { takeOwnership } from "./ownership.ts";
+import { Payloads } from "./payloads.ts";
+import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
+import { Watchers } from "./watchers.ts";
+
+export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers">;
+
+/** The scheduler role of a node: owns shards, and takes them over anew whenever what it knows of them is in doubt. */
+export class Scheduler {
+  readonly #parts: RunnerParts;
+  readonly #unlisten: () => void;
+  #runner: ShardRunner | null = null;
+  #stopped = false;
+
+  constructor(parts: SchedulerParts) {
+    const { bus, store, metrics } = parts;
+    this.#parts = { ...parts, payloads: new Payloads(store), watchers: new Watchers(bus) };
+    this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
+    const counts = () => (this.#runner === null ? null : countEntries(this.#runner.state));
+    metrics.gauge("waiting", () => counts()?.waiting ?? 0);
+    metrics.gauge("ready", () => counts()?.ready ?? 0);
+    metrics.gauge("assigned", () => counts()?.assigned ?? 0);
+    metrics.gauge("workers", () => counts()?.workers ?? 0);
+    metrics.gauge("owned_shards", () => this.#runner?.state.epochs.size ?? 0);
+  }
+
+  /** Resolves when the shards are owned. Losing them later leads to another takeover by itself. */
+  async start(): Promise<void> {
+    const { store, bus, runtime, log } = this.#parts;
+    const owned = await takeOwnership(store, bus.node, runtime, log, () => !this.#stopped);
+    if (owned === null || this.#stopped) return;
+    const runner = new ShardRunner(this.#parts, (reason) => this.#lost(reason));
+    this.#runner = runner;
+    const shards = [...owned.epochs].map(([shard, epoch]) => ({ shard, epoch }));
+    bus.announce(shards.map(({ shard }) => shard));
+    runner.start(owned, bus.node);
+    // Gateways record the epochs before they answer, so nothing of an older owner is delivered after that.
+    for (const node of bus.nodes("gateway")) bus.send({ node, role: "gateway" }, { kind: "OWNER", shards });
+  }
+
+  /** Owns all its shards, and can serve. */
+  get ready(): boolean {
+    return this.#runner !== null;
+  }
+
+  /** Commits what has come in, then lets go. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#runner?.settled();
+    this.#runner?.stop();
+    this.#runner = null;
+    this.#parts.bus.announce([]);
+    this.#unlisten();
+  }
+
+  #lost(reason: string): void {
+    const { bus, log, metrics } = this.#parts;
+    log.warn({ reason }, "the shards are taken over anew");
+    metrics.takeover(reason);
+    this.#runner = null;
+    bus.announce([]);
+    if (!this.#stopped) void this.start();
+  }
+
+  #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
+    const inputs: Input[] = [];
+    for (const { from, message } of envelopes) this.#take(from, message, inputs);
+    if (inputs.length > 0) this.#runner?.take(inputs);
+  }
+
+  #take(from: string, message: ToScheduler, inputs: Input[]): void {
+    const { watchers, payloads } = this.#parts;
+    switch (message.kind) {
+      case "HINT":
+        payloads.keep(message.rows);
+        inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
+        break;
+      case "COMMAND":
+        inputs.push({ kind: "COMMANDS", commands: [message.command] });
+        break;
+      case "ASK":
+        this.#answer(from, message.request, message.executionIds);
+        break;
+      case "WATCH":
+        watchers.watch(message.executionId, from);
+        break;
+      case "UNWATCH":
+        watchers.unwatch(message.executionId, from);
+        break;
+      default:
+        inputs.push({ kind: "GATEWAY", from, message });
+    }
+  }
+
+  #answer(node: string, request: string, ids: readonly string[]): void {
+    const executions: LiveExecution[] = [];
+    for (const id of ids) {
+      const live = this.#runner === null ? null : liveExecution(this.#runner.state, id);
+      if (live !== null) executions.push(live);
+    }
+    this.#parts.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
+  }
+}

@@ -1,0 +1,205 @@
+import type { Logger } from "pino";
+import type { Incarnation } from "../domain/ids.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Assignment } from "../ports/messages.ts";
+import type { Metrics } from "../ports/metrics.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { ShardOutcome, Store } from "../ports/store.ts";
+import { Batch } from "../shard/batch.ts";
+import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
+import { sealBatch, step } from "../shard/machine.ts";
+import { createState, type MachineState } from "../shard/state.ts";
+import { countBatch } from "./figures.ts";
+import { Hydrator } from "./hydrator.ts";
+import type { Owned } from "./ownership.ts";
+import type { Payloads } from "./payloads.ts";
+import { buried, judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import type { Watchers } from "./watchers.ts";
+
+export interface RunnerParts {
+  store: Store;
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  metrics: Metrics;
+  payloads: Payloads;
+  watchers: Watchers;
+}
+
+/** How long a failed read of payloads waits before it is repeated. */
+const PAYLOAD_RETRY_MS = 200;
+
+/**
+ * One ownership of the shards, from takeover to loss: drains inputs, steps the machine, commits, and only then lets the
+ * messages go that depend on the commit. While a commit is in flight the next batch fills: that is the group commit.
+ */
+export class ShardRunner {
+  readonly state: MachineState = createState(DEFAULT_LIMITS);
+  readonly #parts: RunnerParts;
+  readonly #hydrator: Hydrator;
+  readonly #lost: (reason: string) => void;
+  readonly #reads = new Map<number, number>();
+  #batch = new Batch(1);
+  #flying: Batch | null = null;
+  #landed: (() => void)[] = [];
+  #wake: Timer | null = null;
+  #over = false;
+
+  /** @param lost called once, when the machine may no longer be believed */
+  constructor(parts: RunnerParts, lost: (reason: string) => void) {
+    this.#parts = parts;
+    this.#lost = lost;
+    this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
+      take: (input) => this.take([input]),
+      readBegins: () => this.#readBegins(),
+      readEnds: (since) => this.#readEnds(since),
+      size: () => this.state.entries.size,
+    });
+  }
+
+  start(owned: Owned, incarnation: Incarnation): void {
+    const { epochs, recovered, pools } = owned;
+    this.take([
+      { kind: "POOLS", pools },
+      { kind: "OWNED", epochs, recovered, incarnation },
+    ]);
+    this.#hydrator.start();
+  }
+
+  take(inputs: readonly Input[]): void {
+    if (this.#over) return;
+    const { runtime } = this.#parts;
+    try {
+      const result = step(this.state, this.#batch, inputs, runtime.now());
+      for (const want of result.wants) this.#hydrator.read(want);
+      this.#wakeAt(result.wakeAt);
+      this.#flush();
+    } catch (error) {
+      this.#parts.log.error({ err: error }, "the machine failed");
+      this.#giveUp("the machine failed");
+    }
+  }
+
+  /** Ends this ownership; nothing more is committed or sent. */
+  stop(): void {
+    this.#over = true;
+    this.#wake?.cancel();
+    this.#hydrator.stop();
+    this.#land();
+  }
+
+  /** Resolves when everything that was taken so far is committed and sent, or the ownership is over. */
+  async settled(): Promise<void> {
+    while (!this.#over && (this.#flying !== null || this.#batch.hasWrites)) {
+      await new Promise<void>((resolve) => this.#landed.push(resolve));
+    }
+  }
+
+  #wakeAt(at: number | null): void {
+    this.#wake?.cancel();
+    if (at === null) return;
+    const delayMs = Math.max(0, at - this.#parts.runtime.now());
+    this.#wake = this.#parts.runtime.setTimer(delayMs, () => this.take([]));
+  }
+
+  #flush(): void {
+    if (this.#flying !== null || this.#over) return;
+    const batch = this.#batch;
+    if (batch.hasWrites) {
+      this.#flying = batch;
+      this.#batch = sealBatch(batch);
+      void this.#commit(batch);
+    } else if (batch.hasMail) {
+      this.#batch = sealBatch(batch);
+      this.#release(batch, []);
+    }
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    const { store, runtime, log, metrics } = this.#parts;
+    const beganMs = runtime.monotonicMs();
+    let outcomes: ShardOutcome[];
+    try {
+      outcomes = await store.commit(shardCommits(batch, this.state.epochs));
+    } catch (error) {
+      if (this.#over) return;
+      metrics.storeOutage();
+      log.warn({ err: error }, "a commit was not answered");
+      return this.#giveUp("a commit was not answered");
+    }
+    if (this.#over) return;
+    countBatch(metrics, batch, runtime.monotonicMs() - beganMs);
+    this.#answered(batch, judge(batch, outcomes));
+  }
+
+  #answered(batch: Batch, verdict: Verdict): void {
+    if (verdict.kind === "DROP") return this.#giveUp(verdict.reason);
+    this.#flying = null;
+    for (const { change, shard, message } of verdict.refused) this.#batch.write(shard, buried(change, message));
+    this.#release(batch, verdict.missed);
+    const dropped: Input[] = verdict.missed.length > 0 ? [{ kind: "CANDIDATES_MISSED", ids: verdict.missed }] : [];
+    this.take(dropped);
+    this.#pruneTouched();
+    this.#land();
+  }
+
+  /** The batch is durable: what depends on it may leave. */
+  #release(batch: Batch, missed: readonly string[]): void {
+    const { bus, watchers } = this.#parts;
+    const skip = new Set(missed);
+    for (const { node, message } of batch.toGateway) bus.send({ node, role: "gateway" }, message);
+    for (const node of bus.nodes("api")) {
+      for (const message of batch.toApi) bus.send({ node, role: "api" }, message);
+    }
+    for (const draft of batch.shards.values()) {
+      for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
+    }
+    const assigns = skip.size === 0 ? batch.assigns : batch.assigns.filter((assign) => !skip.has(assign.executionId));
+    if (assigns.length > 0) void this.#sendAssigns(assigns);
+  }
+
+  async #sendAssigns(assigns: readonly Assignment[]): Promise<void> {
+    const { payloads, runtime, log, bus } = this.#parts;
+    for (;;) {
+      try {
+        const reading = payloads.attach(assigns);
+        if (reading !== null) await reading;
+        break;
+      } catch (error) {
+        log.warn({ err: error }, "payloads could not be read and are tried again");
+        await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
+      }
+      if (this.#over) return;
+    }
+    const byGateway = Map.groupBy(assigns, (assign) => assign.gateway);
+    for (const [node, group] of byGateway) bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
+  }
+
+  #giveUp(reason: string): void {
+    if (this.#over) return;
+    this.stop();
+    this.#lost(reason);
+  }
+
+  #land(): void {
+    const waiting = this.#landed;
+    this.#landed = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #readBegins(): number {
+    const since = (this.#flying ?? this.#batch).number;
+    this.#reads.set(since, (this.#reads.get(since) ?? 0) + 1);
+    return since;
+  }
+
+  #readEnds(since: number): void {
+    const count = (this.#reads.get(since) ?? 1) - 1;
+    if (count > 0) this.#reads.set(since, count);
+    else this.#reads.delete(since);
+  }
+
+  #pruneTouched(): void {
+    this.state.touched.prune(Math.min((this.#flying ?? this.#batch).number, ...this.#reads.keys()));
+  }
+}

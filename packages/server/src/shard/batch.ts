@@ -1,0 +1,83 @@
+import type { ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
+import type { Assignment, ToApi, ToGateway } from "../ports/messages.ts";
+import type { JournalEntry, JournalRef, RowChange } from "../ports/store.ts";
+import type { JournalBox } from "./journal-box.ts";
+
+/** What one shard writes in a tick. */
+export interface ShardDraft {
+  shard: ShardId;
+  changes: Map<ExecutionId, RowChange>;
+  assigned: JournalEntry[];
+  box: JournalBox | null;
+  settledJournals: JournalRef[];
+  expected: { id: ExecutionId; attempt: number }[];
+  commandsDone: string[];
+}
+
+/**
+ * All that happens between two commits: what is to be written, and the messages that may leave only when it is.
+ * Several steps may add to one batch; what they say of one execution is folded into one change.
+ */
+export class Batch {
+  readonly number: number;
+  readonly shards = new Map<ShardId, ShardDraft>();
+  readonly assigns: Assignment[] = [];
+  readonly toGateway: { node: Incarnation; message: ToGateway }[] = [];
+  readonly toApi: ToApi[] = [];
+  /** Executions that started for the first time, for the figures. */
+  readonly starts: { pool: string; latenessMs: number }[] = [];
+  /** Rows that a miss does not condemn the machine for. */
+  readonly unverified = new Set<ExecutionId>();
+  /** Starts and results that came with an old token. */
+  refusedStale = 0;
+  changeCount = 0;
+  /** Payloads of assigned executions and results. */
+  bytes = 0;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  shard(shard: ShardId): ShardDraft {
+    let draft = this.shards.get(shard);
+    if (draft === undefined) {
+      draft = {
+        shard,
+        changes: new Map(),
+        assigned: [],
+        box: null,
+        settledJournals: [],
+        expected: [],
+        commandsDone: [],
+      };
+      this.shards.set(shard, draft);
+    }
+    return draft;
+  }
+
+  /** Folds: what the row said before the batch stays the comparison, the histories are joined, the rest is the last word. */
+  write(shard: ShardId, change: RowChange): void {
+    const { changes } = this.shard(shard);
+    const before = changes.get(change.id);
+    this.bytes += change.result?.length ?? 0;
+    if (before === undefined) {
+      this.changeCount++;
+      changes.set(change.id, change);
+      return;
+    }
+    changes.set(change.id, {
+      ...change,
+      wasState: before.wasState,
+      wasAttempt: before.wasAttempt,
+      ended: [...before.ended, ...change.ended],
+    });
+  }
+
+  get hasWrites(): boolean {
+    return this.shards.size > 0;
+  }
+
+  get hasMail(): boolean {
+    return this.toGateway.length > 0 || this.toApi.length > 0;
+  }
+}

@@ -1,0 +1,89 @@
+import type { CommandOutcome } from "../ports/messages.ts";
+import type { Command } from "../ports/store.ts";
+import { type Entry, newEntry } from "./entry.ts";
+import type { ReadResult } from "./inputs.ts";
+import { finishEntry } from "./rows.ts";
+import { type Step, setTimer } from "./state.ts";
+
+/** Extra time for the order and its answer to travel before the end is forced. */
+const TRAVEL_MS = 1_000;
+
+export function takeCommands(step: Step, commands: readonly Command[]): void {
+  const missing: string[] = [];
+  for (const command of commands) {
+    const { state } = step;
+    if (!state.epochs.has(command.shard) || state.openCommands.has(command.id)) continue;
+    state.openCommands.add(command.id);
+    const entry = state.entries.get(command.executionId);
+    if (entry !== undefined) cancel(step, entry, command);
+    else {
+      const waiting = state.loading.get(command.executionId);
+      if (waiting !== undefined) waiting.push(command);
+      else {
+        state.loading.set(command.executionId, [command]);
+        missing.push(command.executionId);
+      }
+    }
+  }
+  if (missing.length > 0) step.wants.push({ kind: "LOAD", ids: missing });
+}
+
+/** The rows that commands asked for: those that are missing are final. */
+export function takeLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED" }>): void {
+  const { state } = step;
+  const rows = new Map(read.rows.map((row) => [row.id, row]));
+  for (const id of read.asked) {
+    const commands = state.loading.get(id);
+    if (commands === undefined) continue;
+    state.loading.delete(id);
+    const row = rows.get(id);
+    const stale = row === undefined || state.touched.hides(id, read.since);
+    const entry = state.entries.get(id) ?? (stale ? null : newEntry(row, false));
+    if (entry !== null && entry.place === "NEW") state.entries.set(id, entry);
+    for (const command of commands) {
+      if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
+      else cancel(step, entry, command);
+    }
+  }
+}
+
+function cancel(step: Step, entry: Entry, command: Command): void {
+  entry.cancels.push(command.id);
+  if (entry.place !== "ASSIGNED") {
+    finishEntry(step, entry, "CANCELLED", {});
+    answer(step, command, "CANCELLED");
+    return;
+  }
+  if (entry.cancels.length === 1) orderStop(step, entry, "REQUESTED");
+  answer(step, command, "REQUESTED");
+}
+
+/** Tells the worker to stop. The command stays open until the attempt has ended, so that a next owner repeats it. */
+export function orderStop(step: Step, entry: Entry, reason: "REQUESTED" | "TIMED_OUT"): void {
+  const { assigned, row } = entry;
+  if (assigned === null) return;
+  assigned.stopping = reason;
+  setTimer(step.state, entry, step.now + row.policy.cancelGraceMs + TRAVEL_MS);
+  sendStop(step, entry);
+}
+
+export function sendStop(step: Step, entry: Entry): void {
+  const { assigned, row } = entry;
+  if (assigned?.stopping == null) return;
+  const token = { shard: row.shard, executionId: entry.id, attempt: row.attempt };
+  const { workerId, stopping: reason } = assigned;
+  step.batch.toGateway.push({
+    node: assigned.gateway,
+    message: { kind: "CANCEL", workerId, token, reason, graceMs: row.policy.cancelGraceMs },
+  });
+}
+
+function commandDone(step: Step, command: Command, outcome: CommandOutcome): void {
+  step.batch.shard(command.shard).commandsDone.push(command.id);
+  step.state.openCommands.delete(command.id);
+  answer(step, command, outcome);
+}
+
+function answer(step: Step, command: Command, outcome: CommandOutcome): void {
+  step.batch.toApi.push({ kind: "COMMAND_DONE", commandId: command.id, outcome });
+}

@@ -1,0 +1,59 @@
+import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
+import { orderStop } from "./cancel.ts";
+import type { Entry } from "./entry.ts";
+import { enter, expire } from "./intake.ts";
+import { clearTimer, type Step } from "./state.ts";
+
+/** What time alone brings about. */
+export function passTime(step: Step): void {
+  const { state, now } = step;
+  for (;;) {
+    const node = state.timers.peek();
+    if (node === undefined || node.key > now) break;
+    clearTimer(state, node.item);
+    ring(step, node.item);
+  }
+  for (;;) {
+    const entry = state.young.take(now - state.limits.ownRowAfterMs);
+    if (entry === null) break;
+    giveOwnRow(step, entry);
+  }
+}
+
+function ring(step: Step, entry: Entry): void {
+  if (entry.place === "TIMER") {
+    entry.place = "NEW";
+    enter(step, entry);
+  } else if (entry.place === "LANE") expire(step, entry);
+  else if (entry.place === "ASSIGNED") attemptRings(step, entry);
+}
+
+function attemptRings(step: Step, entry: Entry): void {
+  const { assigned } = entry;
+  if (assigned === null) return;
+  if (assigned.adopting) {
+    attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
+  } else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
+  else forceEnd(step, entry);
+}
+
+/** The worker was told to stop and did not say that it had: its later words are refused. */
+function forceEnd(step: Step, entry: Entry): void {
+  const { assigned, row } = entry;
+  if (assigned === null) return;
+  const token = { shard: row.shard, executionId: entry.id, attempt: row.attempt };
+  const state = assigned.stopping === "REQUESTED" ? "CANCELLED" : "TIMED_OUT";
+  const { gateway, workerId } = assigned;
+  attemptGivenUp(step, entry, state, `it ran for longer than ${row.policy.timeoutMs} ms and did not stop`);
+  refuse(step, gateway, workerId, token);
+}
+
+/** When time alone will next bring something about; null: never. */
+export function nextRing(step: Pick<Step, "state">): number | null {
+  const { state } = step;
+  const timer = state.timers.peek()?.key ?? null;
+  const oldest = state.young.oldestAt();
+  const young = oldest === null ? null : oldest + state.limits.ownRowAfterMs;
+  if (timer === null || young === null) return timer ?? young;
+  return Math.min(timer, young);
+}

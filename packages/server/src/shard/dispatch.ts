@@ -1,0 +1,120 @@
+import type { Entry } from "./entry.ts";
+import type { WorkClass } from "./lanes.ts";
+import { clearTimer, poolOf, type Step } from "./state.ts";
+import { pickWorker, type WorkerSlots } from "./workers.ts";
+
+/**
+ * Gives ready executions to free workers, the smallest rank of a pool first.
+ * @returns whether the batch is full and there may be more to give
+ */
+export function dispatch(step: Step): boolean {
+  for (const pool of step.state.lanes.pools()) {
+    if (poolOf(step.state, pool).paused) continue;
+    if (dispatchPool(step, pool)) return true;
+  }
+  return false;
+}
+
+function dispatchPool(step: Step, pool: string): boolean {
+  for (;;) {
+    const turn = nextTurn(step, pool);
+    if (turn === null) return false;
+    if (assignFrom(step, turn.work, turn.untilRank)) return true;
+  }
+}
+
+/** The class whose first execution has the smallest rank of all that somebody can run, and the rank of the runner-up. */
+function nextTurn(step: Step, pool: string): { work: WorkClass; untilRank: number } | null {
+  let work: WorkClass | null = null;
+  let rank = Number.POSITIVE_INFINITY;
+  let untilRank = Number.POSITIVE_INFINITY;
+  for (const candidate of step.state.lanes.classes(pool)) {
+    const head = candidate.lanes.peek();
+    if (head === undefined || pickWorker(candidate) === null) continue;
+    if (work === null || head.key < rank) {
+      untilRank = rank;
+      rank = head.key;
+      work = candidate;
+    } else if (head.key < untilRank) untilRank = head.key;
+  }
+  return work === null ? null : { work, untilRank };
+}
+
+function assignFrom(step: Step, work: WorkClass, untilRank: number): boolean {
+  const { batch } = step;
+  const { batchAssigns, batchBytes } = step.state.limits;
+  for (;;) {
+    const lane = work.lanes.peek();
+    const worker = pickWorker(work);
+    if (lane === undefined || lane.key > untilRank || worker === null) return false;
+    if (batch.assigns.length >= batchAssigns || batch.bytes >= batchBytes) return true;
+    const entry = lane.item.ready.peek();
+    if (entry === undefined) return false;
+    assign(step, entry.item, worker);
+  }
+}
+
+function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
+  const { state, batch, now } = step;
+  const { row } = entry;
+  clearTimer(state, entry);
+  const lane = entry.lane as NonNullable<Entry["lane"]>;
+  entry.place = "ASSIGNED";
+  if (row.queue === "READY") lane.assignedReady++;
+  if (lane.gate !== null) lane.gate.running++;
+  state.lanes.remove(entry);
+  if (lane.gate !== null) state.lanes.refreshGate(lane.gate);
+  row.attempt++;
+  worker.holding.add(entry);
+  entry.assigned = {
+    workerId: worker.profile.workerId,
+    gateway: worker.gateway,
+    worker,
+    at: now,
+    startedAt: null,
+    journal: null,
+    adopting: false,
+    stopping: null,
+  };
+  writeJournal(step, entry);
+  state.young.add(entry, row.attempt, now);
+  batch.bytes += row.payloadBytes;
+  batch.assigns.push({
+    shard: row.shard,
+    executionId: entry.id,
+    attempt: row.attempt,
+    epoch: state.epochs.get(row.shard) ?? 0,
+    workerId: worker.profile.workerId,
+    gateway: worker.gateway,
+    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
+    handler: row.handler,
+    payload: null,
+    payloadBytes: row.payloadBytes,
+    timeoutMs: row.policy.timeoutMs,
+    cancelGraceMs: row.policy.cancelGraceMs,
+    failures: row.failures,
+    maxAttempts: row.policy.retry.maxAttempts,
+    scheduledAt: row.scheduledAt,
+  });
+}
+
+function writeJournal(step: Step, entry: Entry): void {
+  const { state, batch, now } = step;
+  const { row, assigned } = entry;
+  if (assigned === null) return;
+  const draft = batch.shard(row.shard);
+  if (draft.box === null) {
+    const seq = (state.journalSeqs.get(row.shard) ?? 0) + 1;
+    state.journalSeqs.set(row.shard, seq);
+    draft.box = { shard: row.shard, epoch: state.epochs.get(row.shard) ?? 0, seq, unsettled: 0, sent: false };
+  }
+  draft.box.unsettled++;
+  assigned.journal = draft.box;
+  const { workerId, gateway } = assigned;
+  draft.assigned.push({ id: entry.id, attempt: row.attempt, workerId, gateway, assignedAt: now });
+  if (entry.unverified) {
+    // What the row last said, before this batch: a hint may be about an execution that has long gone on.
+    if (!draft.changes.has(entry.id)) draft.expected.push({ id: entry.id, attempt: entry.rowAttempt });
+    batch.unverified.add(entry.id);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Candidate } from "../domain/execution.ts";
+import type { Lane } from "./lanes.ts";
+
+/** One concurrency key of one tenant: how many of its executions a worker may have at once. */
+export interface Gate {
+  name: string;
+  limit: number;
+  /** The newest execution's limit counts. */
+  limitFrom: string;
+  /** Current attempts. */
+  running: number;
+  lanes: Set<Lane>;
+  /** The limit changed, and the lanes behind the gate were not told yet. */
+  changed: boolean;
+}
+
+export class Gates {
+  readonly #gates = new Map<string, Gate>();
+
+  /** null: the execution has no key. */
+  of(row: Candidate): Gate | null {
+    if (row.concurrencyKey === null) return null;
+    const name = `${row.tenant}\u0000${row.concurrencyKey}`;
+    let gate = this.#gates.get(name);
+    if (gate === undefined) {
+      gate = { name, limit: row.concurrencyLimit, limitFrom: row.id, running: 0, lanes: new Set(), changed: false };
+      this.#gates.set(name, gate);
+    } else if (row.id > gate.limitFrom) {
+      gate.changed ||= gate.limit !== row.concurrencyLimit;
+      gate.limit = row.concurrencyLimit;
+      gate.limitFrom = row.id;
+    }
+    return gate;
+  }
+
+  /** Forgets a gate that nothing waits behind or has passed. */
+  prune(gate: Gate): void {
+    if (gate.running === 0 && gate.lanes.size === 0) this.#gates.delete(gate.name);
+  }
+
+  get size(): number {
+    return this.#gates.size;
+  }
+}
+
+export function isOpen(gate: Gate | null): boolean {
+  return gate === null || gate.running < gate.limit;
+}

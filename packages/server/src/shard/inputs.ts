@@ -1,0 +1,66 @@
+import type { Candidate } from "../domain/execution.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { FromGateway } from "../ports/messages.ts";
+import type { Command, RankCursor, Recovered } from "../ports/store.ts";
+
+/** All that can happen to the machine, but for time passing. */
+export type Input =
+  /** The shards were taken over; `recovered` is all that may be in flight in them. */
+  | { kind: "OWNED"; epochs: ReadonlyMap<ShardId, Epoch>; recovered: Recovered; incarnation: Incarnation }
+  /** Rows that were just submitted: perhaps late, repeated or stale. */
+  | { kind: "HINTED"; rows: readonly Candidate[] }
+  | ReadResult
+  /** Once a second: lanes that have READY rows, by their numbers in the store. */
+  | { kind: "SWEEP"; laneHashes: readonly number[] }
+  | { kind: "COMMANDS"; commands: readonly Command[] }
+  | { kind: "POOLS"; pools: readonly Pool[] }
+  | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
+  /** The store has these hinted rows no more, or otherwise: forget the hint. */
+  | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
+
+/** The answer to a want. `since`: the number of the oldest batch that was not answered when the read began. */
+export type ReadResult =
+  | { kind: "READ_READY"; laneHash: number; after: RankCursor | null; rows: Candidate[]; full: boolean; since: number }
+  | { kind: "READ_WAITING"; rows: Candidate[]; since: number }
+  | { kind: "LOADED"; asked: readonly ExecutionId[]; rows: Candidate[]; since: number };
+
+/** What the machine would like to read; answered by an input, in any order, or never. */
+export type Want =
+  | { kind: "READY"; laneHash: number; after: RankCursor | null; limit: number }
+  | { kind: "LOAD"; ids: ExecutionId[] };
+
+export interface StepResult {
+  wants: Want[];
+  /** There is more to do at once: the batch was full. */
+  again: boolean;
+  /** When to step next even if nothing comes; null: never. */
+  wakeAt: EpochMs | null;
+}
+
+export interface Limits {
+  /** Ready executions that a lane keeps in memory. */
+  laneEntries: number;
+  /** Executions in memory in all, beyond which lanes keep a tenth. */
+  entries: number;
+  /** Assignments in a batch. */
+  batchAssigns: number;
+  /** Bytes of payloads and results in a batch. */
+  batchBytes: number;
+  /** How far ahead executions that wait for their time are kept. */
+  horizonMs: number;
+  /** How long an attempt runs before its own row says RUNNING. */
+  ownRowAfterMs: number;
+  /** How long a worker that an earlier owner assigned to may take to show up. */
+  adoptWithinMs: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  laneEntries: 4_000,
+  entries: 200_000,
+  batchAssigns: 2_000,
+  batchBytes: 32 * 1024 * 1024,
+  horizonMs: 10_000,
+  ownRowAfterMs: 1_000,
+  adoptWithinMs: 30_000,
+};

@@ -1,0 +1,120 @@
+import type { ExecutionId } from "../domain/ids.ts";
+import { leaveWorker } from "./attempts.ts";
+import { Batch } from "./batch.ts";
+import { takeCommands, takeLoaded } from "./cancel.ts";
+import { nextRing, passTime } from "./clock.ts";
+import { dispatch } from "./dispatch.ts";
+import { fromGateway, refreshWorker } from "./fleet.ts";
+import type { Input, StepResult, Want } from "./inputs.ts";
+import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
+import { forget, settleJournal } from "./rows.ts";
+import type { MachineState, Step } from "./state.ts";
+import { takeOwnership } from "./takeover.ts";
+
+/**
+ * One step of the owner of some shards: what came in, and what follows from it at this time.
+ * Deterministic: no clock, no I/O, no dice of its own. Changes `state`; adds to `batch`, which may hold earlier steps.
+ */
+export function step(state: MachineState, batch: Batch, inputs: readonly Input[], now: number): StepResult {
+  const wants: Want[] = [];
+  const view: Step = { state, batch, now, wants };
+  for (const input of inputs) take(view, input);
+  passTime(view);
+  const again = dispatch(view);
+  refill(view);
+  return { wants, again, wakeAt: nextRing(view) };
+}
+
+function take(view: Step, input: Input): void {
+  switch (input.kind) {
+    case "OWNED":
+      return takeOwnership(view, input.epochs, input.recovered, input.incarnation);
+    case "HINTED":
+      return takeHints(view, input.rows);
+    case "READ_READY":
+      return takeReadyRows(view, input);
+    case "READ_WAITING":
+      return takeReadRows(view, input.rows, input.since);
+    case "LOADED":
+      return takeLoaded(view, input);
+    case "SWEEP":
+      return sweep(view, input.laneHashes);
+    case "COMMANDS":
+      return takeCommands(view, input.commands);
+    case "POOLS":
+      return takePools(view, input);
+    case "GATEWAY":
+      return fromGateway(view, input.from, input.message);
+    case "CANDIDATES_MISSED":
+      for (const id of input.ids) dropCandidate(view, id);
+  }
+}
+
+function takePools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {
+  const { pools, workers } = view.state;
+  pools.clear();
+  for (const pool of input.pools) pools.set(pool.name, pool);
+  for (const worker of workers.all()) refreshWorker(view, worker);
+}
+
+/** The hint was stale: nothing was written for it and nothing of it was sent. */
+function dropCandidate(view: Step, id: ExecutionId): void {
+  const entry = view.state.entries.get(id);
+  if (entry === undefined) return;
+  const { assigned } = entry;
+  if (assigned !== null) {
+    settleJournal(view, entry);
+    leaveWorker(view, entry, assigned);
+    if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+    if (assigned.worker !== null) {
+      assigned.worker.used--;
+      refreshWorker(view, assigned.worker);
+    }
+    entry.assigned = null;
+  }
+  forget(view, entry);
+}
+
+/** Lanes that run low ask the store for more. */
+function refill(view: Step): void {
+  const { state, wants } = view;
+  const room = laneRoom(view);
+  for (const lane of state.lanes.partial()) {
+    if (state.reading.has(lane.hash) || lane.ready.size > room / 2) continue;
+    state.reading.add(lane.hash);
+    wants.push({ kind: "READY", laneHash: lane.hash, after: lane.tail, limit: room });
+  }
+}
+
+/** Rows that a sweep may read in all. */
+const SWEEP_ROWS = 20_000;
+/** How many rows more than it knows of a lane a sweep reads. */
+const SWEEP_BEYOND = 64;
+
+/** Looks at the front of lanes for what no hint told of. */
+function sweep(view: Step, laneHashes: readonly number[]): void {
+  const { state, wants } = view;
+  let rows = 0;
+  for (let i = 0; i < laneHashes.length && rows < SWEEP_ROWS; i++) {
+    const laneHash = laneHashes[(state.sweepFrom + i) % laneHashes.length] as number;
+    if (state.reading.has(laneHash)) continue;
+    let limit = SWEEP_BEYOND;
+    for (const lane of state.lanes.withHash(laneHash)) limit += lane.ready.size + lane.assignedReady;
+    if (!state.lanes.knowsHash(laneHash)) limit = laneRoom(view);
+    state.reading.add(laneHash);
+    wants.push({ kind: "READY", laneHash, after: null, limit });
+    rows += limit;
+    if (rows >= SWEEP_ROWS) state.sweepFrom += i + 1;
+  }
+}
+
+/** The batch goes to the store: its journal rows are there from now on, and may be settled by the next one. */
+export function sealBatch(batch: Batch): Batch {
+  const next = new Batch(batch.number + 1);
+  for (const { box } of batch.shards.values()) {
+    if (box === null) continue;
+    box.sent = true;
+    if (box.unsettled === 0) next.shard(box.shard).settledJournals.push({ epoch: box.epoch, seq: box.seq });
+  }
+  return next;
+}

@@ -1,0 +1,95 @@
+import type { EndedAttempt, ExecutionError, FinalState, Queue } from "../domain/execution.ts";
+import type { RowChange } from "../ports/store.ts";
+import type { Entry } from "./entry.ts";
+import { clearTimer, type Step } from "./state.ts";
+
+/** What a change says beyond what the entry knows; the rest has its resting value. */
+interface Words {
+  state: RowChange["state"];
+  queue: Queue;
+  reason?: string | null;
+  finishedAt?: number;
+  result?: Uint8Array | null;
+  error?: ExecutionError | null;
+  ended?: EndedAttempt | null;
+}
+
+/** Puts what has become of an entry into the batch, and settles the journal row that spoke for it. */
+export function writeRow(step: Step, entry: Entry, words: Words): void {
+  const { row } = entry;
+  const running = words.state === "RUNNING";
+  const final = words.queue === "NONE";
+  step.batch.write(row.shard, {
+    id: entry.id,
+    wasState: entry.rowState,
+    wasAttempt: entry.rowAttempt,
+    state: words.state,
+    attempt: row.attempt,
+    failures: row.failures,
+    lost: row.lost,
+    queue: words.queue,
+    rank: row.rank,
+    dueAt: row.dueAt,
+    reason: words.reason ?? null,
+    workerId: running ? (entry.assigned?.workerId ?? null) : (words.ended?.workerId ?? null),
+    gateway: running ? (entry.assigned?.gateway ?? null) : null,
+    attemptStartedAt: running ? (entry.assigned?.startedAt ?? null) : null,
+    startedAt: row.startedAt,
+    finishedAt: words.finishedAt ?? null,
+    result: words.result ?? null,
+    error: words.error ?? null,
+    ended: words.ended ? [words.ended] : [],
+    releaseUniqueKey: final && row.hasUniqueKey,
+  });
+  if (entry.unverified) step.batch.unverified.add(entry.id);
+  rowSays(step, entry, running ? "RUNNING" : "PENDING", words.queue);
+}
+
+/** Keeps the entry's knowledge of its row, and the counts that depend on it. */
+function rowSays(step: Step, entry: Entry, state: "PENDING" | "RUNNING", queue: Queue): void {
+  settleJournal(step, entry);
+  if (entry.place === "ASSIGNED" && entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+  entry.row.queue = queue;
+  entry.row.state = state;
+  entry.rowState = state;
+  entry.rowAttempt = entry.row.attempt;
+}
+
+/** The journal row no longer speaks for this entry; the last one to leave takes it along. */
+export function settleJournal(step: Step, entry: Entry): void {
+  const box = entry.assigned?.journal;
+  if (!box || !entry.assigned) return;
+  entry.assigned.journal = null;
+  box.unsettled--;
+  // A box that is still in this batch cannot be deleted by it: one statement does not see what it inserts.
+  if (box.unsettled === 0 && box.sent) {
+    step.batch.shard(box.shard).settledJournals.push({ epoch: box.epoch, seq: box.seq });
+  }
+}
+
+/** The execution is final: writes it, answers its commands, and lets it go. */
+export function finishEntry(
+  step: Step,
+  entry: Entry,
+  state: FinalState,
+  words: Omit<Words, "state" | "queue" | "finishedAt">,
+): void {
+  writeRow(step, entry, { ...words, state, queue: "NONE", finishedAt: step.now });
+  if (entry.cancels.length > 0) {
+    step.batch.shard(entry.row.shard).commandsDone.push(...entry.cancels);
+    for (const command of entry.cancels) step.state.openCommands.delete(command);
+    entry.cancels = [];
+  }
+  step.state.touched.add(entry.id, step.batch.number);
+  forget(step, entry);
+}
+
+/** Removes an entry from memory; what the store says of it is what counts from now on. */
+export function forget(step: Step, entry: Entry): void {
+  const { state } = step;
+  clearTimer(state, entry);
+  if (entry.place === "LANE") state.lanes.remove(entry);
+  entry.place = "GONE";
+  state.entries.delete(entry.id);
+  if (entry.lane !== null) state.lanes.prune(entry.lane);
+}

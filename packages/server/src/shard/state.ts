@@ -1,0 +1,84 @@
+import type { Epoch, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import { defaultPool, type Pool } from "../domain/pool.ts";
+import type { Command } from "../ports/store.ts";
+import type { Batch } from "./batch.ts";
+import type { Entry } from "./entry.ts";
+import { Gates } from "./gates.ts";
+import { Heap } from "./heap.ts";
+import type { Limits, Want } from "./inputs.ts";
+import { Lanes } from "./lanes.ts";
+import { Touched } from "./touched.ts";
+import { Workers } from "./workers.ts";
+import { YoungAttempts } from "./young.ts";
+
+/** All that the owner of some shards knows. Changed by `step` alone. */
+export interface MachineState {
+  readonly limits: Limits;
+  incarnation: Incarnation;
+  readonly epochs: Map<ShardId, Epoch>;
+  readonly journalSeqs: Map<ShardId, number>;
+  readonly entries: Map<ExecutionId, Entry>;
+  readonly gates: Gates;
+  readonly lanes: Lanes;
+  readonly workers: Workers;
+  readonly timers: Heap<Entry>;
+  readonly young: YoungAttempts;
+  readonly pools: Map<string, Pool>;
+  readonly touched: Touched;
+  /** Executions of the owner before, by the worker that is to say whether it has them. */
+  readonly adopting: Map<WorkerId, Set<Entry>>;
+  /** Lanes, by their number in the store, that are being read. */
+  readonly reading: Set<number>;
+  /** Where the next sweep begins among the lanes. */
+  sweepFrom: number;
+  /** Commands for executions that are being read. */
+  readonly loading: Map<ExecutionId, Command[]>;
+  /** Commands that were seen and are not done: repeats change nothing. */
+  readonly openCommands: Set<string>;
+}
+
+/** One step's view: the state, what it writes to, and the time. */
+export interface Step {
+  readonly state: MachineState;
+  readonly batch: Batch;
+  readonly now: number;
+  readonly wants: Want[];
+}
+
+export function createState(limits: Limits): MachineState {
+  const gates = new Gates();
+  return {
+    limits,
+    incarnation: "",
+    epochs: new Map(),
+    journalSeqs: new Map(),
+    entries: new Map(),
+    gates,
+    lanes: new Lanes(gates),
+    workers: new Workers(),
+    timers: new Heap(),
+    young: new YoungAttempts(),
+    pools: new Map(),
+    touched: new Touched(),
+    adopting: new Map(),
+    reading: new Set(),
+    sweepFrom: 0,
+    loading: new Map(),
+    openCommands: new Set(),
+  };
+}
+
+export function poolOf(state: MachineState, name: string): Pool {
+  return state.pools.get(name) ?? defaultPool(name);
+}
+
+export function setTimer(state: MachineState, entry: Entry, at: number): void {
+  if (entry.timer === null) entry.timer = state.timers.push(at, entry.id, entry);
+  else state.timers.rekey(entry.timer, at);
+}
+
+export function clearTimer(state: MachineState, entry: Entry): void {
+  if (entry.timer === null) return;
+  state.timers.remove(entry.timer);
+  entry.timer = null;
+}

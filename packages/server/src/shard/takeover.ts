@@ -1,0 +1,75 @@
+import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
+import type { InFlightRow, JournalRef, Recovered } from "../ports/store.ts";
+import { attemptGivenUp } from "./attempts.ts";
+import { takeCommands } from "./cancel.ts";
+import { newEntry } from "./entry.ts";
+import { laneOf } from "./intake.ts";
+import type { JournalBox } from "./journal-box.ts";
+import { type Step, setTimer } from "./state.ts";
+
+/** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
+export function takeOwnership(
+  step: Step,
+  epochs: ReadonlyMap<ShardId, Epoch>,
+  recovered: Recovered,
+  incarnation: Incarnation,
+): void {
+  step.state.incarnation = incarnation;
+  for (const [shard, epoch] of epochs) step.state.epochs.set(shard, epoch);
+  const boxes = openBoxes(step, recovered);
+  for (const row of recovered.inFlight) adoptLater(step, row, boxes);
+  takeCommands(step, recovered.commands);
+}
+
+function openBoxes(step: Step, recovered: Recovered): Map<string, JournalBox> {
+  const boxes = new Map<string, JournalBox>();
+  for (const { shard, ref, unsettled } of recovered.journals) {
+    const box = { shard, epoch: ref.epoch, seq: ref.seq, unsettled, sent: true };
+    boxes.set(boxName(shard, ref), box);
+    if (unsettled === 0) step.batch.shard(shard).settledJournals.push(ref);
+  }
+  return boxes;
+}
+
+function boxName(shard: ShardId, ref: JournalRef): string {
+  return `${shard}:${ref.epoch}:${ref.seq}`;
+}
+
+function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, JournalBox>): void {
+  const { state } = step;
+  const { row, workerId, gateway, assignedAt, attemptStartedAt, journal } = inFlight;
+  const entry = newEntry(row, false);
+  const lane = laneOf(step, row);
+  entry.lane = lane;
+  entry.place = "ASSIGNED";
+  row.attempt = inFlight.attempt;
+  entry.assigned = {
+    workerId,
+    gateway,
+    worker: null,
+    at: assignedAt,
+    startedAt: attemptStartedAt,
+    journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
+    adopting: true,
+    stopping: null,
+  };
+  if (row.queue === "READY") lane.assignedReady++;
+  if (lane.gate !== null) lane.gate.running++;
+  state.entries.set(entry.id, entry);
+  const waiting = state.adopting.get(workerId);
+  if (waiting === undefined) state.adopting.set(workerId, new Set([entry]));
+  else waiting.add(entry);
+  setTimer(state, entry, step.now + state.limits.adoptWithinMs);
+  if (diedWithItsServer(step, workerId)) {
+    attemptGivenUp(step, entry, "WORKER_LOST", "it ran inside a server that has ended");
+  }
+}
+
+/** The worker inside a server process is named after it, and never outlives it. */
+export function builtinWorkerId(incarnation: Incarnation): string {
+  return `builtin-${incarnation}`;
+}
+
+function diedWithItsServer(step: Step, workerId: string): boolean {
+  return workerId.startsWith("builtin-") && workerId !== builtinWorkerId(step.state.incarnation);
+}
