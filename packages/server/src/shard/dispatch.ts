@@ -3,24 +3,24 @@ import type { WorkClass } from "./lanes.ts";
 import { clearTimer, poolOf, type Step } from "./state.ts";
 import { pickWorker, type WorkerSlots } from "./workers.ts";
 
-/**
- * Gives ready executions to free workers, the smallest rank of a pool first.
- * @returns whether the batch is full and there may be more to give
- */
-export function dispatch(step: Step): boolean {
+/** Gives ready executions to free workers, the smallest rank of a pool first, until the batch is full. */
+export function dispatch(step: Step): void {
   for (const pool of step.state.lanes.pools()) {
-    if (poolOf(step.state, pool).paused) continue;
-    if (dispatchPool(step, pool)) return true;
+    if (!poolOf(step.state, pool).paused) dispatchPool(step, pool);
   }
-  return false;
 }
 
-function dispatchPool(step: Step, pool: string): boolean {
-  for (;;) {
+function dispatchPool(step: Step, pool: string): void {
+  while (!isFull(step)) {
     const turn = nextTurn(step, pool);
-    if (turn === null) return false;
-    if (assignFrom(step, turn.work, turn.untilRank)) return true;
+    if (turn === null) return;
+    assignFrom(step, turn.work, turn.untilRank);
   }
+}
+
+/** The next batch begins when this one is answered; then there is another step. */
+function isFull({ batch, state }: Step): boolean {
+  return batch.assigns.length >= state.limits.batchAssigns || batch.bytes >= state.limits.batchBytes;
 }
 
 /** The class whose first execution has the smallest rank of all that somebody can run, and the rank of the runner-up. */
@@ -40,16 +40,12 @@ function nextTurn(step: Step, pool: string): { work: WorkClass; untilRank: numbe
   return work === null ? null : { work, untilRank };
 }
 
-function assignFrom(step: Step, work: WorkClass, untilRank: number): boolean {
-  const { batch } = step;
-  const { batchAssigns, batchBytes } = step.state.limits;
-  for (;;) {
+function assignFrom(step: Step, work: WorkClass, untilRank: number): void {
+  while (!isFull(step)) {
     const lane = work.lanes.peek();
     const worker = pickWorker(work);
-    if (lane === undefined || lane.key > untilRank || worker === null) return false;
-    if (batch.assigns.length >= batchAssigns || batch.bytes >= batchBytes) return true;
-    const entry = lane.item.ready.peek();
-    if (entry === undefined) return false;
+    const entry = lane?.item.ready.peek();
+    if (lane === undefined || entry === undefined || worker === null || lane.key > untilRank) return;
     assign(step, entry.item, worker);
   }
 }

@@ -32,8 +32,6 @@ export type Want =
 
 export interface StepResult {
   wants: Want[];
-  /** There is more to do at once: the batch was full. */
-  again: boolean;
   /** When to step next even if nothing comes; null: never. */
   wakeAt: EpochMs | null;
 }

@@ -20,9 +20,9 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   const view: Step = { state, batch, now, wants };
   for (const input of inputs) take(view, input);
   passTime(view);
-  const again = dispatch(view);
+  dispatch(view);
   refill(view);
-  return { wants, again, wakeAt: nextRing(view) };
+  return { wants, wakeAt: nextRing(view) };
 }
 
 function take(view: Step, input: Input): void {

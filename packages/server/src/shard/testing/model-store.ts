@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import type { Candidate } from "../../domain/execution.ts";
+import { isFinal } from "../../domain/execution.ts";
+import type { Batch } from "../batch.ts";
+import { changesOf } from "./story.ts";
+
+interface Row {
+  row: Candidate;
+  state: string;
+  attempt: number;
+  /** Highest attempt that any journal row or the row itself has named. */
+  token: number;
+}
+
+/** The truth as a map, for tests that judge a machine: it takes what a store would take and nothing else. */
+export class ModelStore {
+  readonly rows = new Map<string, Row>();
+
+  insert(row: Candidate): void {
+    this.rows.set(row.id, { row, state: "PENDING", attempt: row.attempt, token: row.attempt });
+  }
+
+  /** Applies a batch. @returns hinted ids whose rows are not as expected */
+  apply(batch: Batch): string[] {
+    const missed: string[] = [];
+    for (const draft of batch.shards.values()) {
+      for (const { id, attempt } of draft.expected) {
+        const row = this.rows.get(id);
+        if (row?.state !== "PENDING" || row.attempt !== attempt) missed.push(id);
+      }
+    }
+    for (const change of changesOf(batch)) {
+      const row = this.rows.get(change.id);
+      if (row?.state !== change.wasState || row.attempt !== change.wasAttempt) {
+        assert.ok(batch.unverified.has(change.id), `a miss of ${change.id}, which the machine was sure of`);
+        missed.push(change.id);
+        continue;
+      }
+      Object.assign(row, { state: change.state, attempt: change.attempt });
+      Object.assign(row.row, {
+        queue: change.queue,
+        dueAt: change.dueAt,
+        failures: change.failures,
+        lost: change.lost,
+      });
+      assert.ok(change.failures <= row.row.policy.retry.maxAttempts && change.lost <= row.row.policy.maxLost);
+    }
+    for (const draft of batch.shards.values()) {
+      for (const { id, attempt } of draft.assigned) {
+        const row = this.rows.get(id) as Row;
+        if (missed.includes(id)) continue;
+        assert.ok(attempt > row.token, `attempt ${attempt} of ${id} was used before`);
+        row.token = attempt;
+      }
+    }
+    return missed;
+  }
+
+  open(): string[] {
+    return [...this.rows].filter(([, row]) => !isFinal(row.state as never)).map(([id]) => id);
+  }
+}

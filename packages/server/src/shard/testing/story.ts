@@ -1,0 +1,162 @@
+import type { Candidate } from "../../domain/execution.ts";
+import { shardKey, shardOf } from "../../domain/ids.ts";
+import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
+import { rankOf } from "../../domain/rank.ts";
+import type { Assignment, FinishedAttempt, FromGateway, ToGateway, WorkerProfile } from "../../ports/messages.ts";
+import type { RowChange } from "../../ports/store.ts";
+import { Batch } from "../batch.ts";
+import { DEFAULT_LIMITS, type Input, type Limits, type Want } from "../inputs.ts";
+import { sealBatch, step } from "../machine.ts";
+import { createState, type MachineState } from "../state.ts";
+
+export const START = Date.UTC(2026, 0, 1);
+export const GATEWAY = "gateway-1";
+
+/** Tells a machine a story and keeps what it answers. The clock stands still unless it is moved. */
+export class Story {
+  readonly state: MachineState;
+  batch = new Batch(1);
+  now = START;
+  wakeAt: number | null = null;
+  wants: Want[] = [];
+  readonly #granted = new Map<string, number>();
+
+  constructor(limits: Partial<Limits> = {}) {
+    this.state = createState({ ...DEFAULT_LIMITS, ...limits });
+    const epochs = new Map(Array.from({ length: 64 }, (_, shard) => [shard, 1]));
+    const recovered = { inFlight: [], journals: [], commands: [] };
+    this.tell({ kind: "OWNED", epochs, recovered, incarnation: "node-1" });
+  }
+
+  tell(...inputs: Input[]): this {
+    const result = step(this.state, this.batch, inputs, this.now);
+    this.wakeAt = result.wakeAt;
+    this.wants.push(...result.wants);
+    return this;
+  }
+
+  gateway(message: FromGateway): this {
+    return this.tell({ kind: "GATEWAY", from: GATEWAY, message });
+  }
+
+  /** Time passes. */
+  later(ms: number): this {
+    this.now += ms;
+    return this.tell();
+  }
+
+  hint(...rows: Candidate[]): this {
+    return this.tell({ kind: "HINTED", rows });
+  }
+
+  worker(workerId: string, profile: Partial<WorkerProfile> = {}): this {
+    const worker = {
+      workerId,
+      name: workerId,
+      pool: "default",
+      handlers: ["echo"],
+      capabilities: [],
+      slots: 1,
+      prefetch: 0,
+      ...profile,
+    };
+    this.gateway({ kind: "WORKER_UP", worker, holds: [] });
+    return this.credit(workerId, worker.slots + worker.prefetch);
+  }
+
+  credit(workerId: string, more: number): this {
+    const granted = (this.#granted.get(workerId) ?? 0) + more;
+    this.#granted.set(workerId, granted);
+    return this.gateway({ kind: "CREDIT", workerId, granted });
+  }
+
+  /** The worker's word on an assignment; its slot is free again. */
+  finish(assign: Assignment, news: Partial<FinishedAttempt> = {}): this {
+    this.gateway({
+      kind: "FINISHED",
+      results: [
+        {
+          shard: assign.shard,
+          executionId: assign.executionId,
+          attempt: assign.attempt,
+          workerId: assign.workerId,
+          state: "SUCCEEDED",
+          startedAt: this.now,
+          finishedAt: this.now,
+          result: null,
+          error: null,
+          advice: null,
+          ...news,
+        },
+      ],
+    });
+    return this.credit(assign.workerId, 1);
+  }
+
+  started(assign: Assignment): this {
+    const { shard, executionId, attempt, workerId } = assign;
+    return this.gateway({
+      kind: "STARTED",
+      tokens: [{ shard, executionId, attempt, workerId, startedAt: this.now }],
+    });
+  }
+
+  /** The batch is committed; the answer is what it held. */
+  commit(): Batch {
+    const batch = this.batch;
+    this.batch = sealBatch(batch);
+    this.tell();
+    return batch;
+  }
+
+  /** Commits, and tells what was assigned: ids in order. */
+  assigned(): string[] {
+    return this.commit().assigns.map((assign) => assign.executionId);
+  }
+}
+
+export function changesOf(batch: Batch): RowChange[] {
+  return [...batch.shards.values()].flatMap((draft) => [...draft.changes.values()]);
+}
+
+export function ordersOf(batch: Batch): ToGateway[] {
+  return batch.toGateway.map(({ message }) => message);
+}
+
+let made = 0;
+
+/** An execution that is ready at the start of the story. */
+export function candidate(
+  fields: Partial<Omit<Candidate, "policy">> & { policy?: Partial<ExecutionPolicy> } = {},
+): Candidate {
+  const id = fields.id ?? `execution-${String(++made).padStart(6, "0")}`;
+  const jobId = fields.jobId ?? `job-of-${id}`;
+  const concurrencyKey = fields.concurrencyKey ?? null;
+  const dueAt = fields.dueAt ?? START;
+  const priority = fields.priority ?? 5;
+  return {
+    id,
+    jobId,
+    shard: shardOf(shardKey("default", concurrencyKey, jobId)),
+    tenant: "default",
+    pool: "default",
+    handler: "echo",
+    requires: [],
+    concurrencyKey,
+    concurrencyLimit: 1,
+    hasUniqueKey: false,
+    priority,
+    rank: rankOf("PRIORITY", dueAt, priority),
+    dueAt,
+    scheduledAt: dueAt,
+    payloadBytes: 0,
+    state: "PENDING",
+    queue: dueAt > START ? "WAITING" : "READY",
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    startedAt: null,
+    ...fields,
+    policy: { ...DEFAULT_POLICY, ...fields.policy },
+  };
+}
