@@ -1,0 +1,50 @@
+import type { Logger } from "pino";
+import { ClockOffset } from "../domain/clock-offset.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+
+const EVERY_MS = 5_000;
+/** A machine whose clock is further from the store's than this is told about it. */
+const FAR_OFF_MS = 1_000;
+
+/** A runtime whose `now` is the store's clock, kept by asking it again and again. */
+export interface StoreClock {
+  runtime: Runtime;
+  stop(): void;
+}
+
+/** @throws {StoreUnavailable} if the store does not tell its time at the start */
+export async function followStoreClock(store: Store, runtime: Runtime, log: Logger): Promise<StoreClock> {
+  const offset = new ClockOffset();
+  const sample = async () => {
+    const askedAtMs = runtime.monotonicMs();
+    const shownMs = await store.clock();
+    const believed = offset.add({ askedAtMs, answeredAtMs: runtime.monotonicMs(), shownMs });
+    if (!believed) log.warn({ shownMs }, "the store's clock leapt forward; waiting for it to say so again");
+    const offMs = runtime.now() - shownMs;
+    if (Math.abs(offMs) > FAR_OFF_MS) log.warn({ offMs }, "this machine's clock is far from the store's, which counts");
+  };
+  await sample();
+  const stop = repeat(runtime, sample);
+  const now = () => offset.earliest(runtime.monotonicMs()) ?? runtime.now();
+  return { runtime: { ...runtime, now }, stop };
+}
+
+function repeat(runtime: Runtime, run: () => Promise<void>): () => void {
+  let stopped = false;
+  let timer: Timer;
+  const next = () => {
+    if (stopped) return;
+    timer = runtime.setTimer(EVERY_MS, () => {
+      // An outage is reported by those who need the store; the clock goes on by what it knows.
+      run()
+        .catch(() => undefined)
+        .finally(next);
+    });
+  };
+  next();
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
+}
