@@ -18,3 +18,15 @@ export interface Metrics {
   /** Read when the figures are asked for. */
   gauge(name: "waiting" | "ready" | "assigned" | "workers" | "owned_shards", read: () => number): void;
 }
+
+/** What the api counts, and how it shows the figures of the whole node. */
+export interface ApiMetrics {
+  /** @param figures.route the route's pattern, so that ids make no series of their own */
+  request(figures: { method: string; route: string; status: number; durationMs: number }): void;
+  submitted(count: number): void;
+  /** One group commit of submits. */
+  submitCommit(figures: { durationMs: number; jobs: number }): void;
+  storeOutage(): void;
+  /** All figures in the text format of Prometheus. */
+  text(): Promise<{ contentType: string; body: string }>;
+}

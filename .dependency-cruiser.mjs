@@ -1,0 +1,129 @@
+// Who may import whom. The layout these rules hold is told in ARCHITECTURE.md.
+
+const server = "^packages/server/src";
+const rooms = `${server}/(api|gateway|scheduler|ops)/`;
+/** Tests, and what stands ready for them. */
+const test = ["[.]test[.]ts$", "/testing/"];
+/** What checks every implementation of a port: written beside the port, run by the tests of the adapters. */
+const conformance = "[.]conformance[.]ts$";
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: "no-cycles",
+      comment: "Two files that need each other are one file, or want a third. Types, which are gone at run time, may.",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    {
+      name: "resolvable",
+      comment: "An import that leads nowhere.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "domain-is-pure",
+      comment: "The domain imports only itself.",
+      severity: "error",
+      from: { path: `${server}/domain/`, pathNot: test },
+      to: { pathNot: `${server}/domain/` },
+    },
+    {
+      name: "shard-is-pure",
+      comment: "The shard machine imports itself and the domain.",
+      severity: "error",
+      from: { path: `${server}/shard/`, pathNot: test },
+      to: { pathNot: `${server}/(domain|shard|ports)/` },
+    },
+    {
+      name: "shard-knows-ports-by-type",
+      comment: "Of the ports the shard machine may know the shapes of messages and changes, nothing that runs.",
+      severity: "error",
+      from: { path: `${server}/shard/`, pathNot: test },
+      to: { path: `${server}/ports/`, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "ports-know-the-domain",
+      comment: "A port is told in the words of the domain.",
+      severity: "error",
+      from: { path: `${server}/ports/`, pathNot: [...test, conformance] },
+      to: { pathNot: `${server}/(domain|ports)/` },
+    },
+    {
+      name: "rooms-are-apart",
+      comment: "api, gateway, scheduler and ops meet in ports, domain and shard only.",
+      severity: "error",
+      from: { path: rooms },
+      to: { path: rooms, pathNot: `${server}/$1/` },
+    },
+    {
+      name: "adapters-are-strangers",
+      comment: "An adapter imports ports and domain, never another adapter or a room.",
+      severity: "error",
+      from: { path: `${server}/adapters/([^/]+)/`, pathNot: test },
+      to: { path: `${server}/(adapters|api|gateway|scheduler|ops|shard)/`, pathNot: `${server}/adapters/$1/` },
+    },
+    {
+      name: "node-composes",
+      comment: "Only node.ts, the two doors, and tests know adapters.",
+      severity: "error",
+      from: { path: server, pathNot: [`${server}/adapters/`, `${server}/(index|node|testing)[.]ts$`, ...test] },
+      to: { path: `${server}/adapters/` },
+    },
+    {
+      name: "server-has-two-doors",
+      comment: "Other packages enter the server through its index or its testing door.",
+      severity: "error",
+      from: { path: "^(packages/(?!server/)|tools/)" },
+      to: { path: `${server}/`, pathNot: `${server}/(index|testing)[.]ts$` },
+    },
+    {
+      name: "sdk-knows-no-server",
+      comment: "What users import carries no server.",
+      severity: "error",
+      from: { path: "^packages/sdk/" },
+      to: { path: "^packages/(server|cli|bench|crash)/" },
+    },
+    {
+      name: "proto-knows-nobody",
+      comment: "The protocol stands below all others.",
+      severity: "error",
+      from: { path: "^packages/proto/" },
+      to: { path: "^packages/(?!proto/)" },
+    },
+    {
+      name: "packages-enter-by-name",
+      comment: "Across packages an import names the package, so that it works once installed too.",
+      severity: "error",
+      from: { path: "^packages/([^/]+)/" },
+      to: { path: "^packages/", pathNot: "^packages/$1/", dependencyTypesNot: ["aliased-workspace"] },
+    },
+    {
+      name: "no-tests-in-production",
+      severity: "error",
+      from: { pathNot: [...test, conformance, `${server}/testing[.]ts$`] },
+      to: { path: [...test, conformance] },
+    },
+    {
+      name: "no-dev-dependencies-in-production",
+      comment: "What runs at a user's must be in `dependencies`.",
+      severity: "error",
+      from: {
+        path: "^packages/(cli|proto|sdk|server)/(src|bin)/",
+        pathNot: [...test, conformance, "[.]fixtures?[.]ts$"],
+      },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)(dist|data|node_modules/[.])" },
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types"] },
+  },
+};

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Execution, ExecutionSummary, SubmittedJob } from "@mainspring/sdk";
+import { LongCommand, mainspring, runFile } from "./testing/command.ts";
+import { startServer, type TestServer } from "./testing/server.ts";
+
+const repository = new URL("../../../", import.meta.url);
+
+describe("the command line", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  const run = (args: readonly string[], input = "") => mainspring(args, { env: server.clientEnv, input });
+  const runJson = async <T>(...args: string[]) => JSON.parse((await run([...args, "--json"])).stdout) as T;
+
+  it("submits a job, waits for it and prints its result", async () => {
+    const { code, stdout } = await run(["submit", "echo", "--payload", '{"hello":"world"}', "--wait"]);
+    assert.match(stdout, /state +SUCCEEDED/);
+    assert.match(stdout, /result +\{"hello":"world"\}/);
+    assert.equal(code, 0);
+  });
+
+  it("takes the payload from standard input, and prints JSON for programs", async () => {
+    const { stdout } = await run(["submit", "echo", "--payload", "-", "--wait", "--json"], "[1, 2]");
+    const execution = JSON.parse(stdout) as Execution;
+    assert.equal(execution.state, "SUCCEEDED");
+    assert.deepEqual(execution.result, [1, 2]);
+  });
+
+  it("ends with 4 when the execution that it waits for does not succeed", async () => {
+    const { code, stdout } = await run(["submit", "sleep", "--payload", '{"ms":-1}', "--wait"]);
+    assert.match(stdout, /state +DEAD/);
+    assert.match(stdout, /whole number from 0/);
+    assert.equal(code, 4);
+  });
+
+  it("lists executions, shows one and cancels it, but not once it is final", async () => {
+    const { executionId } = await runJson<SubmittedJob>("submit", "echo", "--delay", "1h", "--label", "a=b");
+    const listed = await runJson<ExecutionSummary[]>("executions", "list", "--state", "PENDING");
+    assert.ok(listed.some((execution) => execution.executionId === executionId));
+    assert.match((await run(["executions", "list"])).stdout, new RegExp(`^EXECUTION .*\n[^]*${executionId} +PENDING`));
+
+    assert.equal((await run(["executions", "cancel", executionId])).stdout, "cancelled\n");
+    assert.match((await run(["executions", "get", executionId])).stdout, /state +CANCELLED/);
+
+    const done = await runJson<Execution>("submit", "echo", "--wait");
+    const late = await run(["executions", "cancel", done.executionId]);
+    assert.match(late.stderr, /^mainspring: .*SUCCEEDED/);
+    assert.equal(late.code, 1);
+  });
+
+  it("says what is wrong with the command line, and does nothing", async () => {
+    for (const [args, problem] of [
+      [["submit"], /missing required argument 'handler'/],
+      [["submit", "echo", "--payload", "{hello}"], /--payload is not JSON/],
+      [["submit", "echo", "--payload", "@nowhere.json"], /nowhere\.json/],
+      [["submit", "echo", "--delay", "10"], /number and its unit/],
+      [["submit", "echo", "--run-at", "2030-01-01T00:00:00"], /time with its zone/],
+      [["submit", "echo", "--url", "localhost"], /not an http\(s\) URL/],
+      [["frobnicate"], /unknown command 'frobnicate'/],
+      [["worker", "--slots", "0"], /from 1 to 10000/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(args);
+      assert.match(stderr, problem);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
+    }
+  });
+
+  it("passes on what the server refuses, naming the field", async () => {
+    const { code, stderr } = await run(["submit", "echo", "--pool", "no spaces allowed"]);
+    assert.match(stderr, /^mainspring: .*target\/pool/);
+    assert.equal(code, 1);
+  });
+
+  it("ends with 3 when no server answers", async () => {
+    const { code, stderr } = await run(["executions", "list", "--url", "http://127.0.0.1:1"]);
+    assert.match(stderr, /^mainspring: the server at http:\/\/127\.0\.0\.1:1 cannot be reached.*npm start/);
+    assert.doesNotMatch(stderr, /^ +at /m);
+    assert.equal(code, 3);
+  });
+
+  it("runs a worker until it is told to stop", async () => {
+    const worker = new LongCommand(["worker", "--pool", "extra", "--capability", "gpu"], server.clientEnv);
+    await worker.says(/connected to .*pool extra, 20 slots, handlers echo, sleep/);
+    const done = await run(["submit", "echo", "--pool", "extra", "--requires", "gpu", "--wait"]);
+    assert.equal(done.code, 0);
+    worker.signal("SIGTERM");
+    assert.equal((await worker.done).code, 0);
+  });
+
+  it("lets a worker finish at the first signal, and ends it at once at the second", async () => {
+    const worker = new LongCommand(["worker", "--pool", "slow"], server.clientEnv);
+    const { executionId } = await runJson<SubmittedJob>(
+      "submit",
+      "sleep",
+      "--pool",
+      "slow",
+      "--payload",
+      '{"ms":60000}',
+    );
+    const stateOf = async () => (await runJson<Execution>("executions", "get", executionId)).state;
+    while ((await stateOf()) !== "RUNNING");
+
+    worker.signal("SIGTERM");
+    await worker.says(/SIGTERM: finishing what runs/);
+    // A second signal counts when it comes too late to be an echo of the first; starting a process takes longer.
+    while (!worker.hasEnded) {
+      await run(["--version"]);
+      worker.signal("SIGTERM");
+    }
+    assert.equal((await worker.done).code, 143);
+    await run(["executions", "cancel", executionId]);
+  });
+
+  it("runs the example that README shows", async () => {
+    const example = await readFile(new URL("examples/greet.ts", repository), "utf8");
+    assert.ok((await readFile(new URL("README.md", repository), "utf8")).includes(example));
+    const ran = await runFile(fileURLToPath(new URL("examples/greet.ts", repository)), server.clientEnv);
+    assert.deepEqual(ran, { code: 0, stdout: "Hello Ada, this is attempt 1\n", stderr: "" });
+  });
+
+  it("tells its version", async () => {
+    assert.match((await run(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+});

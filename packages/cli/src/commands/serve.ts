@@ -1,0 +1,60 @@
+import process from "node:process";
+import type { RunningNode } from "@mainspring/server";
+import { Command } from "commander";
+import { onStopSignal } from "../stop-signals.ts";
+
+const ENVIRONMENT = `
+Configured by the environment, or by the same keys in the JSON file that MAINSPRING_CONFIG names:
+  MAINSPRING_HTTP=127.0.0.1:8080     where the HTTP api listens; port 0 picks a free one
+  MAINSPRING_GRPC=127.0.0.1:8081     where workers connect
+  MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
+  MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
+  MAINSPRING_API_KEY                 asks for it as bearer token; none by default
+  MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
+  MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo and sleep by itself
+  MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent
+Ctrl-C stops it gracefully; a second one at once.`;
+
+export function serveCommand(): Command {
+  return new Command("serve").description("run a server").addHelpText("after", ENVIRONMENT).action(serve);
+}
+
+async function serve(): Promise<void> {
+  // Loaded here, because the other commands start faster without a server.
+  const { loadConfig, startNode, systemRuntime } = await import("@mainspring/server");
+  const stopping = new AbortController();
+  onStopSignal(systemRuntime().monotonicMs, (signal) => {
+    process.stdout.write(`${signal}: stopping; once more stops at once\n`);
+    stopping.abort();
+  });
+  const config = loadConfig(process.env);
+  const node = await startNode(config);
+  if (!stopping.signal.aborted) process.stdout.write(welcome(node, config.apiKey !== null));
+  const failure = await Promise.race([aborted(stopping.signal), node.failed]);
+  await node.stop();
+  if (failure !== null) throw failure;
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+}
+
+function welcome({ httpUrl, grpcAddress }: RunningNode, needsKey: boolean): string {
+  const key = needsKey ? ` -H "authorization: Bearer $MAINSPRING_API_KEY"` : "";
+  const job = `{"target":{"handler":"echo"},"payload":{"hello":"world"}}`;
+  return `
+Mainspring is ready.
+
+  api      ${httpUrl}
+  docs     ${httpUrl}/docs
+  workers  ${grpcAddress}
+
+Try it:
+
+  curl -sS ${httpUrl}/v1/jobs${key} -H 'content-type: application/json' -d '${job}'
+
+`;
+}

@@ -1,0 +1,94 @@
+import type { JobRequest } from "@mainspring/sdk";
+import { type Command, Option } from "commander";
+import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
+import { executionText } from "../execution-text.ts";
+import { durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
+import { readPayload } from "../payload.ts";
+import { waitFor } from "../wait.ts";
+
+interface SubmitOptions extends ConnectionOptions {
+  payload?: string;
+  pool?: string;
+  requires?: string[];
+  name?: string;
+  runAt?: string;
+  delay?: number;
+  priority?: number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
+  maxAttempts?: number;
+  backoff?: "FIXED" | "EXPONENTIAL";
+  timeout?: number;
+  startBefore?: string;
+  concurrencyKey?: string;
+  concurrencyLimit?: number;
+  uniqueKey?: string;
+  label?: Record<string, string>;
+  idempotencyKey?: string;
+  wait?: boolean;
+}
+
+export function submitCommand(): Command {
+  return clientCommand("submit")
+    .description("submit a job that runs once")
+    .argument("<handler>", "what is to run it: echo, sleep, or a handler of your workers")
+    .option("--payload <json>", "JSON, @file, or - for standard input")
+    .option("--pool <name>", "the pool whose workers run it (default: default)")
+    .option("--requires <capability>", "a capability that the worker must have; may be repeated", repeated)
+    .option("--name <name>", "a name for people")
+    .addOption(new Option("--run-at <time>", "when, with its zone; the past means now").argParser(instant))
+    .addOption(new Option("--delay <duration>", "how long from now, as 10s").argParser(durationMs).conflicts("runAt"))
+    .option("--priority <level>", "0 to 9, or LOW, NORMAL, HIGH, CRITICAL", priority)
+    .option("--max-attempts <count>", "how often it may fail before it is DEAD (default: 5)", integer(1, 1_000_000))
+    .addOption(new Option("--backoff <kind>", "how delays between attempts grow").choices(["FIXED", "EXPONENTIAL"]))
+    .option("--timeout <duration>", "the longest that one attempt may take, as 90s (default: 1h)", durationMs)
+    .option("--start-before <time>", "skip it if it has not started by then", instant)
+    .option("--concurrency-key <key>", "run at most --concurrency-limit jobs of this key at once")
+    .option("--concurrency-limit <count>", "how many of the key (default: 1)", integer(1, 1_000_000))
+    .option("--unique-key <key>", "accept one unfinished job of this key; a repeat gives the one there is")
+    .option("--label <key=value>", "a label; may be repeated", label)
+    .option("--idempotency-key <key>", "makes it safe to run this command again: a repeat answers as the first did")
+    .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
+    .action(submit);
+}
+
+async function submit(handler: string, options: SubmitOptions): Promise<void> {
+  const { client, output } = connect(options);
+  const { idempotencyKey } = options;
+  const request = await requestOf(handler, options);
+  const submitted = await client.submit(request, idempotencyKey === undefined ? {} : { idempotencyKey });
+  if (options.wait) {
+    const execution = await waitFor(client, submitted.executionId);
+    return output.print(execution, () => executionText(execution));
+  }
+  const verb = submitted.deduplicated ? "is there already" : "accepted";
+  output.print(submitted, () => `${verb}: execution ${submitted.executionId} of job ${submitted.jobId}`);
+}
+
+async function requestOf(handler: string, options: SubmitOptions): Promise<JobRequest> {
+  const { pool, requires, name, runAt, delay, timeout, startBefore, uniqueKey } = options;
+  return given({
+    target: given({ handler, pool, requires }),
+    payload: options.payload === undefined ? undefined : await readPayload(options.payload),
+    name,
+    runAt,
+    delayMs: delay,
+    priority: options.priority,
+    retryPolicy: retryPolicyOf(options),
+    timeoutSec: timeout === undefined ? undefined : timeout / 1_000,
+    startBefore,
+    concurrencyKey: options.concurrencyKey,
+    concurrencyLimit: options.concurrencyLimit,
+    uniqueKey,
+    labels: options.label,
+  });
+}
+
+function retryPolicyOf({ maxAttempts, backoff }: SubmitOptions): JobRequest["retryPolicy"] {
+  return maxAttempts === undefined && backoff === undefined ? undefined : given({ maxAttempts, backoff });
+}
+
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** What was given: the server has the defaults. */
+function given<T extends object>(fields: T): Given<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
+}

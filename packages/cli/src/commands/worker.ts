@@ -1,0 +1,58 @@
+import process from "node:process";
+import { Worker } from "@mainspring/sdk";
+import { Command, Option } from "commander";
+import { integer, repeated } from "../option-values.ts";
+import { onStopSignal } from "../stop-signals.ts";
+
+interface WorkerOptions {
+  url: string;
+  pool: string;
+  slots: number;
+  prefetch: number;
+  capability?: string[];
+  name?: string;
+}
+
+export function workerCommand(): Command {
+  return new Command("worker")
+    .description("run a worker with the handlers echo and sleep")
+    .addOption(
+      new Option("--url <host:port>", "gRPC address of the server")
+        .env("MAINSPRING_GRPC_URL")
+        .default("127.0.0.1:8081"),
+    )
+    .option("--pool <name>", "the pool it serves", "default")
+    .option("--slots <count>", "how many handlers run at once", integer(1, 10_000), 20)
+    .option("--prefetch <count>", "how many more may wait here", integer(0, 100_000), 0)
+    .option("--capability <label>", "a label that executions may require; may be repeated", repeated)
+    .option("--name <name>", "a name for people (default: host name and process id)")
+    .addHelpText("after", "\nCtrl-C lets what runs finish and then leaves; a second one ends it at once.")
+    .action(work);
+}
+
+async function work({ capability = [], name, ...options }: WorkerOptions): Promise<void> {
+  const { builtInTasks, systemRuntime } = await import("@mainspring/server");
+  const runtime = systemRuntime();
+  const tasks = builtInTasks(runtime);
+  const worker = new Worker({ ...options, tasks, capabilities: capability, ...(name !== undefined && { name }) });
+  onStopSignal(runtime.monotonicMs, (signal) => {
+    process.stdout.write(`${signal}: finishing what runs; once more ends it at once\n`);
+    // How it left is told by `closed`.
+    worker.stop().catch(() => undefined);
+  });
+  worker.start().then(
+    () =>
+      process.stdout.write(
+        welcome(
+          options,
+          tasks.map((task) => task.name),
+        ),
+      ),
+    () => undefined,
+  );
+  await worker.closed;
+}
+
+function welcome({ url, pool, slots }: WorkerOptions, handlers: string[]): string {
+  return `connected to ${url}: pool ${pool}, ${slots} slots, handlers ${handlers.join(", ")}\n`;
+}

@@ -1,0 +1,26 @@
+import { debuglog } from "node:util";
+import { CommanderError } from "commander";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+
+/** Ends the command with a sentence for people and a code for scripts. */
+export class Failure extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = EXIT.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What is shown of anything that was thrown: never a stack trace, but with NODE_DEBUG=mainspring. */
+export function failureOf(error: unknown): { message: string | null; exitCode: ExitCode } {
+  debuglog("mainspring")("%O", error);
+  // Commander has said it already.
+  if (error instanceof CommanderError) return { message: null, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
+  if (error instanceof Failure) return { message: error.message, exitCode: error.exitCode };
+  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  if (code === "UNAVAILABLE")
+    return { message: `${message}. Is it running? \`npm start\` starts one.`, exitCode: EXIT.unreachable };
+  if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
+  return { message: message ?? "", exitCode: EXIT.failed };
+}

@@ -1,0 +1,52 @@
+import { InvalidArgumentError } from "commander";
+
+/** How values of options are read. Each throws InvalidArgumentError, which commander shows with the option's name. */
+
+const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `500ms`, `10s`, `5m`, `2h`, `1d`. @returns milliseconds */
+export function durationMs(text: string): number {
+  const [, amount = "", unit = ""] = /^(\d+(?:[.]\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError("Give a number and its unit: 500ms, 10s, 5m, 2h or 1d.");
+  return Math.round(Number(amount) * unitMs);
+}
+
+/** @returns a parser of whole numbers of that range */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+}
+
+const PRIORITIES = ["LOW", "NORMAL", "HIGH", "CRITICAL"] as const;
+type PriorityName = (typeof PRIORITIES)[number];
+
+/** 0 to 9, or a name. */
+export function priority(text: string): number | PriorityName {
+  const name = PRIORITIES.find((known) => known === text.toUpperCase());
+  if (name !== undefined) return name;
+  if (/^[0-9]$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`Give 0 to 9, or one of ${PRIORITIES.join(", ")}.`);
+}
+
+/** An instant in ISO 8601 with its zone. */
+export function instant(text: string): string {
+  const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.]\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  if (zoned && !Number.isNaN(Date.parse(text))) return text;
+  throw new InvalidArgumentError("Give a time with its zone: 2030-01-31T08:00:00Z or 2030-01-31T08:00:00+01:00.");
+}
+
+/** Adds one more value to an option that may be repeated. */
+export function repeated(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+/** `key=value`, may be repeated. */
+export function label(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new InvalidArgumentError("Give key=value.");
+  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
+}

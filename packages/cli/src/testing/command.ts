@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+const COMMAND = fileURLToPath(new URL("../../bin/mainspring.mjs", import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  /** Standard input; default: none. */
+  input?: string;
+}
+
+/** Runs `mainspring` in a process of its own until it ends. */
+export async function mainspring(args: readonly string[], { env = {}, input = "" }: RunOptions = {}): Promise<Ended> {
+  const child = start([COMMAND, ...args], env);
+  child.stdin?.end(input);
+  const [code, stdout, stderr] = await Promise.all([ended(child), textOf(child.stdout), textOf(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+/** A process that goes on until it is told to end. */
+export class LongCommand {
+  readonly done: Promise<Ended>;
+  readonly #child: ChildProcess;
+  #stdout = "";
+  #stderr = "";
+
+  constructor(args: readonly string[], env: Record<string, string>) {
+    this.#child = start([COMMAND, ...args], env);
+    this.#child.stdout?.on("data", (chunk: Buffer) => (this.#stdout += chunk.toString()));
+    this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
+    this.done = ended(this.#child).then((code) => ({ code, stdout: this.#stdout, stderr: this.#stderr }));
+  }
+
+  /** Waits until it prints what matches. @throws where it ends before */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.#stdout);
+      if (match !== null) return match;
+      const more = new Promise((resolve) => this.#child.stdout?.once("data", resolve));
+      const end = await Promise.race([more.then(() => null), this.done]);
+      if (end !== null) throw new Error(`ended with ${end.code} and without ${pattern}: ${end.stdout}${end.stderr}`);
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+}
+
+/** Runs a TypeScript file with the environment that is given. */
+export async function runFile(file: string, env: Record<string, string>): Promise<Ended> {
+  const child = start([file], env);
+  const [code, stdout, stderr] = await Promise.all([ended(child), textOf(child.stdout), textOf(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+function start(args: readonly string[], env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, args, { env: { ...inherited(), ...env }, stdio: ["pipe", "pipe", "pipe"] });
+}
+
+/** What the tester has set for a server of their own must not reach ours. */
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MAINSPRING_|NODE_)/.test(name)));
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => child.on("error", reject).on("close", (code) => resolve(code)));
+}
+
+function textOf(stream: ChildProcess["stdout"]): Promise<string> {
+  return stream === null ? Promise.resolve("") : text(stream);
+}

@@ -1,0 +1,32 @@
+/** Milliseconds of the machine's monotonic clock: all processes of one machine read the same, and it never steps. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** Where the wall clock's zero lies on the monotonic clock, as seen now. */
+export function wallClockZeroMs(): number {
+  return monotonicMs() - Date.now();
+}
+
+export function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Asks every `everyMs` until the answer is neither null nor undefined.
+ * @throws {Error} naming `what`, when `withinMs` have passed
+ */
+export async function until<T>(
+  what: string,
+  withinMs: number,
+  ask: () => Promise<T | null | undefined> | T | null | undefined,
+  everyMs = 50,
+): Promise<T> {
+  const endMs = monotonicMs() + withinMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null && answer !== undefined) return answer;
+    if (monotonicMs() > endMs) throw new Error(`waited ${withinMs / 1_000} s in vain until ${what}`);
+    await sleep(everyMs);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * What clients, workers and the injector of faults write down, each into files of its own. `at` is the machine's
+ * monotonic clock in milliseconds, the same for all of them.
+ */
+
+export type FinalState = "SUCCEEDED" | "CANCELLED" | "DEAD";
+
+/** What has to become of a job that was accepted. */
+export interface Expected {
+  /** Unless its worker was lost `maxLost` times, or somebody asked for its cancellation. */
+  state: FinalState;
+  /** FAILED and TIMED_OUT attempts. */
+  failures: { least: number; most: number };
+  maxAttempts: number;
+  maxLost: number;
+  concurrency: { key: string; limit: number } | null;
+  uniqueKey: string | null;
+  /** Not to be started earlier than so long after it was asked for. */
+  delayMs: number;
+  payloadSha: string;
+}
+
+export type ClientEvent =
+  /** Written before the request is sent. `idempotent`: it will be repeated until it is answered. */
+  | { event: "INTENDED"; at: number; key: string; kind: string; idempotent: boolean; expected: Expected }
+  | { event: "ANSWERED"; at: number; key: string; executionId: string; jobId: string; deduplicated: boolean }
+  /** The server said no. */
+  | { event: "REFUSED"; at: number; key: string; message: string }
+  | { event: "CANCEL_ASKED"; at: number; executionId: string }
+  /** CANCELLED: it had not started. REQUESTED: its worker is told. FINAL: too late. */
+  | { event: "CANCEL_ANSWERED"; at: number; executionId: string; answer: "CANCELLED" | "REQUESTED" | "FINAL" }
+  /** The client read that the execution is final. */
+  | { event: "SEEN_FINAL"; at: number; executionId: string; state: string; resultSha: string };
+
+export type WorkerEvent =
+  | { event: "STARTED"; at: number; pid: number; executionId: string; attempt: number; key: string }
+  /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED or WORKER_LEAVES. */
+  | { event: "ABORTED"; at: number; pid: number; executionId: string; attempt: number; reason: string }
+  /** Written before the handler returns or throws. `resultSha`: null where it throws. */
+  | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null };
+
+export const FAULTS = [
+  "SERVER_KILLED",
+  "SERVER_PAUSED",
+  "STORE_KILLED",
+  "WORKER_KILLED",
+  "WORKER_STOPPED",
+  "CLIENT_KILLED",
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export type FaultEvent =
+  /** Written before the signal is sent. */
+  | { event: Fault; at: number; pid: number }
+  | { event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "WORKER_CONTINUED"; at: number; pid: number };

@@ -1,0 +1,22 @@
+import { Client } from "@mainspring/sdk";
+import { Dice } from "../dice.ts";
+import type { ClientEvent } from "../history/events.ts";
+import { HistoryFile } from "../history/history-file.ts";
+import { Customer } from "./customer.ts";
+
+/** Customers in a process of their own: `client-process.ts <url> <history file> <seed>`. Any message ends their visit. */
+const [url = "", path = "", seed = ""] = process.argv.slice(2);
+const CUSTOMERS = 5;
+
+const client = new Client({ url, retries: 1, timeoutMs: 10_000 });
+const history = new HistoryFile<ClientEvent>(path);
+const leaving = new AbortController();
+process.on("message", () => leaving.abort());
+process.on("disconnect", () => process.exit(1));
+
+const customers = Array.from({ length: CUSTOMERS }, (_, index) => {
+  const dice = new Dice(Number(seed) * 1_000 + index);
+  return new Customer({ client, history, dice, keyPrefix: `${process.pid}-${seed}-${index}` });
+});
+await Promise.all(customers.map((customer) => customer.shop(leaving.signal)));
+process.disconnect();

@@ -1,0 +1,48 @@
+import type { JobRequest } from "@mainspring/sdk";
+import type { Dice } from "../dice.ts";
+import { digestOf } from "../history/digest.ts";
+import type { Expected } from "../history/events.ts";
+import { KINDS, type Kind } from "./kinds.ts";
+
+/** A job that a client is about to submit. */
+export interface Order {
+  key: string;
+  kind: string;
+  request: JobRequest;
+  expected: Expected;
+  cancelAfterMs: number | null;
+}
+
+/** High enough that no job of a run reaches it, unless that is what it is for. */
+const PLENTY_LOST = 50;
+const DEFAULT_ATTEMPTS = 5;
+
+export function randomOrder(key: string, dice: Dice): Order {
+  const kind = randomKind(dice);
+  const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(dice);
+  const payload = { ...work, key };
+  const maxLost = options.onWorkerLost === "DEAD" ? {} : { maxLost: PLENTY_LOST };
+  return {
+    key,
+    kind: kind.name,
+    request: { name: key, target: { handler: kind.name }, payload, ...maxLost, ...options },
+    expected: {
+      state: "SUCCEEDED",
+      failures: { least: 0, most: 0 },
+      maxAttempts: DEFAULT_ATTEMPTS,
+      maxLost: PLENTY_LOST,
+      concurrency: null,
+      uniqueKey: null,
+      delayMs: 0,
+      payloadSha: digestOf(payload),
+      ...expected,
+    },
+    cancelAfterMs,
+  };
+}
+
+function randomKind(dice: Dice): Kind {
+  let left = dice.next() * KINDS.reduce((sum, { weight }) => sum + weight, 0);
+  const found = KINDS.find(({ weight }) => (left -= weight) < 0);
+  return found ?? (KINDS[0] as Kind);
+}

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AttemptAborted, type Task, type TaskContext, TerminalError, task } from "@mainspring/sdk";
+import { monotonicMs } from "../clock.ts";
+import { digestOf } from "../history/digest.ts";
+import type { WorkerEvent } from "../history/events.ts";
+import type { HistoryFile } from "../history/history-file.ts";
+import { KINDS } from "./kinds.ts";
+import type { Made, Work } from "./work.ts";
+
+type History = HistoryFile<WorkerEvent>;
+
+/** A handler for each kind of job. All do what the payload says and write down that they did. */
+export function tasks(history: History): Task<Work, Made>[] {
+  return KINDS.map(({ name }) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
+}
+
+async function run(work: Work, ctx: TaskContext, history: History): Promise<Made> {
+  const { executionId, attempt } = ctx;
+  const token = { pid: process.pid, executionId, attempt };
+  history.write({ event: "STARTED", at: monotonicMs(), ...token, key: work.key });
+  ctx.signal.addEventListener("abort", () => {
+    const reason = ctx.signal.reason instanceof AttemptAborted ? ctx.signal.reason.reason : String(ctx.signal.reason);
+    history.write({ event: "ABORTED", at: monotonicMs(), ...token, reason });
+  });
+  try {
+    const made = await make(work, ctx);
+    history.write({ event: "ENDED", at: monotonicMs(), ...token, resultSha: digestOf(made) });
+    return made;
+  } catch (error) {
+    history.write({ event: "ENDED", at: monotonicMs(), ...token, resultSha: null });
+    throw error;
+  }
+}
+
+async function make(work: Work, ctx: TaskContext): Promise<Made> {
+  const { key, workMs, firstWorkMs = workMs, failTimes = 0, filler } = work;
+  await sleep(ctx.failures === 0 ? firstWorkMs : workMs, undefined, work.obeys === true ? { signal: ctx.signal } : {});
+  if (work.hopeless === true) throw new TerminalError("there is no hope for this one");
+  if (ctx.failures < failTimes) throw new Error(`fails ${failTimes} times, this is the ${ctx.failures + 1}.`);
+  const { executionId, attempt } = ctx;
+  return { key, executionId, attempt, pid: process.pid, ...(filler !== undefined && { filler }) };
+}

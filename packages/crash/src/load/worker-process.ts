@@ -1,0 +1,14 @@
+import { Worker } from "@mainspring/sdk";
+import type { WorkerEvent } from "../history/events.ts";
+import { HistoryFile } from "../history/history-file.ts";
+import { tasks } from "./tasks.ts";
+
+/** A worker in a process of its own: `worker-process.ts <grpc address> <history file> <slots> <prefetch>`. */
+const [url = "", path = "", slots = "", prefetch = ""] = process.argv.slice(2);
+
+const history = new HistoryFile<WorkerEvent>(path);
+const worker = new Worker({ url, slots: Number(slots), prefetch: Number(prefetch), tasks: tasks(history) });
+// Whoever started this process is gone.
+process.on("disconnect", () => process.exit(1));
+await worker.run({ timeoutMs: 60_000 });
+process.disconnect();

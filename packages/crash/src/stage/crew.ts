@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { until } from "../clock.ts";
+import { type Child, forkNode } from "./child.ts";
+
+export interface CrewOptions {
+  /** What its members are, as in the names of their files. */
+  role: string;
+  program: string;
+  folder: string;
+  /** Arguments of the next member; `historyFile` is new for each. */
+  argumentsFor(historyFile: string, hired: number): string[];
+}
+
+export interface Member {
+  child: Child;
+  historyFile: string;
+}
+
+/** Processes of one kind: who is killed is replaced, and every one of them writes a history of its own. */
+export class Crew {
+  readonly historyFiles: string[] = [];
+  readonly deaths: string[] = [];
+  readonly #options: CrewOptions;
+  readonly #members = new Set<Member>();
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  get members(): readonly Member[] {
+    return [...this.#members];
+  }
+
+  hire(): Member {
+    const { role, program, folder, argumentsFor } = this.#options;
+    const hired = this.historyFiles.length;
+    const historyFile = join(folder, `${role}-${hired}.jsonl`);
+    const child = forkNode(program, argumentsFor(historyFile, hired), { logFile: join(folder, `${role}-${hired}.log`) });
+    const member = { child, historyFile };
+    this.historyFiles.push(historyFile);
+    this.#members.add(member);
+    void child.ended.then((why) => {
+      if (this.#members.delete(member)) this.deaths.push(`${role} ${child.pid} ended by itself with ${why}`);
+    });
+    return member;
+  }
+
+  /** SIGKILL. @returns when it is gone */
+  async kill(member: Member): Promise<void> {
+    this.#members.delete(member);
+    member.child.signal("SIGKILL");
+    await member.child.ended;
+  }
+
+  /** Asks all to leave. @throws {Error} somebody does not leave in time, or not in peace */
+  async dismiss(withinMs: number, ask: (child: Child) => void): Promise<void> {
+    const leaving = this.members;
+    this.#members.clear();
+    for (const { child } of leaving) ask(child);
+    for (const { child, historyFile } of leaving) {
+      const end = await until(`${historyFile} is closed`, withinMs, () => child.endedBy());
+      if (end !== "code 0") this.deaths.push(`process ${child.pid} left with ${end}`);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { until } from "../clock.ts";
+import { type Child, startNode } from "./child.ts";
+
+const COMMAND = fileURLToPath(new URL("../../../cli/bin/mainspring.mjs", import.meta.url));
+/** Replaying the store's log on a busy machine takes its time; what takes longer hangs. */
+const READY_WITHIN_MS = 90_000;
+const STOP_WITHIN_MS = 60_000;
+
+export interface ServerOptions {
+  folder: string;
+  httpPort: number;
+  grpcPort: number;
+  storeEnv: Record<string, string>;
+}
+
+/** The server as users run it, without its built-in worker; always at the same addresses. */
+export class Server {
+  readonly httpUrl: string;
+  readonly grpcAddress: string;
+  readonly #options: ServerOptions;
+  #child: Child | null = null;
+  /** One that ends before it is told to. */
+  readonly #deaths: string[] = [];
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.httpUrl = `http://127.0.0.1:${options.httpPort}`;
+    this.grpcAddress = `127.0.0.1:${options.grpcPort}`;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Of servers that ended although nobody ended them: what they ended with. */
+  get deaths(): readonly string[] {
+    return this.#deaths;
+  }
+
+  start(): void {
+    const { folder, httpPort, grpcPort, storeEnv } = this.#options;
+    const child = startNode([COMMAND, "serve"], {
+      logFile: join(folder, "server.log"),
+      env: {
+        MAINSPRING_HTTP: `127.0.0.1:${httpPort}`,
+        MAINSPRING_GRPC: `127.0.0.1:${grpcPort}`,
+        MAINSPRING_DATA_DIR: join(folder, "data"),
+        MAINSPRING_BUILTIN_WORKER: "off",
+        ...storeEnv,
+      },
+    });
+    this.#child = child;
+    void child.ended.then((why) => {
+      if (this.#child === child) this.#deaths.push(`process ${child.pid} ended with ${why}`);
+    });
+  }
+
+  /** @returns when it takes and answers requests */
+  async ready(): Promise<void> {
+    await until("the server is ready", READY_WITHIN_MS, async () => {
+      const death = this.#child?.endedBy();
+      if (death != null) throw new Error(`the server ended by itself: ${death}`);
+      return (await this.#answers("/readyz")) && (await this.#answers("/v1/executions?limit=1")) ? true : null;
+    });
+  }
+
+  /** SIGKILL, at once. @returns when it is gone */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    child?.signal("SIGKILL");
+    await child?.ended;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.signal(name);
+  }
+
+  /** SIGTERM. @returns what it ended with */
+  async stop(): Promise<string> {
+    const child = this.#child;
+    if (child === null) return "not running";
+    this.#child = null;
+    child.signal("SIGTERM");
+    return until("the server has stopped", STOP_WITHIN_MS, () => child.endedBy());
+  }
+
+  async #answers(path: string): Promise<boolean> {
+    try {
+      const response = await fetch(this.httpUrl + path, { signal: AbortSignal.timeout(2_000) });
+      await response.arrayBuffer();
+      return response.ok;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,186 @@
+/** The HTTP api's shapes. Times that are read are ISO 8601 texts in UTC. */
+
+export type ExecutionState = "PENDING" | "SCHEDULED" | "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD";
+export type JobState = "ACTIVE" | "FINISHED";
+export type Priority = number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
+
+/** What is wrong at one place of a request. */
+export interface FieldError {
+  /** JSON pointer or path of the field. */
+  field: string;
+  message: string;
+}
+
+/** An answer of the server in `application/problem+json` (RFC 9457). */
+export interface Problem {
+  /** Stable, under `/problems/`. */
+  type: string;
+  title: string;
+  status: number;
+  detail?: string;
+  errors?: FieldError[];
+}
+
+export const FINAL_STATES: readonly ExecutionState[] = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"];
+
+/** How failures are retried; what is left out has the server's defaults: 5 attempts, EXPONENTIAL from 1 s to 1 h, jitter. */
+export interface RetryPolicy {
+  /** 1 or more */
+  maxAttempts?: number;
+  backoff?: "FIXED" | "EXPONENTIAL";
+  initialDelayMs?: number;
+  maxDelayMs?: number;
+  jitter?: boolean;
+}
+
+/** When and how a job is run. Everything may be left out. */
+export interface JobOptions {
+  name?: string;
+  /** A Date, or ISO 8601 with a zone; the past means now. Not together with `delayMs`. */
+  runAt?: Date | string;
+  delayMs?: number;
+  /** 0 to 9, or LOW 2, NORMAL 5 (default), HIGH 7, CRITICAL 9. */
+  priority?: Priority;
+  retryPolicy?: RetryPolicy;
+  /** Hard limit of one attempt; default 3600. */
+  timeoutSec?: number;
+  /** Not started by then, it is SKIPPED. */
+  startBefore?: Date | string;
+  /** Executions of one key run at most `concurrencyLimit` at once. */
+  concurrencyKey?: string;
+  /** Default 1. */
+  concurrencyLimit?: number;
+  /** One execution that is not final per key; a repeat gives the ids of the one there is. */
+  uniqueKey?: string;
+  labels?: Record<string, string>;
+  /** How many times its worker may be lost; default 3. */
+  maxLost?: number;
+  onWorkerLost?: "RETRY" | "DEAD";
+  /** How long a cancelled handler may take to stop; default 10. */
+  cancelGraceSec?: number;
+}
+
+/** The body of POST /v1/jobs: one-time jobs. */
+export interface JobRequest extends JobOptions {
+  target: { handler: string; pool?: string; requires?: readonly string[] };
+  /** Anything that JSON can say; at most 1 MiB. */
+  payload?: unknown;
+}
+
+export interface SubmittedJob {
+  jobId: string;
+  state: JobState;
+  executionId: string;
+  /** The unique key was held: these are the ids that hold it. */
+  deduplicated?: boolean;
+}
+
+/** An item of a batch's answer, in the order of the jobs. */
+export type BatchItem = SubmittedJob | { index: number; error: Problem };
+
+export interface JobSummary {
+  jobId: string;
+  tenant: string;
+  name: string | null;
+  type: "ONCE";
+  state: JobState;
+  version: number;
+  target: { pool: string; handler: string; requires?: string[] };
+  priority: number;
+  labels: Record<string, string>;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A job with every default filled in. */
+export interface Job extends JobSummary {
+  payload: unknown;
+  retryPolicy: Required<RetryPolicy>;
+  timeoutSec: number;
+  latestExecutions: ExecutionSummary[];
+}
+
+export interface ExecutionError {
+  name: string;
+  message: string;
+  stack?: string;
+}
+
+export interface AttemptRecord {
+  attempt: number;
+  workerId: string;
+  state: "SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED" | "WORKER_LOST" | "RELEASED";
+  startedAt: string | null;
+  finishedAt: string;
+  error: ExecutionError | null;
+}
+
+export interface ExecutionSummary {
+  executionId: string;
+  jobId: string;
+  tenant: string;
+  trigger: string;
+  state: ExecutionState;
+  /** Why it is in its state, where the state does not say it. */
+  reason: string | null;
+  attempt: number;
+  failures: number;
+  lost: number;
+  maxAttempts: number;
+  pool: string;
+  handler: string;
+  priority: number;
+  scheduledAt: string;
+  assignedWorker: string | null;
+  startedAt: string | null;
+  finishedAt: string | null;
+  latenessMs: number | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface Execution<R = unknown> extends ExecutionSummary {
+  payload: unknown;
+  /** null unless SUCCEEDED. */
+  result: R | null;
+  error: ExecutionError | null;
+  attempts: AttemptRecord[];
+}
+
+export interface WorkerInfo {
+  workerId: string;
+  name: string;
+  pool: string;
+  handlers: string[];
+  capabilities: string[];
+  slots: number;
+  prefetch: number;
+  state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
+  running: number;
+  connectedAt: string;
+  lastHeartbeatAt: string;
+  /** How late the loop that runs its handlers was. */
+  loopLagMs: number;
+}
+
+export interface JobFilter {
+  state?: JobState;
+  pool?: string;
+  handler?: string;
+  name?: string;
+  /** How many are read at once; 1 to 1000, default 50. */
+  limit?: number;
+}
+
+export interface ExecutionFilter {
+  state?: ExecutionState;
+  pool?: string;
+  /** Executions of this job only. */
+  jobId?: string;
+  /** Created at or after. */
+  since?: Date | string;
+  /** Created before. */
+  until?: Date | string;
+  /** How many are read at once; 1 to 1000, default 50. */
+  limit?: number;
+}

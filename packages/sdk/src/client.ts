@@ -1,0 +1,160 @@
+import {
+  type BatchItem,
+  type Execution,
+  type ExecutionFilter,
+  type ExecutionSummary,
+  FINAL_STATES,
+  type Job,
+  type JobFilter,
+  type JobRequest,
+  type JobSummary,
+  type SubmittedJob,
+  type WorkerInfo,
+} from "./api-types.ts";
+import { MainspringError } from "./errors.ts";
+import { Http, type HttpAnswer } from "./http.ts";
+import type { Runtime } from "./runtime.ts";
+import { systemRuntime } from "./system-runtime.ts";
+
+export interface ClientOptions {
+  /** Default: the environment's MAINSPRING_URL, else http://127.0.0.1:8080. */
+  url?: string;
+  /** Default: the environment's MAINSPRING_API_KEY; sent as a bearer token where there is one. */
+  apiKey?: string;
+  /** How often one request is repeated where that is safe; 0 to 20, default 4. */
+  retries?: number;
+  /** How long one answer may take; default 30_000. */
+  timeoutMs?: number;
+  /** Default: the platform's. */
+  fetch?: typeof fetch;
+  runtime?: Runtime;
+}
+
+export interface SubmitOptions {
+  /**
+   * Makes a repeat answer as the first did. With it the client repeats a submit whose answer was lost; without it such
+   * a submit fails with UNAVAILABLE, and the job may or may not have been accepted.
+   */
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+}
+
+export interface ReadOptions {
+  signal?: AbortSignal;
+}
+
+/** The longest that the server waits in one request. */
+const WAIT_MAX_SEC = 60;
+
+/** The HTTP api of a Mainspring server. Every method throws `MainspringError`. */
+export class Client {
+  readonly url: string;
+  readonly #http: Http;
+
+  constructor(options: ClientOptions = {}) {
+    this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
+    const apiKey = options.apiKey ?? process.env.MAINSPRING_API_KEY ?? "";
+    this.#http = new Http({
+      url: this.url,
+      apiKey: apiKey === "" ? null : apiKey,
+      retries: options.retries ?? 4,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      fetch: options.fetch ?? fetch,
+      runtime: options.runtime ?? systemRuntime(true),
+    });
+  }
+
+  async submit(job: JobRequest, options: SubmitOptions = {}): Promise<SubmittedJob> {
+    return (await this.#post("/v1/jobs", job, options)).body as SubmittedJob;
+  }
+
+  /** Up to 10,000 jobs and 32 MiB. The answer has an item for each, in order; a bad one does not stop the others. */
+  async submitBatch(jobs: readonly JobRequest[], options: SubmitOptions = {}): Promise<BatchItem[]> {
+    const answer = await this.#post("/v1/jobs/batch", { jobs }, options);
+    return (answer.body as { items: BatchItem[] }).items;
+  }
+
+  getJob(jobId: string, options: ReadOptions = {}): Promise<Job> {
+    return this.#get<Job>(`/v1/jobs/${encodeURIComponent(jobId)}`, options);
+  }
+
+  /** Newest first, page by page as they are asked for. */
+  listJobs(filter: JobFilter = {}): AsyncGenerator<JobSummary, void, undefined> {
+    return this.#pages<JobSummary>("/v1/jobs", { ...filter });
+  }
+
+  /** @param options.waitSec 0 to 60: the answer comes when the execution is final, or after that time */
+  getExecution<R = unknown>(
+    executionId: string,
+    options: ReadOptions & { waitSec?: number } = {},
+  ): Promise<Execution<R>> {
+    const { waitSec = 0, signal } = options;
+    const query = waitSec > 0 ? `?waitSec=${waitSec}` : "";
+    return this.#get(executionPath(executionId) + query, { ...(signal && { signal }), waitMs: waitSec * 1_000 });
+  }
+
+  /** The execution once it is final, however long that takes; end it by the signal. */
+  async waitForExecution<R = unknown>(executionId: string, options: ReadOptions = {}): Promise<Execution<R>> {
+    for (;;) {
+      const execution = await this.getExecution<R>(executionId, { ...options, waitSec: WAIT_MAX_SEC });
+      if (FINAL_STATES.includes(execution.state)) return execution;
+    }
+  }
+
+  /** Newest first, page by page as they are asked for. */
+  listExecutions(filter: ExecutionFilter = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
+    const { jobId, ...query } = filter;
+    const path = jobId === undefined ? "/v1/executions" : `/v1/jobs/${encodeURIComponent(jobId)}/executions`;
+    return this.#pages<ExecutionSummary>(path, query);
+  }
+
+  /**
+   * @returns CANCELLED: it had not started, or was cancelled already. REQUESTED: its worker is told.
+   * @throws {MainspringError} CONFLICT where it is final otherwise
+   */
+  async cancelExecution(executionId: string, options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
+    const path = `${executionPath(executionId)}/cancel`;
+    const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
+    return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+  }
+
+  /** The workers that the server knows. */
+  async workers(options: ReadOptions = {}): Promise<WorkerInfo[]> {
+    return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
+  }
+
+  #post(path: string, body: unknown, options: SubmitOptions): Promise<HttpAnswer> {
+    return this.#http.send({ method: "POST", path, body, idempotent: false, ...options });
+  }
+
+  async #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {
+    return (await this.#http.send({ method: "GET", path, idempotent: true, ...options })).body as T;
+  }
+
+  async *#pages<T>(path: string, filter: Record<string, unknown>): AsyncGenerator<T, void, undefined> {
+    for (let cursor: string | null = null; ; ) {
+      const query = queryOf(cursor === null ? filter : { ...filter, cursor });
+      const page: { items: T[]; nextCursor: string | null } = await this.#get(path + query, {});
+      yield* page.items;
+      cursor = page.nextCursor ?? null;
+      if (cursor === null) return;
+    }
+  }
+}
+
+function executionPath(executionId: string): string {
+  return `/v1/executions/${encodeURIComponent(executionId)}`;
+}
+
+function queryOf(filter: Record<string, unknown>): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(filter)) {
+    if (value !== undefined) query.set(key, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+function urlOf(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new MainspringError("BAD_OPTION", `url: "${text}" is not an http(s) URL, as http://127.0.0.1:8080 is`);
+}

@@ -1,0 +1,39 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { packAssigns, unpackFinished } from "./columns.ts";
+import { grpcLink } from "./grpc-link.ts";
+import { LoopLag } from "./loop-lag.ts";
+import { Session } from "./session.ts";
+import { systemRuntime } from "./system-runtime.ts";
+import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
+
+/**
+ * The thread of a worker's connection: heartbeats go out whatever the handlers do to the main loop. It ends with the
+ * session, and with the process.
+ */
+function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): void {
+  const runtime = systemRuntime(true);
+  const tell = (message: FromThread) => port.postMessage(message);
+  const lag = new LoopLag(runtime, () => tell({ kind: "PING" }));
+  const link = grpcLink(settings.target, settings.apiKey, runtime);
+  const session = new Session(settings.profile, link, runtime, {
+    loopLagMs: () => lag.lagMs,
+    orders: ({ assigns, ...rest }) => tell({ kind: "ORDERS", assigns: packAssigns(assigns), rest }),
+    welcomed: () => tell({ kind: "WELCOMED" }),
+    warn: (message) => tell({ kind: "WARN", message }),
+    left: (error) => {
+      lag.stop();
+      tell({ kind: "LEFT", error: error && { code: error.code, message: error.message } });
+      // Nothing but the goodbye keeps the thread from here on.
+      port.close();
+    },
+  });
+  port.on("message", (message: ToThread) => {
+    if (message.kind === "REPORT") session.report({ ...message.rest, finished: unpackFinished(message.finished) });
+    else if (message.kind === "DRAIN") session.drain(message.limitMs);
+    else lag.answered();
+  });
+  lag.start();
+  session.start();
+}
+
+if (parentPort !== null) main(parentPort, workerData as ThreadSettings);

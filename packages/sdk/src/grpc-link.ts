@@ -1,0 +1,79 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  type ClientOptions,
+  Metadata,
+  type StatusObject,
+} from "@grpc/grpc-js";
+import { type ServerMessage, ServerMessageSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import type { GrpcTarget } from "./grpc-target.ts";
+import type { Runtime } from "./runtime.ts";
+import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
+
+const METHOD = "/mainspring.worker.v1.WorkerService/Connect";
+/** How long the server may take to answer a goodbye. */
+const GOODBYE_MAX_MS = 2_000;
+
+const CHANNEL: ClientOptions = {
+  "grpc.max_receive_message_length": 8 * 1024 * 1024,
+  "grpc.max_send_message_length": 8 * 1024 * 1024,
+  // A peer that vanished without a word is noticed within 15 s.
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+  // The session decides when to try again: no backoff of the channel's own, and none shared with an earlier channel.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.enable_retries": 0,
+};
+
+/** Connections to a gateway over gRPC. */
+export function grpcLink(target: GrpcTarget, apiKey: string | null, runtime: Runtime): WorkerLink {
+  const credentials = target.isTls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure();
+  return {
+    open(events) {
+      const metadata = new Metadata();
+      if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
+      const client = new Client(target.address, credentials, CHANNEL);
+      const call = client.makeBidiStreamRequest(METHOD, serialize, deserialize, metadata);
+      return connectionOf(client, call, events, runtime);
+    },
+  };
+}
+
+function connectionOf(
+  client: Client,
+  call: ClientDuplexStream<WorkerMessage, ServerMessage>,
+  events: LinkEvents,
+  runtime: Runtime,
+): LinkConnection {
+  let isOver = false;
+  call.on("data", (message: ServerMessage) => events.message(message));
+  // The status says the same and always comes; without a listener an error would be thrown.
+  call.on("error", () => undefined);
+  call.on("status", (status: StatusObject) => {
+    isOver = true;
+    client.close();
+    events.closed({ code: status.code, message: status.details || `gRPC status ${status.code}` });
+  });
+  return {
+    send(message) {
+      if (!isOver) call.write(message);
+    },
+    close() {
+      if (isOver) return;
+      call.end();
+      runtime.setTimer(GOODBYE_MAX_MS, () => call.cancel());
+    },
+    isCongested: () => call.writableNeedDrain,
+  };
+}
+
+function serialize(message: WorkerMessage): Buffer {
+  const bytes = toBinary(WorkerMessageSchema, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function deserialize(bytes: Buffer): ServerMessage {
+  return fromBinary(ServerMessageSchema, bytes);
+}

@@ -1,0 +1,19 @@
+import { MainspringError } from "./errors.ts";
+
+export interface GrpcTarget {
+  /** host:port */
+  address: string;
+  isTls: boolean;
+}
+
+/**
+ * @param url `host:port` or `http://host:port` without, `https://host:port` with TLS
+ * @throws {MainspringError} BAD_OPTION
+ */
+export function targetOf(url: string): GrpcTarget {
+  const match = /^(?:(https?):\/\/)?([^\s/]+:\d{1,5})\/?$/.exec(url);
+  if (match === null) {
+    throw new MainspringError("BAD_OPTION", `url: "${url}" is not the host:port of a gateway, as 127.0.0.1:8081 is`);
+  }
+  return { address: match[2] as string, isTls: match[1] === "https" };
+}

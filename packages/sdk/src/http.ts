@@ -1,0 +1,117 @@
+import { type Backoff, fullJitterMs } from "./backoff.ts";
+import { MainspringError } from "./errors.ts";
+import { errorOf } from "./problem.ts";
+import { type Runtime, sleep } from "./runtime.ts";
+
+export interface HttpOptions {
+  url: string;
+  apiKey: string | null;
+  /** Retries of one request at most. */
+  retries: number;
+  /** How long one answer may take; time that the server was asked to wait comes on top. */
+  timeoutMs: number;
+  fetch: typeof fetch;
+  runtime: Runtime;
+}
+
+export interface HttpRequest {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** With its query, from `/v1` on. */
+  path: string;
+  body?: unknown;
+  idempotencyKey?: string | undefined;
+  /** Whether sending it twice does no more than sending it once. A request with a key always is. */
+  idempotent: boolean;
+  /** How long the server was asked to wait before it answers. */
+  waitMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface HttpAnswer {
+  status: number;
+  body: unknown;
+}
+
+const BACKOFF: Backoff = { firstMs: 100, maxMs: 5_000 };
+/** A server may ask for more patience than anybody has. */
+const RETRY_AFTER_MAX_MS = 30_000;
+
+/** Requests over fetch: retried where that is safe, errors as `MainspringError`. */
+export class Http {
+  readonly #options: HttpOptions;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {MainspringError} for every answer that is not 2xx, and UNAVAILABLE where nobody answered */
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    const { runtime, retries } = this.#options;
+    for (let failures = 1; ; failures++) {
+      const outcome = await this.#once(request);
+      if ("status" in outcome) return outcome;
+      if (failures > retries || !mayRepeat(request, outcome.error)) throw outcome.error;
+      const waitMs = outcome.retryAfterMs ?? fullJitterMs(BACKOFF, failures, runtime.random());
+      await sleep(runtime, waitMs, request.signal);
+      request.signal?.throwIfAborted();
+    }
+  }
+
+  async #once(request: HttpRequest): Promise<HttpAnswer | { error: MainspringError; retryAfterMs?: number }> {
+    const { runtime, timeoutMs, url } = this.#options;
+    const limit = new AbortController();
+    const timer = runtime.setTimer(timeoutMs + (request.waitMs ?? 0), () => limit.abort());
+    try {
+      const response = await this.#options.fetch(new URL(request.path, url), this.#init(request, limit.signal));
+      if (response.ok) return { status: response.status, body: await bodyOf(response) };
+      const retryAfterMs = retryAfterOf(response, runtime.now());
+      return { error: await errorOf(response), ...(retryAfterMs !== null && { retryAfterMs }) };
+    } catch (cause) {
+      request.signal?.throwIfAborted();
+      if (cause instanceof MainspringError) return { error: cause };
+      return { error: unreachable(url, limit.signal.aborted, cause) };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #init(request: HttpRequest, limit: AbortSignal): RequestInit {
+    const { apiKey } = this.#options;
+    const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
+    if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+    if (request.idempotencyKey !== undefined) headers["idempotency-key"] = request.idempotencyKey;
+    const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]);
+    if (request.body === undefined) return { method: request.method, headers, signal };
+    headers["content-type"] = "application/json";
+    return { method: request.method, headers, signal, body: JSON.stringify(request.body) };
+  }
+}
+
+/** A 429 changed nothing, so anything may be repeated after it; of any other failure that is not known. */
+function mayRepeat(request: HttpRequest, error: MainspringError): boolean {
+  if (error.code === "TOO_MANY_REQUESTS") return true;
+  return error.code === "UNAVAILABLE" && (request.idempotent || request.idempotencyKey !== undefined);
+}
+
+function retryAfterOf(response: Response, nowMs: number): number | null {
+  const header = response.headers.get("retry-after");
+  if (header === null) return null;
+  const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(waitMs) ? null : Math.max(0, Math.min(waitMs, RETRY_AFTER_MAX_MS));
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const message = `${response.url} answered with something that is not JSON: is it a Mainspring server?`;
+    throw new MainspringError("UNEXPECTED_ANSWER", message, { cause });
+  }
+}
+
+function unreachable(url: string, late: boolean, cause: unknown): MainspringError {
+  const why = late ? "did not answer in time" : "cannot be reached";
+  return new MainspringError("UNAVAILABLE", `the server at ${url} ${why}`, { cause });
+}

@@ -1,0 +1,30 @@
+/** Mainspring for programs: a client of its HTTP api, tasks, and the worker that runs them. */
+export type {
+  AttemptRecord,
+  BatchItem,
+  Execution,
+  ExecutionError,
+  ExecutionFilter,
+  ExecutionState,
+  ExecutionSummary,
+  FieldError,
+  Job,
+  JobFilter,
+  JobOptions,
+  JobRequest,
+  JobState,
+  JobSummary,
+  Priority,
+  Problem,
+  RetryPolicy,
+  SubmittedJob,
+  WorkerInfo,
+} from "./api-types.ts";
+export { Client, type ClientOptions, type ReadOptions, type SubmitOptions } from "./client.ts";
+export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
+export { JobHandle } from "./handle.ts";
+export { RetryAtError, TerminalError } from "./retry-errors.ts";
+export { type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
+export { Worker, type WorkerOptions } from "./worker.ts";
+export type { StopOptions } from "./worker-core.ts";

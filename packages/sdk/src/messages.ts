@@ -1,0 +1,93 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Assign,
+  CancelReason,
+  type Finished,
+  FinishedSchema,
+  type Token,
+  RetryAdvice as WireAdvice,
+  Outcome as WireOutcome,
+  type WorkerMessage,
+  WorkerMessageSchema,
+} from "@mainspring/proto";
+import type { Assignment, AttemptRef, CancelCause, FinishedReport, Outcome } from "./work.ts";
+
+/** Between what goes over the wire and what the executor works with. */
+
+const OUTCOMES: Record<Outcome, WireOutcome> = {
+  SUCCEEDED: WireOutcome.SUCCEEDED,
+  FAILED: WireOutcome.FAILED,
+  TIMED_OUT: WireOutcome.TIMED_OUT,
+  CANCELLED: WireOutcome.CANCELLED,
+  RELEASED: WireOutcome.RELEASED,
+};
+const NO_BYTES = new Uint8Array(0);
+/** A message stays well below what a receiver takes; one result is at most 1 MiB. */
+const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
+/** What a result takes beside its text, error and ids, roughly. */
+const OVERHEAD_BYTES = 160;
+
+export function assignmentOf(assign: Assign, token: Token): Assignment {
+  const { handler, payload, timeoutMs, cancelGraceMs, failures, maxAttempts, scheduledAtMs } = assign;
+  return {
+    executionId: token.executionId,
+    attempt: token.attempt,
+    handler,
+    payload: textOf(payload),
+    timeoutMs,
+    cancelGraceMs,
+    failures,
+    maxAttempts,
+    scheduledAtMs: Number(scheduledAtMs),
+  };
+}
+
+export function refOf({ executionId, attempt }: Token): AttemptRef {
+  return { executionId, attempt };
+}
+
+export function cancelCauseOf(reason: CancelReason): CancelCause {
+  return reason === CancelReason.TIMED_OUT ? "TIMED_OUT" : "REQUESTED";
+}
+
+export function finishedMessage(token: Token, report: FinishedReport): Finished {
+  const { error, advice } = report;
+  return create(FinishedSchema, {
+    token,
+    outcome: OUTCOMES[report.outcome],
+    startedAtMs: BigInt(report.startedAtMs),
+    finishedAtMs: BigInt(report.finishedAtMs),
+    result: report.result === "" ? NO_BYTES : Buffer.from(report.result),
+    ...(error !== null && { error: { name: error.name, message: error.message, stack: error.stack ?? "" } }),
+    ...(advice?.kind === "NEVER" && { advice: WireAdvice.NEVER }),
+    ...(advice?.kind === "AT" && { advice: WireAdvice.AT, retryAtMs: BigInt(advice.atMs) }),
+  });
+}
+
+/** Spread over as many messages as their size asks for. */
+export function* messagesOf(finished: readonly Finished[]): Generator<WorkerMessage> {
+  let part: Finished[] = [];
+  let bytes = 0;
+  for (const item of finished) {
+    const itemBytes = sizeOf(item);
+    if (part.length > 0 && bytes + itemBytes > MESSAGE_MAX_BYTES) {
+      yield create(WorkerMessageSchema, { finished: part });
+      part = [];
+      bytes = 0;
+    }
+    part.push(item);
+    bytes += itemBytes;
+  }
+  if (part.length > 0) yield create(WorkerMessageSchema, { finished: part });
+}
+
+function sizeOf({ result, error }: Finished): number {
+  // Three bytes a character at most.
+  const errorBytes = error === undefined ? 0 : 3 * (error.name.length + error.message.length + error.stack.length);
+  return OVERHEAD_BYTES + result.length + errorBytes;
+}
+
+function textOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "";
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+}

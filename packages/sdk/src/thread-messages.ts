@@ -1,0 +1,27 @@
+import type { AssignColumns, FinishedColumns } from "./columns.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { GrpcTarget } from "./grpc-target.ts";
+import type { WorkerProfile } from "./profile.ts";
+import type { Orders, Report } from "./work.ts";
+
+/** What the thread is started with. */
+export interface ThreadSettings {
+  profile: WorkerProfile;
+  target: GrpcTarget;
+  apiKey: string | null;
+}
+
+/** From the process's main thread, where handlers run, to the connection's. */
+export type ToThread =
+  | { kind: "REPORT"; finished: FinishedColumns; rest: Omit<Report, "finished"> }
+  | { kind: "PONG" }
+  | { kind: "DRAIN"; limitMs: number | null };
+
+/** From the connection's thread to the main one. */
+export type FromThread =
+  | { kind: "ORDERS"; assigns: AssignColumns; rest: Omit<Orders, "assigns"> }
+  /** To be answered at once: how long that takes is how late the main loop is. */
+  | { kind: "PING" }
+  | { kind: "WELCOMED" }
+  | { kind: "WARN"; message: string }
+  | { kind: "LEFT"; error: { code: ErrorCode; message: string } | null };

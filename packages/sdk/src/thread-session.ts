@@ -1,0 +1,63 @@
+import { Worker as Thread } from "node:worker_threads";
+import { packFinished, unpackAssigns } from "./columns.ts";
+import { MainspringError } from "./errors.ts";
+import type { SessionControl, SessionEvents } from "./session.ts";
+import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
+import type { Report } from "./work.ts";
+
+/** A session in a thread of its own, as the main thread sees it. */
+export class ThreadSession implements SessionControl {
+  readonly #settings: ThreadSettings;
+  readonly #events: SessionEvents;
+  #thread: Thread | null = null;
+  /** Why it left; undefined until it has. */
+  #end: MainspringError | null | undefined;
+
+  constructor(settings: ThreadSettings, events: SessionEvents) {
+    this.#settings = settings;
+    this.#events = events;
+  }
+
+  start(): void {
+    // From source the thread is TypeScript too; what is published has both as JavaScript.
+    const file = import.meta.url.endsWith(".ts") ? "./connection-thread.ts" : "./connection-thread.js";
+    this.#thread = new Thread(new URL(file, import.meta.url), { workerData: this.#settings, name: "mainspring" });
+    this.#thread.on("message", (message: FromThread) => this.#receive(message));
+    this.#thread.on("error", (cause) => {
+      this.#end = new MainspringError("INTERNAL", `the connection's thread failed: ${cause.message}`, { cause });
+    });
+    // Left only when the thread is gone: until then its goodbye may be on its way.
+    this.#thread.on("exit", () => this.#events.left(this.#end === undefined ? lost() : this.#end));
+  }
+
+  report({ finished, ...rest }: Report): void {
+    this.#tell({ kind: "REPORT", finished: packFinished(finished), rest });
+  }
+
+  drain(limitMs: number | null): void {
+    this.#tell({ kind: "DRAIN", limitMs });
+  }
+
+  #tell(message: ToThread): void {
+    this.#thread?.postMessage(message);
+  }
+
+  #receive(message: FromThread): void {
+    switch (message.kind) {
+      case "ORDERS":
+        return this.#events.orders({ ...message.rest, assigns: unpackAssigns(message.assigns) });
+      case "PING":
+        return this.#tell({ kind: "PONG" });
+      case "WELCOMED":
+        return this.#events.welcomed();
+      case "WARN":
+        return this.#events.warn(message.message);
+      case "LEFT":
+        this.#end = message.error && new MainspringError(message.error.code, message.error.message);
+    }
+  }
+}
+
+function lost(): MainspringError {
+  return new MainspringError("INTERNAL", "the connection's thread ended unexpectedly");
+}

@@ -1,0 +1,85 @@
+import type { ExecutionError } from "./api-types.ts";
+import type { RetryAdvice } from "./retry-errors.ts";
+
+/**
+ * What the session (which talks to the server) and the executor (which runs handlers) tell each other. Batches, plain
+ * data, JSON as text: they may live in different threads.
+ */
+
+/** The fencing token. Of two attempts of an execution the one with the greater number is the later one. */
+export interface AttemptRef {
+  executionId: string;
+  /** From 1. */
+  attempt: number;
+}
+
+export interface Assignment extends AttemptRef {
+  handler: string;
+  /** JSON text; empty: none. */
+  payload: string;
+  /** From its start. */
+  timeoutMs: number;
+  cancelGraceMs: number;
+  /** FAILED and TIMED_OUT attempts before this one, and how many there may be. */
+  failures: number;
+  maxAttempts: number;
+  scheduledAtMs: number;
+}
+
+export type CancelCause = "REQUESTED" | "TIMED_OUT";
+
+/** From the session to the executor. */
+export interface Orders {
+  assigns: readonly Assignment[];
+  cancels: readonly (AttemptRef & { cause: CancelCause })[];
+  /** Not current any more: abort them, and nobody wants their results. */
+  forget: readonly AttemptRef[];
+  /** Hand back what has not started, now and from now on. */
+  drain: boolean;
+  /** Abort all that runs: the worker leaves without it. */
+  abandon: boolean;
+}
+
+export const NO_ORDERS: Orders = { assigns: [], cancels: [], forget: [], drain: false, abandon: false };
+
+export interface StartedReport extends AttemptRef {
+  startedAtMs: number;
+}
+
+export const OUTCOMES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** How an attempt went, before it is known when. */
+export interface Ending {
+  outcome: Outcome;
+  /** JSON text; empty: none. */
+  result: string;
+  error: ExecutionError | null;
+  advice: RetryAdvice | null;
+}
+
+export interface FinishedReport extends AttemptRef, Ending {
+  /** 0: it never started. */
+  startedAtMs: number;
+  finishedAtMs: number;
+}
+
+export interface ProgressReport extends AttemptRef {
+  /** 0 to 1 */
+  fraction: number;
+  message: string;
+}
+
+export interface LogReport extends AttemptRef {
+  atMs: number;
+  line: string;
+}
+
+/** From the executor to the session: all of one turn of the loop. */
+export interface Report {
+  /** Those that started and have not finished in the same report; a finished one says itself when it started. */
+  started: readonly StartedReport[];
+  finished: readonly FinishedReport[];
+  progress: readonly ProgressReport[];
+  logs: readonly LogReport[];
+}

@@ -1,0 +1,69 @@
+import { MainspringError } from "./errors.ts";
+import { Executor } from "./executor.ts";
+import { checkedProfile, type WorkerProfile } from "./profile.ts";
+import type { Runtime } from "./runtime.ts";
+import type { SessionControl, SessionEvents } from "./session.ts";
+import type { Task } from "./task.ts";
+
+export interface LifeOptions extends Omit<WorkerProfile, "handlers"> {
+  tasks: readonly Task<never, unknown>[];
+  runtime: Runtime;
+  /** Something that people should see. */
+  warn(message: string): void;
+}
+
+export interface StopOptions {
+  /** What is not finished and acknowledged by then is left behind, and its `ctx.signal` aborted; default 30_000. */
+  timeoutMs?: number;
+}
+
+/** A worker's life, wherever its session runs: an executor here, and a session that it is told how to open. */
+export class WorkerLife {
+  /** Settles when the worker has left: fulfilled where it was asked to, else rejected with a `MainspringError`. */
+  readonly closed: Promise<void>;
+  readonly #session: SessionControl;
+  readonly #welcomed = Promise.withResolvers<void>();
+  #isStarted = false;
+  #markClosed: () => void;
+
+  /** @param openSession gives the session that the events belong to; it is started later */
+  constructor(options: LifeOptions, openSession: (profile: WorkerProfile, events: SessionEvents) => SessionControl) {
+    const closed = Promise.withResolvers<void>();
+    this.closed = closed.promise;
+    this.#markClosed = closed.resolve;
+    // Whoever does not look at them does not want to end by them.
+    for (const { promise } of [closed, this.#welcomed]) promise.catch(() => undefined);
+    const { tasks, runtime, warn, ...identity } = options;
+    const profile = checkedProfile({ ...identity, handlers: tasks.map((task) => task.name) });
+    const report: SessionControl["report"] = (batch) => this.#session.report(batch);
+    const executor = new Executor({ tasks, slots: profile.slots, runtime, report });
+    this.#session = openSession(profile, {
+      orders: (orders) => executor.obey(orders),
+      welcomed: () => this.#welcomed.resolve(),
+      warn,
+      left: (error) => {
+        this.#welcomed.reject(error ?? new MainspringError("UNAVAILABLE", "stopped before it was connected"));
+        if (error === null) closed.resolve();
+        else closed.reject(error);
+      },
+    });
+  }
+
+  /**
+   * Connects and takes work. While the server cannot be reached it goes on trying.
+   * @returns when the server has taken the worker for the first time
+   * @throws {MainspringError} WORKER_REFUSED
+   */
+  start(): Promise<void> {
+    if (!this.#isStarted) this.#session.start();
+    this.#isStarted = true;
+    return this.#welcomed.promise;
+  }
+
+  /** Takes no more work, hands back what has not started, finishes the rest and leaves. */
+  async stop({ timeoutMs = 30_000 }: StopOptions = {}): Promise<void> {
+    if (!this.#isStarted) this.#markClosed();
+    else this.#session.drain(timeoutMs);
+    await this.closed;
+  }
+}

@@ -1,0 +1,78 @@
+import { chown, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { StoreUnusable } from "../../ports/store.ts";
+import { MARKER } from "./cluster.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type Installation, runInside } from "./installation.ts";
+
+/** The role that owns everything. */
+export const ROLE = "mainspring";
+
+const UNFINISHED = "postgres.new-";
+
+/**
+ * Makes a new cluster. It is made under another name and renamed when it is whole and on disk, so that a crash on the
+ * way never leaves a folder that is taken for a good one.
+ * @throws {StoreUnusable} initdb failed; the message has its last lines
+ */
+export async function createCluster(installation: Installation, endpoint: Endpoint): Promise<void> {
+  const { home, pgdata } = installation;
+  await sweepUnfinished(home);
+  const fresh = await mkdtemp(join(home, UNFINISHED));
+  const { owner } = installation.identity;
+  if (owner !== null) await chown(fresh, owner.uid, owner.gid);
+  try {
+    await runInitdb(installation, fresh, endpoint);
+    await writeDurably(fresh, "pg_hba.conf", endpoint.accessRules);
+    await writeDurably(
+      fresh,
+      MARKER,
+      "PostgreSQL's files, kept by Mainspring. Nothing here is to be edited by hand.\n",
+    );
+    await syncFolder(fresh);
+    await rename(fresh, pgdata);
+    await syncFolder(dirname(pgdata));
+  } catch (cause) {
+    await rm(fresh, { recursive: true, force: true });
+    throw cause;
+  }
+}
+
+/** What a crash left. An initdb that outlived its server may still be writing there: then the next start removes it. */
+async function sweepUnfinished(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    if (!name.startsWith(UNFINISHED)) continue;
+    await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+async function runInitdb(installation: Installation, folder: string, endpoint: Endpoint): Promise<void> {
+  // No collation library decides the order of an index: its update must not silently break one.
+  const args = ["-D", folder, "-U", ROLE, "--encoding=UTF8", "--no-locale", "--no-instructions"];
+  if (endpoint.passwordFile === undefined) args.push("--auth=trust");
+  else args.push("--auth=scram-sha-256", `--pwfile=${endpoint.passwordFile}`);
+  const end = await runInside(installation, installation.binaries.initdb, args);
+  if (end.code === 0) return;
+  throw new StoreUnusable(
+    `PostgreSQL's initdb could not make the data folder ${installation.pgdata}: ${lastLines(end.output)}. Mend that, or choose another folder with MAINSPRING_DATA_DIR.`,
+  );
+}
+
+function lastLines(output: string): string {
+  return output.split("\n").slice(-4).join("; ");
+}
+
+async function writeDurably(folder: string, name: string, text: string): Promise<void> {
+  await writeFile(join(folder, name), text, { flush: true });
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a folder to sync it.
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { chmod, chown, lstat, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Installation } from "./installation.ts";
+
+/** Where PostgreSQL listens and who may come in. */
+export interface Endpoint {
+  /** The folder of the socket, or an address. */
+  readonly host: string;
+  readonly port: number;
+  readonly password?: string;
+  readonly passwordFile?: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** The text of pg_hba.conf. */
+  readonly accessRules: string;
+  /** What keeps a second PostgreSQL from listening here too; left behind by one that was killed. */
+  readonly lockFiles: readonly string[];
+  /** Removes what would be left behind outside the data folder. */
+  close(): Promise<void>;
+}
+
+const SOCKET_PORT = 5432;
+const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
+
+/** The kernel takes 107 bytes on Linux, 103 on macOS. */
+const SOCKET_PATH_BYTES = 100;
+
+export function openEndpoint(installation: Pick<Installation, "home" | "identity">): Promise<Endpoint> {
+  return process.platform === "win32" ? loopbackEndpoint(installation.home) : socketEndpoint(installation);
+}
+
+/** Whoever can open the socket may come in: its folder is open to its owner alone. */
+async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "identity">): Promise<Endpoint> {
+  const uid = identity.owner?.uid ?? process.getuid?.() ?? 0;
+  const near = join(home, "socket");
+  const tooLong = Buffer.byteLength(join(near, SOCKET_FILE)) > SOCKET_PATH_BYTES;
+  const far = tooLong ? await farFolder(join(home, "socket-folder"), uid) : null;
+  const host = far ?? near;
+  await mkdir(host, { recursive: true, mode: 0o700 });
+  await chmod(host, 0o700);
+  if (identity.owner !== null) await chown(host, identity.owner.uid, identity.owner.gid);
+  return {
+    host,
+    port: SOCKET_PORT,
+    settings: {
+      listen_addresses: "",
+      // A list, so that a comma in the path must not split it.
+      unix_socket_directories: `"${host.replaceAll('"', '""')}"`,
+      unix_socket_permissions: "0700",
+    },
+    accessRules: "local all all trust\n",
+    lockFiles: [join(host, `${SOCKET_FILE}.lock`)],
+    close: async () => {
+      if (far !== null) await rm(far, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A private folder with a short name. `link` remembers it, so that a killed server's one is used again. It lies where
+ * anybody may write, so it is believed only while it is a folder of ours that nobody else can enter.
+ */
+async function farFolder(link: string, uid: number): Promise<string> {
+  const old = await readlink(link).catch(() => null);
+  const found = old === null ? null : await lstat(old).catch(() => null);
+  if (old !== null && found?.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0) return old;
+  const base = Buffer.byteLength(tmpdir()) > SOCKET_PATH_BYTES / 2 + 10 ? "/tmp" : tmpdir();
+  const fresh = await mkdtemp(join(base, "mainspring-"));
+  await rm(link, { force: true });
+  await symlink(fresh, link);
+  return fresh;
+}
+
+/** Windows has no socket files that PostgreSQL's clients agree on: loopback, and a password that only `home` knows. */
+async function loopbackEndpoint(home: string): Promise<Endpoint> {
+  const passwordFile = join(home, "password");
+  const kept = await readFile(passwordFile, "utf8").catch(() => null);
+  const password = kept ?? randomBytes(24).toString("hex");
+  if (kept === null) await writeFile(passwordFile, password, { mode: 0o600, flush: true });
+  return {
+    host: "127.0.0.1",
+    port: await freePort(),
+    password,
+    passwordFile,
+    settings: { listen_addresses: "127.0.0.1", unix_socket_directories: "" },
+    accessRules: "host all all 127.0.0.1/32 scram-sha-256\n",
+    lockFiles: [],
+    close: async () => {},
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readlink, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { packagedBinaries } from "./binaries.ts";
+import { ask, newFolder, startProcess, stopProcess } from "./embedded.fixture.ts";
+
+const asRoot = { skip: process.getuid?.() === 0 ? false : "only root can become somebody else" };
+const onLinuxAsRoot = process.platform === "linux" ? asRoot : { skip: "Linux has the user namespaces" };
+
+/** Any user but root, without a name: what containers run as. */
+const STRANGER = { uid: 54_321, gid: 54_321 };
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+describe("as whom PostgreSQL runs", () => {
+  it("root keeps the files its own", onLinuxAsRoot, async (t) => {
+    const dataDir = join(await newFolder(t), "data");
+    const server = await startProcess(t, dataDir);
+    assert.ok(server.news.started, server.news.refused);
+    assert.equal((await stat(join(dataDir, "postgres", "PG_VERSION"))).uid, 0);
+    await stopProcess(server);
+  });
+
+  it("root takes another user where user namespaces are forbidden", asRoot, async (t) => {
+    const folder = await newFolder(t);
+    await chmod(folder, 0o755);
+    const dataDir = join(folder, "data");
+    await comesAndComesBack(t, dataDir);
+    assert.notEqual((await stat(join(dataDir, "postgres"))).uid, 0);
+  });
+
+  it("root puts the files where that user can reach them", asRoot, async (t) => {
+    const dataDir = join(await newFolder(t), "data");
+    await comesAndComesBack(t, dataDir);
+    const pgdata = await readlink(join(dataDir, "postgres"));
+    assert.notEqual((await stat(pgdata)).uid, 0);
+    await rm(dirname(pgdata), { recursive: true });
+  });
+
+  describe("a normal user", asRoot, () => {
+    let workDir: string;
+    let how: { sources: string; binaries: string; node: string };
+    before(async () => {
+      workDir = await mkdtemp(join(tmpdir(), "embedded-copy-"));
+      await chmod(workDir, 0o755);
+      how = await copyOfServer(workDir);
+    });
+    after(() => rm(workDir, { recursive: true, force: true }));
+
+    it("needs none of that, nor the links that npm did not make", async (t) => {
+      const folder = await folderOf(t, NOBODY);
+      const server = await startProcess(t, join(folder, "data"), { ...how, ...NOBODY });
+      assert.ok(server.news.started, server.news.refused);
+      assert.equal((await stat(join(folder, "data", "postgres"))).uid, NOBODY.uid);
+      await stopProcess(server);
+      await assert.rejects(stat(join(how.binaries, "lib", "libpq.so.5")), { code: "ENOENT" });
+    });
+
+    it("without a name gets one", onLinuxAsRoot, async (t) => {
+      const server = await startProcess(t, join(await folderOf(t, STRANGER), "data"), { ...how, ...STRANGER });
+      assert.ok(server.news.started, server.news.refused);
+      await stopProcess(server);
+    });
+
+    it("who does not own the folder is told so", async (t) => {
+      const dataDir = join(await folderOf(t, NOBODY), "data");
+      await mkdir(join(dataDir, "postgres"), { recursive: true, mode: 0o700 });
+      await chown(dataDir, NOBODY.uid, NOBODY.gid);
+      const server = await startProcess(t, dataDir, { ...how, ...NOBODY });
+      assert.match(server.news.refused ?? "", /StoreUnusable.*as the user who owns it/);
+    });
+  });
+});
+
+/** First without namespaces; the files decide from then on, also once namespaces are allowed again. */
+async function comesAndComesBack(t: TestContext, dataDir: string): Promise<void> {
+  const first = await startProcess(t, dataDir, { env: { PATH: "/nowhere" } });
+  assert.ok(first.news.started, first.news.refused);
+  await ask(first.news.started, "create table kept as select 42 as answer");
+  await stopProcess(first);
+  const second = await startProcess(t, dataDir);
+  assert.ok(second.news.started, second.news.refused);
+  assert.deepEqual(await ask(second.news.started, "select answer from kept"), [42]);
+  await stopProcess(second);
+}
+
+async function folderOf(t: TestContext, user: { uid: number; gid: number }): Promise<string> {
+  const folder = await newFolder(t);
+  await chown(folder, user.uid, user.gid);
+  return folder;
+}
+
+/** This clone may lie where only root can go: a copy of what a server needs, without any symlink. */
+async function copyOfServer(folder: string): Promise<{ sources: string; binaries: string; node: string }> {
+  const copies = { sources: join(folder, "src"), binaries: join(folder, "native"), node: join(folder, "node") };
+  for (const part of ["adapters/embedded", "adapters/system", "ports", "domain"]) {
+    await cp(new URL(`../../${part}`, import.meta.url), join(copies.sources, part), { recursive: true });
+  }
+  const isPlain = async (path: string) => !(await lstat(path)).isSymbolicLink();
+  await cp(packagedBinaries(), copies.binaries, { recursive: true, filter: isPlain });
+  await cp(process.execPath, copies.node);
+  return copies;
+}

@@ -1,0 +1,90 @@
+import { realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { Runtime } from "../../ports/runtime.ts";
+import { StoreUnusable } from "../../ports/store.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Installation } from "./installation.ts";
+import { type PostgresProcess, postgresOn, recordedPostmaster } from "./processes.ts";
+import { signal } from "./signal.ts";
+import { waitUntil } from "./waiting.ts";
+
+interface Cleaning {
+  readonly installation: Installation;
+  readonly endpoint: Endpoint;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** A checkpoint that is under way is better finished than replayed from the log afterwards. */
+const FAST_STOP_MS = 3_000;
+const HARD_STOP_MS = 1_000;
+const KILL_MS = 2_000;
+const POLL_MS = 10;
+
+/**
+ * Stops what a killed server left running on the data folder, and never adopts it: its settings, its program and its
+ * state of health are unknown. The caller holds the folder's lock, so nobody else's server can be meant.
+ * @returns whether there was anything
+ * @throws {StoreUnusable} a PostgreSQL that is not Mainspring's works on the folder, or a process cannot be ended
+ */
+export async function stopLeftovers(cleaning: Cleaning): Promise<boolean> {
+  const { installation, endpoint, log } = cleaning;
+  const found = await leftoversOf(installation);
+  if (found.length > 0) {
+    log.warn({ pids: found.map(({ pid }) => pid) }, "stopping the PostgreSQL that an earlier server left running");
+    await refuseForeign(cleaning);
+    await end(cleaning);
+  }
+  // Nobody works on the folder. PostgreSQL itself would believe these files as long as any process has the pid in them,
+  // be it one that nobody reaped yet; and in a container the next start likely gives out the same pids again.
+  await Promise.all(
+    [join(installation.pgdata, "postmaster.pid"), ...endpoint.lockFiles].map((file) => rm(file, { force: true })),
+  );
+  return found.length > 0;
+}
+
+function leftoversOf({ pgdata, binaries }: Installation): Promise<PostgresProcess[]> {
+  return postgresOn(pgdata, binaries.postgres);
+}
+
+async function refuseForeign({ installation, runtime }: Cleaning): Promise<void> {
+  const ours = await realpath(installation.binaries.postgres);
+  let foreign: PostgresProcess | undefined;
+  // One of another Mainspring's binaries stops by itself once its server is dead.
+  const isGone = await waitUntil(runtime, FAST_STOP_MS, POLL_MS, async () => {
+    foreign = (await leftoversOf(installation)).find(({ executable }) => executable !== ours);
+    return foreign === undefined;
+  });
+  if (isGone || foreign === undefined) return;
+  throw new StoreUnusable(
+    `A PostgreSQL that this Mainspring did not start (process ${foreign.pid}, ${foreign.executable}) works on ${installation.pgdata}. Stop it first, or choose another folder with MAINSPRING_DATA_DIR.`,
+  );
+}
+
+async function end(cleaning: Cleaning): Promise<void> {
+  const { installation } = cleaning;
+  const steps = [
+    { name: "INT", limitMs: FAST_STOP_MS },
+    { name: "QUIT", limitMs: HARD_STOP_MS },
+    { name: "KILL", limitMs: KILL_MS },
+  ] as const;
+  for (const { name, limitMs } of steps) {
+    if (await stoppedBy(cleaning, name, limitMs)) return;
+  }
+  const left = (await leftoversOf(installation)).map(({ pid }) => pid).join(", ");
+  throw new StoreUnusable(
+    `A PostgreSQL that an earlier server left on ${installation.pgdata} does not end (process ${left}). End it, then start again.`,
+  );
+}
+
+async function stoppedBy(cleaning: Cleaning, name: "INT" | "QUIT" | "KILL", limitMs: number): Promise<boolean> {
+  const { installation, runtime } = cleaning;
+  const found = await leftoversOf(installation);
+  const recorded = await recordedPostmaster(installation.pgdata);
+  const postmaster = found.find(({ pid }) => pid === recorded);
+  if (postmaster !== undefined && name !== "KILL") await signal(postmaster.pid, name, installation);
+  // Without their postmaster the others only hold dead memory: what they wrote is in the log, or was never promised.
+  else await Promise.all(found.map(({ pid }) => signal(pid, "KILL", installation)));
+  return waitUntil(runtime, limitMs, POLL_MS, async () => (await leftoversOf(installation)).length === 0);
+}

@@ -1,0 +1,81 @@
+import { StoreUnusable } from "../../ports/store.ts";
+import { damaged } from "./cluster.ts";
+import { stopLeftovers } from "./leftovers.ts";
+import { type Postmaster, type Serving, startPostmaster } from "./postmaster.ts";
+import { afterRun, NO_RUNS } from "./restart-policy.ts";
+import { pause } from "./waiting.ts";
+
+/** Keeps PostgreSQL running on one data folder: starts it again whenever it dies. */
+export class Supervisor {
+  /** Resolves with the reason when PostgreSQL cannot be kept up; stays pending otherwise, also after `stop`. */
+  readonly exited: Promise<Error>;
+  readonly #serving: Serving;
+  readonly #finished: Promise<Error | null>;
+  readonly #stopAsked = Promise.withResolvers<void>();
+  #postmaster: Postmaster;
+  #isStopping = false;
+
+  private constructor(serving: Serving, first: Postmaster) {
+    this.#serving = serving;
+    this.#postmaster = first;
+    this.#finished = this.#keepUp();
+    this.exited = new Promise((resolve) => {
+      void this.#finished.then((reason) => reason !== null && resolve(reason));
+    });
+  }
+
+  /** @throws {StoreUnusable} PostgreSQL does not start */
+  static async start(serving: Serving): Promise<Supervisor> {
+    await stopLeftovers(serving);
+    for (;;) {
+      const first = startPostmaster(serving);
+      if (await first.ready) return new Supervisor(serving, first);
+      const reason = await first.ended;
+      // A server that was killed while it started PostgreSQL: that one showed itself only now, and was in the way.
+      if (await stopLeftovers(serving)) continue;
+      throw new StoreUnusable(damaged(serving.installation.pgdata, reason));
+    }
+  }
+
+  /** The process of PostgreSQL at the moment. */
+  get pid(): number {
+    return this.#postmaster.pid;
+  }
+
+  /** Stops PostgreSQL and does not start it again. Idempotent. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#stopAsked.resolve();
+    await this.#postmaster.stop();
+    await this.#finished;
+  }
+
+  /** @returns why PostgreSQL could not be kept up; null: it was to stop */
+  async #keepUp(): Promise<Error | null> {
+    const { runtime, log } = this.#serving;
+    let history = NO_RUNS;
+    for (;;) {
+      const run = await this.#outlive(this.#postmaster);
+      if (this.#isStopping) return null;
+      const next = afterRun(history, run.readyMs);
+      history = next.history;
+      log.error({ pid: this.#postmaster.pid, reason: run.reason, restartInMs: next.delayMs }, "PostgreSQL died");
+      if (next.delayMs === null) return new Error(`PostgreSQL cannot be kept running: ${run.reason}`);
+      await Promise.race([pause(runtime, next.delayMs), this.#stopAsked.promise]);
+      // It left its workers behind, and they hold the memory that the next one wants.
+      await stopLeftovers(this.#serving).catch((error: unknown) => log.error({ err: error }, "cleaning up failed"));
+      if (this.#isStopping) return null;
+      this.#postmaster = startPostmaster(this.#serving);
+    }
+  }
+
+  /** Waits for the end of a run; tells why it ended, and how long it took connections. */
+  async #outlive(postmaster: Postmaster): Promise<{ reason: string; readyMs: number | null }> {
+    const { runtime, log } = this.#serving;
+    const isReady = await postmaster.ready;
+    const sinceMs = runtime.monotonicMs();
+    if (isReady) log.info({ pid: postmaster.pid }, "PostgreSQL takes connections");
+    const reason = await postmaster.ended;
+    return { reason, readyMs: isReady ? runtime.monotonicMs() - sinceMs : null };
+  }
+}

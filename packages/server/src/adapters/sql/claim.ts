@@ -1,0 +1,116 @@
+import pg from "pg";
+import type { Logger } from "pino";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import { StoreUnusable } from "../../ports/store.ts";
+import { type Connection, clientConfig } from "./connections.ts";
+import { storeError } from "./errors.ts";
+
+/** The advisory lock that a server holds on its database; any number that nobody else in the database uses. */
+const CLAIM_LOCK = 7_303_014_002;
+/** A killed predecessor's lock goes when PostgreSQL sees its connection closed: at once as a rule. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 100;
+const RETAKE_MS = 1_000;
+
+const HOLDER = `
+  SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.classid::bigint << 32 | l.objid::bigint) = $1`;
+
+interface ClaimOptions {
+  connection: Connection;
+  incarnation: Incarnation;
+  runtime: Runtime;
+  log: Logger;
+}
+
+/**
+ * That this server alone uses its database. Held by a session, so it ends with the process however that ends, and it is
+ * taken again when the connection broke. What keeps data right is the fence; this keeps two servers that were started by
+ * mistake from taking the shards from each other for ever.
+ */
+export class Claim {
+  readonly #options: ClaimOptions;
+  #client: pg.Client | null = null;
+  #taking: Promise<void> | null = null;
+  #retake: Timer | null = null;
+  #released = false;
+
+  constructor(options: ClaimOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns once the claim is held.
+   * @throws {StoreUnusable} another server holds it
+   * @throws {StoreUnavailable}
+   */
+  take(): Promise<void> {
+    if (this.#client !== null) return Promise.resolve();
+    this.#taking ??= this.#acquire().finally(() => {
+      this.#taking = null;
+    });
+    return this.#taking;
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+    this.#retake?.cancel();
+    await this.#taking?.catch(ignore);
+    await this.#client?.end().catch(ignore);
+  }
+
+  async #acquire(): Promise<void> {
+    const { connection, incarnation, runtime } = this.#options;
+    const client = new pg.Client(clientConfig(connection, incarnation, "claim"));
+    client.on("error", ignore);
+    try {
+      await client.connect();
+      const deadlineMs = runtime.monotonicMs() + PATIENCE_MS;
+      while (!(await tryLock(client))) {
+        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client);
+        await new Promise<void>((resolve) => runtime.setTimer(RETRY_MS, resolve));
+      }
+    } catch (error) {
+      await client.end().catch(ignore);
+      throw error instanceof StoreUnusable ? error : storeError(error);
+    }
+    this.#client = client;
+    client.once("end", () => this.#lost());
+  }
+
+  #lost(): void {
+    this.#client = null;
+    if (this.#released) return;
+    const { log, runtime } = this.#options;
+    log.warn("the connection that holds the claim to the database broke; taking it again");
+    const again = () => {
+      if (this.#released) return;
+      this.take().catch((error: unknown) => {
+        log.error({ err: error }, "the claim to the database could not be taken again");
+        this.#retake = runtime.setTimer(RETAKE_MS, again);
+      });
+    };
+    again();
+  }
+}
+
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<[boolean]>({
+    text: "SELECT pg_try_advisory_lock($1)",
+    values: [CLAIM_LOCK],
+    rowMode: "array",
+  } as never);
+  return rows[0]?.[0] === true;
+}
+
+async function inUse(client: pg.Client): Promise<StoreUnusable> {
+  const { rows } = await client.query<{ application_name: string }>(HOLDER, [CLAIM_LOCK]);
+  const holder = rows[0]?.application_name ?? "unknown";
+  return new StoreUnusable(
+    `Another Mainspring server (${holder}) uses this database: stop it, or give this one a database of its own.`,
+  );
+}
+
+function ignore(): void {}

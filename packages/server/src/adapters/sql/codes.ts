@@ -1,0 +1,48 @@
+import type { ExecutionState, Queue } from "../../domain/execution.ts";
+import { type ExecutionPolicy } from "../../domain/job.ts";
+
+/**
+ * Words as the small numbers that stored rows hold. Append only: a number that was once given out is in somebody's
+ * database, and in the predicates of the partial indexes (migrations/).
+ */
+export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
+  PENDING: 1,
+  SCHEDULED: 2,
+  RUNNING: 3,
+  SUCCEEDED: 4,
+  CANCELLED: 5,
+  SKIPPED: 6,
+  DEAD: 7,
+};
+
+export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
+
+export const TRIGGER_CODES = { API: 1 } as const;
+
+export const COMMAND_CODES = { CANCEL: 1 } as const;
+
+/**
+ * What a NULL policy means, which keeps the rows of nearly all executions narrow. A copy and not the domain's
+ * DEFAULT_POLICY: stored rows must keep their meaning when the default changes.
+ */
+export const POLICY_OF_NULL: ExecutionPolicy = {
+  retry: { maxAttempts: 5, backoff: "EXPONENTIAL", initialDelayMs: 1_000, maxDelayMs: 3_600_000, jitter: true },
+  timeoutMs: 3_600_000,
+  cancelGraceMs: 10_000,
+  maxLost: 3,
+  onWorkerLost: "RETRY",
+  startBefore: null,
+};
+
+export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
+export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
+
+function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {
+  const words: W[] = [];
+  for (const [word, code] of Object.entries<number>(codes)) words[code] = word as W;
+  return (code) => {
+    const word = words[code];
+    if (word === undefined) throw new Error(`A stored row has the unknown ${what} ${code}`);
+    return word;
+  };
+}

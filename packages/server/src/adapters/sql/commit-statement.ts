@@ -1,0 +1,158 @@
+import type { EndedAttempt } from "../../domain/execution.ts";
+import type { EpochMs, ShardId } from "../../domain/ids.ts";
+import type { RowChange, ShardCommit } from "../../ports/store.ts";
+import { bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
+import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
+import type { Row, Statement } from "./connections.ts";
+import { journalText } from "./journal.ts";
+
+/** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
+const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
+
+/**
+ * All that a tick writes. Whatever touches a row asks `held` first, so every fence is locked before anything is written;
+ * the lock is shared, so it keeps out nobody but a takeover, which takes its locks in the same order. A takeover that came first is waited for, and the fence is
+ * then read again with its new epoch.
+ */
+const TEXT = `
+WITH fence AS MATERIALIZED (
+  SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
+  JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
+  ORDER BY s.id FOR SHARE OF s
+), held AS MATERIALIZED (
+  SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
+), change AS MATERIALIZED (
+  SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
+    unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,
+    unnest($9::int4[]) AS failures, unnest($10::int4[]) AS lost, unnest($11::int2[]) AS queue,
+    unnest($12::float8[]) AS rank, unnest($13::int8[]) AS due_at, unnest($14::text[]) AS reason,
+    unnest($15::text[]) AS worker_id, unnest($16::text[]) AS gateway, unnest($17::int8[]) AS attempt_started_at,
+    unnest($18::int8[]) AS started_at, unnest($19::int8[]) AS finished_at, unnest($20::bytea[]) AS result,
+    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release
+), updated AS (
+  UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
+    rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
+    attempt_started_at = c.attempt_started_at, started_at = c.started_at, finished_at = c.finished_at,
+    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8
+  FROM change c
+  WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
+  RETURNING e.id, c.release
+), released AS (
+  DELETE FROM unique_keys k USING updated u WHERE u.release AND k.execution_id = u.id
+), settled AS (
+  DELETE FROM journal j
+  USING (SELECT unnest($25::int2[]) AS shard, unnest($26::int8[]) AS epoch, unnest($27::int8[]) AS seq) s
+  WHERE j.shard = s.shard AND j.epoch = s.epoch AND j.seq = s.seq AND ${holds("s.shard")}
+), assigned AS (
+  INSERT INTO journal (shard, epoch, seq, entries)
+  SELECT * FROM (SELECT unnest($28::int2[]) AS shard, unnest($29::int8[]), unnest($30::int8[]), unnest($31::text[])) a
+  WHERE ${holds("a.shard")}
+), done AS (
+  DELETE FROM commands c USING (SELECT unnest($32::uuid[]) AS id) d WHERE c.id = d.id AND ${holds("c.shard")}
+)
+SELECT (SELECT array_agg(id) FROM fence),
+  CASE WHEN (SELECT count(*) FROM updated) < (SELECT count(*) FROM change c WHERE ${holds("c.shard")}) THEN
+    ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
+  END,
+  ARRAY(
+    SELECT x.id FROM (SELECT unnest($33::int2[]) AS shard, unnest($34::uuid[]) AS id, unnest($35::int4[]) AS attempt) x
+    WHERE ${holds("x.shard")} AND NOT EXISTS (
+      SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
+    )
+  )`;
+
+export interface CommitAnswer {
+  held: Set<ShardId>;
+  missed: Set<string>;
+}
+
+/** @param now when the rows are said to have been written */
+export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): Statement {
+  const assigning = batch.filter((commit) => commit.assigned.length > 0);
+  const changes = flat(batch, (commit) => commit.changes);
+  const settled = flat(batch, (commit) => commit.settledJournals);
+  const expected = flat(batch, (commit) => commit.expected);
+  const done = batch.flatMap((commit) => commit.commandsDone);
+  return {
+    name: "commit",
+    text: TEXT,
+    values: [
+      int2s(batch, (c) => c.shard),
+      int8s(batch, (c) => c.epoch),
+      ...changeValues(changes),
+      now,
+      int2s(settled, (s) => s.shard),
+      int8s(settled, (s) => s.item.epoch),
+      int8s(settled, (s) => s.item.seq),
+      int2s(assigning, (c) => c.shard),
+      int8s(assigning, (c) => c.epoch),
+      int8s(assigning, (c) => c.journalSeq),
+      texts(assigning, (c) => journalText(c.assigned)),
+      uuids(done, (id) => id),
+      int2s(expected, (x) => x.shard),
+      uuids(expected, (x) => x.item.id),
+      int4s(expected, (x) => x.item.attempt),
+    ],
+  };
+}
+
+export function commitAnswer(rows: Row[]): CommitAnswer {
+  const [held, missed, unexpected] = rows[0] as [string | null, string | null, string];
+  return {
+    held: new Set(listed(held).map(Number)),
+    missed: new Set([...listed(missed), ...listed(unexpected)]),
+  };
+}
+
+interface OfShard<T> {
+  shard: ShardId;
+  item: T;
+}
+
+function flat<T>(batch: readonly ShardCommit[], items: (commit: ShardCommit) => readonly T[]): OfShard<T>[] {
+  const all: OfShard<T>[] = [];
+  for (const commit of batch) for (const item of items(commit)) all.push({ shard: commit.shard, item });
+  return all;
+}
+
+function changeValues(changes: readonly OfShard<RowChange>[]): unknown[] {
+  const rows = changes.map((change) => change.item);
+  return [
+    int2s(changes, (c) => c.shard),
+    uuids(rows, (c) => c.id),
+    int2s(rows, (c) => STATE_CODES[c.wasState]),
+    int4s(rows, (c) => c.wasAttempt),
+    int2s(rows, (c) => STATE_CODES[c.state]),
+    int4s(rows, (c) => c.attempt),
+    int4s(rows, (c) => c.failures),
+    int4s(rows, (c) => c.lost),
+    int2s(rows, (c) => QUEUE_CODES[c.queue]),
+    float8s(rows, (c) => c.rank),
+    int8s(rows, (c) => c.dueAt),
+    texts(rows, (c) => c.reason),
+    texts(rows, (c) => c.workerId),
+    texts(rows, (c) => c.gateway),
+    int8s(rows, (c) => c.attemptStartedAt),
+    int8s(rows, (c) => c.startedAt),
+    int8s(rows, (c) => c.finishedAt),
+    byteas(rows, (c) => c.result),
+    texts(rows, (c) => (c.error === null ? null : JSON.stringify(c.error))),
+    texts(rows, (c) => endedText(c.ended)),
+    bools(rows, (c) => c.releaseUniqueKey),
+  ];
+}
+
+/** One line an attempt; read back by `endedAttempts` in rows.ts. */
+function endedText(ended: readonly EndedAttempt[]): string {
+  let lines = "";
+  for (const a of ended) {
+    const error = a.error === null ? "null" : JSON.stringify(a.error);
+    lines += `[${a.attempt},${JSON.stringify(a.workerId)},"${a.state}",${a.startedAt},${a.finishedAt},${error}]\n`;
+  }
+  return lines;
+}
+
+/** The elements of an array of numbers or uuids: nothing in them is ever quoted. */
+function listed(literal: string | null): string[] {
+  return literal === null || literal === "{}" ? [] : literal.slice(1, -1).split(",");
+}

@@ -1,0 +1,48 @@
+import pg from "pg";
+import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
+
+/** A value that no statement can carry into its column. Treated like PostgreSQL's own refusals of data. */
+export class UnstorableValue extends Error {
+  override readonly name = "UnstorableValue";
+}
+
+/** Data exception, constraint violation, and limits such as an index row that is too long. */
+const DATA_CLASSES = ["22", "23", "54"];
+
+/**
+ * The program's own mistakes: syntax, unknown columns, internal errors. Everything else that PostgreSQL may say (shutting
+ * down, out of disk or connections, deadlock, timeouts, read only after a failover) passes with time.
+ */
+const BUG_CLASSES = ["42", "0A", "26", "XX"];
+
+/**
+ * check_violation. There are no checks but those of partitions: the month of an id has not been made, or was dropped. That
+ * is no fault of the data; the store is not being maintained.
+ */
+const NO_PARTITION = "23514";
+
+/** Whether the statement was refused for what it carried, and would be refused again. */
+export function isDataError(error: unknown): error is Error {
+  if (error instanceof UnstorableValue) return true;
+  return error instanceof pg.DatabaseError && DATA_CLASSES.includes(errorClass(error)) && error.code !== NO_PARTITION;
+}
+
+/** Two transactions stood in each other's way; neither was applied, and trying again is right. */
+export function isConflict(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailable && error.cause instanceof pg.DatabaseError && errorClass(error.cause) === "40"
+  );
+}
+
+/** What callers get to see instead of an error of the client library or the server. */
+export function storeError(error: unknown): unknown {
+  if (error instanceof StoreUnavailable || error instanceof StoreUnusable) return error;
+  if (isDataError(error)) return error;
+  if (error instanceof pg.DatabaseError && BUG_CLASSES.includes(errorClass(error))) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreUnavailable(`PostgreSQL did not answer: ${message}`, { cause: error });
+}
+
+function errorClass(error: pg.DatabaseError): string {
+  return (error.code ?? "").slice(0, 2);
+}

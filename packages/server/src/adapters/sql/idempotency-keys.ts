@@ -1,0 +1,102 @@
+import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import { texts } from "./arrays.ts";
+import type { Session } from "./connections.ts";
+import { KeyVanished } from "./key-vanished.ts";
+
+type Gated = Submission & { idempotency: NonNullable<Submission["idempotency"]> };
+
+const CLAIM = `
+  INSERT INTO idempotency_keys (tenant, key, request_hash, response, created_at)
+  SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), $5
+  ON CONFLICT DO NOTHING RETURNING tenant, key`;
+
+const READ = `
+  SELECT k.tenant, k.key, k.request_hash, k.response
+  FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS key) w
+  JOIN idempotency_keys k ON k.tenant = w.tenant AND k.key = w.key`;
+
+const REWRITE = `
+  UPDATE idempotency_keys k SET response = w.response
+  FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS key, unnest($3::text[]) AS response) w
+  WHERE k.tenant = w.tenant AND k.key = w.key`;
+
+/**
+ * Takes the keys that are free, with the answer that their submission will get. A key that another transaction is about
+ * to take is waited for.
+ * @returns the outcomes of those whose key was taken before
+ */
+export async function claimIdempotencyKeys(
+  session: Session,
+  batch: readonly Submission[],
+  now: number,
+): Promise<Map<Submission, SubmitOutcome>> {
+  const gated = batch.filter((submission): submission is Gated => submission.idempotency !== null).sort(byKey);
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  if (gated.length === 0) return outcomes;
+  const values = [
+    texts(gated, (s) => s.idempotency.tenant),
+    texts(gated, (s) => s.idempotency.key),
+    texts(gated, (s) => s.idempotency.requestHash),
+    texts(gated, (s) => responseText(s.jobs.map((job) => ({ ...job, deduplicated: false })))),
+    now,
+  ];
+  const claimed = new Set((await session.run({ name: "claim_keys", text: CLAIM, values })).map(nameOf));
+  const taken = gated.filter((submission) => !claimed.has(keyName(submission)));
+  if (taken.length > 0) await readTaken(session, taken, outcomes);
+  return outcomes;
+}
+
+async function readTaken(session: Session, taken: readonly Gated[], outcomes: Map<Submission, SubmitOutcome>) {
+  const values = [texts(taken, (s) => s.idempotency.tenant), texts(taken, (s) => s.idempotency.key)];
+  const rows = await session.run({ name: "read_keys", text: READ, values });
+  const stored = new Map(rows.map((row) => [nameOf(row), row]));
+  for (const submission of taken) {
+    const row = stored.get(keyName(submission));
+    if (row === undefined)
+      throw new KeyVanished(`The idempotency key ${submission.idempotency.key} was just forgotten`);
+    const [, , requestHash, response] = row as [string, string, string, string];
+    const same = requestHash === submission.idempotency.requestHash;
+    outcomes.set(
+      submission,
+      same ? { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(response) } : { kind: "KEY_REUSED" },
+    );
+  }
+}
+
+/** The answers in which unique keys put other ids than those that were stored when the key was taken. */
+export async function rewriteResponses(
+  session: Session,
+  accepted: ReadonlyMap<Submission, { jobs: readonly AcceptedJob[] }>,
+): Promise<void> {
+  const changed = [...accepted].filter(
+    ([s, answer]) => s.idempotency !== null && answer.jobs.some((j) => j.deduplicated),
+  );
+  if (changed.length === 0) return;
+  const values = [
+    texts(changed, ([s]) => s.idempotency?.tenant ?? null),
+    texts(changed, ([s]) => s.idempotency?.key ?? null),
+    texts(changed, ([, answer]) => responseText(answer.jobs)),
+  ];
+  await session.run({ name: "rewrite_keys", text: REWRITE, values });
+}
+
+function responseText(jobs: readonly AcceptedJob[]): string {
+  return JSON.stringify(jobs.map((job) => [job.jobId, job.executionId, job.deduplicated ? 1 : 0]));
+}
+
+function acceptedJobs(text: string): AcceptedJob[] {
+  const jobs = JSON.parse(text) as [string, string, number][];
+  return jobs.map(([jobId, executionId, deduplicated]) => ({ jobId, executionId, deduplicated: deduplicated === 1 }));
+}
+
+function keyName({ idempotency }: Gated): string {
+  return JSON.stringify([idempotency.tenant, idempotency.key]);
+}
+
+function nameOf(row: readonly unknown[]): string {
+  return JSON.stringify(row.slice(0, 2));
+}
+
+function byKey(a: Gated, b: Gated): number {
+  return keyName(a) < keyName(b) ? -1 : 1;
+}

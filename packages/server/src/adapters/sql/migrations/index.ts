@@ -1,0 +1,11 @@
+import { initial } from "./0001-initial.ts";
+
+export interface Migration {
+  /** From 1, without gaps. */
+  version: number;
+  name: string;
+  /** One or more statements. What was released is never edited; what it got wrong, a later one puts right. */
+  sql: string;
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "initial", sql: initial }];

@@ -1,0 +1,90 @@
+import type { Logger } from "pino";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import { Claim } from "./claim.ts";
+import { Committer } from "./commit.ts";
+import { type Connection, Connections } from "./connections.ts";
+import { getExecution, listExecutions } from "./execution-queries.ts";
+import { getJob, listJobs } from "./job-queries.ts";
+import { maintain, makePartitions } from "./maintain.ts";
+import { migrate } from "./migrate.ts";
+import { explained, preflight } from "./preflight.ts";
+import * as reads from "./reads.ts";
+import { recover } from "./recover.ts";
+import { submit } from "./submit.ts";
+import { takeOver } from "./take-over.ts";
+
+export interface SqlStoreOptions {
+  /** postgres://user:password@host:port/database, or the same as pg's own settings. */
+  connection: Connection;
+  /** Who is using the store; names its connections. */
+  incarnation: Incarnation;
+  runtime: Runtime;
+  log: Logger;
+}
+
+export type SqlStore = Store;
+
+/**
+ * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server.
+ * @throws {StoreUnusable} too old, in use by another server, of a newer schema, or refusing us; says what to do
+ * @throws {StoreUnavailable} it does not answer (yet)
+ */
+export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+  const { connection, incarnation, runtime, log } = options;
+  const db = new Connections(connection, incarnation, log);
+  const claim = new Claim({ connection, incarnation, runtime, log });
+  try {
+    await preflight(db);
+    await claim.take();
+    await explained(() => migrate(db));
+    await makePartitions(db, runtime.now());
+  } catch (error) {
+    await claim.release();
+    await db.close();
+    throw error;
+  }
+  return store(db, claim, runtime);
+}
+
+function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
+  const committer = new Committer(db, () => runtime.now());
+  return {
+    queries: queries(db),
+    submit: (batch) => submit(db, batch, runtime.now()),
+    commit: (batch) => committer.commit(batch),
+    takeOver: async (shards, owner) => {
+      // Without the claim somebody else may be the owner by right, and would take them back.
+      await claim.take();
+      const epochs = await takeOver(db, shards, owner);
+      committer.forget(shards);
+      return epochs;
+    },
+    recover: (shards) => recover(db, shards),
+    readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
+    readReady: (shards, laneHash, after, limit) => reads.readReady(db, shards, laneHash, after, limit),
+    readLanes: (after, limit) => reads.readLanes(db, after, limit),
+    load: (ids) => reads.load(db, ids),
+    payloads: (ids) => reads.payloads(db, ids),
+    addCommand: (command) => reads.addCommand(db, command),
+    readCommands: (shards, limit) => reads.readCommands(db, shards, limit),
+    readPools: () => reads.readPools(db),
+    clock: () => reads.clock(db),
+    maintain: (now, retention) => maintain(db, now, retention),
+    close: async () => {
+      await db.close();
+      await claim.release();
+    },
+  };
+}
+
+function queries(db: Connections): StoreQueries {
+  return {
+    getExecution: (tenant, id) => getExecution(db, tenant, id),
+    listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
+    getJob: (tenant, id) => getJob(db, tenant, id),
+    listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
+  };
+}

@@ -1,0 +1,87 @@
+import { type NewJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import type { Connections, Session } from "./connections.ts";
+import { isConflict } from "./errors.ts";
+import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
+import { KeyVanished } from "./key-vanished.ts";
+import { claimUniqueKeys } from "./unique-keys.ts";
+
+const TRIES = 5;
+
+export function isKeyed(submission: Submission): boolean {
+  return submission.idempotency !== null || submission.jobs.some((job) => job.definition.uniqueKey !== null);
+}
+
+/**
+ * Submissions with keys, in one transaction. Deadlocks are ruled out by the order in which everybody takes keys: first
+ * all idempotency keys, then all unique keys, each sorted.
+ */
+export async function submitKeyed(
+  db: Connections,
+  batch: readonly Submission[],
+  now: number,
+  insert: (session: Session, jobs: readonly NewJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const { first, repeats } = splitRepeats(batch);
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  const answers = await persistently(() => db.transaction("submit", (session) => attempt(session, first, now, insert)));
+  for (const [i, submission] of first.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  if (repeats.length > 0) {
+    const later = await submitKeyed(db, repeats, now, insert);
+    for (const [i, submission] of repeats.entries()) outcomes.set(submission, later[i] as SubmitOutcome);
+  }
+  return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
+}
+
+/** Submissions whose idempotency key came before in the same batch are answered from what the first one stored. */
+function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repeats: Submission[] } {
+  const seen = new Set<string>();
+  const first: Submission[] = [];
+  const repeats: Submission[] = [];
+  for (const submission of batch) {
+    const { idempotency } = submission;
+    const name = idempotency === null ? null : JSON.stringify([idempotency.tenant, idempotency.key]);
+    (name !== null && seen.has(name) ? repeats : first).push(submission);
+    if (name !== null) seen.add(name);
+  }
+  return { first, repeats };
+}
+
+async function persistently<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const vanished = error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
+      if (attempt >= TRIES || !(vanished || isConflict(error))) throw error;
+    }
+  }
+}
+
+async function attempt(
+  session: Session,
+  batch: readonly Submission[],
+  now: number,
+  insert: (session: Session, jobs: readonly NewJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const known = await claimIdempotencyKeys(session, batch, now);
+  const fresh = batch.filter((submission) => !known.has(submission));
+  const holders = await claimUniqueKeys(
+    session,
+    fresh.flatMap((submission) => submission.jobs),
+  );
+  await insert(
+    session,
+    fresh.flatMap((submission) => submission.jobs.filter((job) => !holders.has(job))),
+  );
+  const accepted = new Map<Submission, SubmitOutcome & { kind: "ACCEPTED" }>();
+  for (const submission of fresh) {
+    const jobs = submission.jobs.map((job) => holders.get(job) ?? acceptedAsAsked(job));
+    accepted.set(submission, { kind: "ACCEPTED", replayed: false, jobs });
+  }
+  await rewriteResponses(session, accepted);
+  return batch.map((submission) => known.get(submission) ?? (accepted.get(submission) as SubmitOutcome));
+}
+
+function acceptedAsAsked(job: NewJob) {
+  return { jobId: job.jobId, executionId: job.executionId, deduplicated: false };
+}

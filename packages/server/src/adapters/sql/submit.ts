@@ -1,0 +1,72 @@
+import type { NewJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import { bisected } from "./bisect.ts";
+import type { Connections, Session } from "./connections.ts";
+import { insertStatement } from "./insert.ts";
+import { isKeyed, submitKeyed } from "./submit-keyed.ts";
+
+/** What one statement carries at most, so that neither side needs memory without bound for it. */
+const STATEMENT_JOBS = 2_000;
+const STATEMENT_BYTES = 4 * 1024 * 1024;
+
+/** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */
+export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  const plain = batch.filter((submission) => !isKeyed(submission));
+  for (const group of groups(plain)) {
+    const answers = await bisected(group, (some) => submitPlain(db, some), refused);
+    for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  const keyed = batch.filter(isKeyed);
+  for (const group of groups(keyed)) {
+    const answers = await bisected(group, (some) => submitKeyed(db, some, now, insertAll), refused);
+    for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
+}
+
+function refused(_: Submission, error: Error): SubmitOutcome {
+  return { kind: "REFUSED", message: error.message };
+}
+
+async function submitPlain(db: Connections, group: readonly Submission[]): Promise<SubmitOutcome[]> {
+  const jobs = group.flatMap((submission) => submission.jobs);
+  const parts = statements(jobs);
+  if (parts.length === 1) await db.run("submit", insertStatement(jobs));
+  else if (parts.length > 1) await db.transaction("submit", (session) => insertAll(session, jobs));
+  return group.map((submission) => ({
+    kind: "ACCEPTED",
+    replayed: false,
+    jobs: submission.jobs.map(({ jobId, executionId }) => ({ jobId, executionId, deduplicated: false })),
+  }));
+}
+
+async function insertAll(session: Session, jobs: readonly NewJob[]): Promise<void> {
+  for (const part of statements(jobs)) await session.run(insertStatement(part));
+}
+
+/** Neighbours that fit into one statement; a larger submission is a group by itself. */
+function groups(submissions: readonly Submission[]): Submission[][] {
+  return packed(submissions, (submission) => submission.jobs);
+}
+
+function statements(jobs: readonly NewJob[]): NewJob[][] {
+  return packed(jobs, (job) => [job]);
+}
+
+function packed<T>(items: readonly T[], jobsOf: (item: T) => readonly NewJob[]): T[][] {
+  const packs: T[][] = [];
+  let count = 0;
+  let bytes = 0;
+  for (const item of items) {
+    const jobs = jobsOf(item);
+    const size = jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
+    const pack = packs.at(-1);
+    if (pack === undefined || count + jobs.length > STATEMENT_JOBS || bytes + size > STATEMENT_BYTES) {
+      packs.push([item]);
+      [count, bytes] = [0, 0];
+    } else pack.push(item);
+    count += jobs.length;
+    bytes += size;
+  }
+  return packs;
+}

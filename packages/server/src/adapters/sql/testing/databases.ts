@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { Logger } from "pino";
+import type { Runtime } from "../../../ports/runtime.ts";
+import { startEmbedded } from "../../embedded/embedded-postgres.ts";
+import { systemRuntime, uuidSource } from "../../system/system-runtime.ts";
+import { openSqlStore, type SqlStore } from "../sql-store.ts";
+
+/** A PostgreSQL for a file of tests, on which each test has databases of its own. */
+export interface TestServer {
+  /** An empty database. */
+  newDatabase(): Promise<pg.ClientConfig>;
+  stop(): Promise<void>;
+}
+
+export const silent = Object.fromEntries(
+  ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, () => undefined]),
+) as unknown as Logger;
+
+/** The embedded server on a new data folder. */
+export async function startTestServer(): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), "sql-store-"));
+  const embedded = await startEmbedded({ dataDir: join(folder, "data"), runtime: systemRuntime(), log: silent });
+  return testServer(embedded.connection, async () => {
+    await embedded.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+}
+
+/** Any server on which we may make databases. */
+export function testServer(connection: pg.ClientConfig, stop: () => Promise<void>): TestServer {
+  let count = 0;
+  return {
+    newDatabase: async () => {
+      const database = `test_${process.pid}_${++count}`;
+      await asked(connection, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
+      return { ...connection, database };
+    },
+    stop,
+  };
+}
+
+/** Asks over a connection of its own, as somebody else would. */
+export async function asked(connection: pg.ClientConfig, text: string, values: unknown[] = []): Promise<unknown[][]> {
+  const client = new pg.Client({ ...connection, application_name: "a test" });
+  await client.connect();
+  try {
+    return (await client.query({ text, values, rowMode: "array" })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A store on a database, by default a new one, for the current month unless the runtime says otherwise. */
+export async function openTestStore(
+  connection: pg.ClientConfig,
+  runtime: Runtime = systemRuntime(),
+  incarnation: string = runtime.uuid(),
+): Promise<SqlStore> {
+  return await openSqlStore({ connection, incarnation, runtime, log: silent });
+}
+
+/** Timers that run at once, and a clock that jumps there: what waits for seconds is over in a moment. */
+export function hurriedRuntime(now = systemRuntime().now()): Runtime {
+  const runtime = systemRuntime();
+  let passedMs = 0;
+  return {
+    ...runtime,
+    now: () => now,
+    monotonicMs: () => passedMs,
+    setTimer: (delayMs, run) => {
+      const handle = setImmediate(() => {
+        passedMs += delayMs;
+        run();
+      });
+      return { cancel: () => clearImmediate(handle) };
+    },
+    uuid: uuidSource(() => now),
+  };
+}

@@ -1,0 +1,74 @@
+import type { Logger } from "pino";
+import type { Bus } from "../ports/bus.ts";
+import type { ApiMetrics } from "../ports/metrics.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+import { batchRoute } from "./batch-route.ts";
+import { cancelRoute } from "./cancel-route.ts";
+import { collectRoutes, docsRoutes } from "./docs-routes.ts";
+import { ExecutionReader } from "./execution-reader.ts";
+import { executionRoutes } from "./execution-routes.ts";
+import { listWorkers } from "./fleet.ts";
+import { sendHints, writtenJobs } from "./hints.ts";
+import { createHttpApp, type HttpApp } from "./http-app.ts";
+import { Inbox } from "./inbox.ts";
+import { JobIntake } from "./job-intake.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { LiveView } from "./live.ts";
+import { type About, nodeRoutes } from "./node-routes.ts";
+import { PoolOrders } from "./pool-orders.ts";
+import { submitRoute } from "./submit-route.ts";
+import { Submitter } from "./submitter.ts";
+import { Waiters } from "./waiters.ts";
+
+export interface ApiParts {
+  store: Store;
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  /** null: whoever reaches the server by a loopback name may use it. */
+  config: { apiKey: string | null };
+  metrics: ApiMetrics;
+  about: About;
+}
+
+/**
+ * The HTTP API, ready to listen. Closing it ends waiting requests at once, lets the others finish, and leaves store and
+ * bus as they are.
+ */
+export async function createApi(parts: ApiParts): Promise<HttpApp> {
+  const { store, bus, runtime, log, config, metrics, about } = parts;
+  const app = createHttpApp(config.apiKey, metrics, log);
+  const waiters = new Waiters({ bus, runtime, store });
+  const inbox = new Inbox(bus, runtime, ({ executionId }) => waiters.final(executionId));
+  const reader = new ExecutionReader(store.queries, new LiveView(bus, inbox, runtime), waiters, runtime);
+  const intake = createIntake(parts);
+
+  await collectRoutes(app, about.version);
+  submitRoute(app, intake);
+  batchRoute(app, intake, log);
+  jobRoutes(app, store.queries, reader, runtime);
+  executionRoutes(app, reader, store.queries);
+  cancelRoute(app, { store, bus, runtime, inbox, reader });
+  nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
+  await docsRoutes(app);
+
+  app.addHook("preClose", async () => waiters.close());
+  app.addHook("onClose", async () => inbox.close());
+  await app.ready();
+  return app;
+}
+
+function createIntake({ store, bus, runtime, metrics }: ApiParts): JobIntake {
+  const submitter = new Submitter({
+    store,
+    runtime,
+    metrics,
+    written: (submissions, outcomes) => {
+      const jobs = writtenJobs(submissions, outcomes);
+      metrics.submitted(jobs.length);
+      sendHints(bus, jobs);
+    },
+  });
+  return new JobIntake(submitter, new PoolOrders(store, runtime), runtime);
+}

@@ -1,0 +1,64 @@
+import type { Socket } from "node:net";
+import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
+import type { Logger } from "pino";
+import { StoreUnavailable } from "../ports/store.ts";
+import { busy, type Problem, ProblemError, problem } from "./errors.ts";
+
+const PROBLEM_JSON = "application/problem+json; charset=utf-8";
+
+/** Turns whatever ends a request into a problem. */
+export function answerErrors(app: FastifyInstance, log: Logger): void {
+  app.setErrorHandler((error, _request, reply) => {
+    const known = problemError(error, log);
+    return sendProblem(reply, known.problem, known.headers);
+  });
+}
+
+export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonly<Record<string, string>> = {}) {
+  return reply.code(body.status).headers(headers).type(PROBLEM_JSON).send(JSON.stringify(body));
+}
+
+/** Outages and the framework's refusals are told as such; whatever else it is is a bug, and logged as one. */
+export function problemError(error: unknown, log: Logger): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof StoreUnavailable) {
+    log.warn({ err: error }, "the store could not be reached for a request");
+    return busy("unavailable", "the store cannot be reached now", 1);
+  }
+  const framework = frameworkProblem(error as FastifyError);
+  if (framework !== null) return new ProblemError(framework);
+  log.error({ err: error }, "a request failed");
+  return new ProblemError(problem("internal"));
+}
+
+/** What the HTTP framework refused by itself; null: that was not the reason. */
+export function frameworkProblem({ code, statusCode }: Pick<FastifyError, "code" | "statusCode">): Problem | null {
+  switch (code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return problem("payload-too-large", "the body is larger than this route takes");
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return problem("unsupported-media-type", "send the body as application/json");
+    case "FST_ERR_BAD_URL":
+      return problem("malformed-http", "the path cannot be decoded: % must be followed by two hexadecimal digits");
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return problem("not-found", "a part of the path is too long for any name here");
+    default:
+      return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? problem("malformed-http") : null;
+  }
+}
+
+const NOT_EVEN_HTTP: Record<string, Problem> = {
+  ERR_HTTP_REQUEST_TIMEOUT: problem("request-timeout"),
+  HPE_HEADER_OVERFLOW: problem("headers-too-large"),
+};
+
+/** Answers what could not be read as a request at all, and closes the connection. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const body = NOT_EVEN_HTTP[error.code ?? ""] ?? problem("malformed-http");
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: ${PROBLEM_JSON}\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}

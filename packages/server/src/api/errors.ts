@@ -1,0 +1,158 @@
+/**
+ * Every kind of error that the API answers, in one closed list. The name is the last part of the problem's `type`, and
+ * stays for ever: programs tell errors apart by it.
+ */
+const PROBLEMS = {
+  "invalid-request": {
+    status: 400,
+    title: "The request is not as its schema says",
+    help: "`errors` names each field that is wrong and says what would be right. /openapi.json has the schemas.",
+  },
+  "malformed-json": {
+    status: 400,
+    title: "The body is not JSON",
+    help: "Send one JSON text in UTF-8, nested at most 128 levels deep.",
+  },
+  "invalid-cursor": {
+    status: 400,
+    title: "The cursor is not one of this list's",
+    help: "Pass `nextCursor` of the page before, unchanged, to the same list; leave it out for the first page.",
+  },
+  "malformed-http": {
+    status: 400,
+    title: "This is not HTTP as the server understands it",
+    help: "Send HTTP/1.1 with a Host header and a path that can be decoded.",
+  },
+  unauthorized: {
+    status: 401,
+    title: "The API key is missing or wrong",
+    help: "Send `Authorization: Bearer <key>` with the key that the server was started with (MAINSPRING_API_KEY).",
+  },
+  forbidden: {
+    status: 403,
+    title: "The request came by a way that is not allowed",
+    help: "Without an API key the server answers only to loopback names (localhost, 127.0.0.1, [::1]), and it never answers pages of other origins.",
+  },
+  "not-found": {
+    status: 404,
+    title: "There is nothing here",
+    help: "Compare the path with /openapi.json. Final executions are kept for MAINSPRING_RETENTION_DAYS.",
+  },
+  "method-not-allowed": {
+    status: 405,
+    title: "The path exists, but not with this method",
+    help: "The header `Allow` names the methods that it has.",
+  },
+  "request-timeout": {
+    status: 408,
+    title: "The request took too long to arrive",
+    help: "Send the whole request within a minute.",
+  },
+  "wrong-state": {
+    status: 409,
+    title: "Its state does not allow this",
+    help: "`detail` names the state that it is in.",
+  },
+  "payload-too-large": {
+    status: 413,
+    title: "The body or a payload is too large",
+    help: "A payload may have 1 MiB, a batch 32 MiB. Keep large data elsewhere and send where it is.",
+  },
+  "unsupported-media-type": {
+    status: 415,
+    title: "The body is of another type than JSON",
+    help: "Send `Content-Type: application/json`.",
+  },
+  "idempotency-key-reused": {
+    status: 422,
+    title: "The idempotency key belongs to another request",
+    help: "A key may be repeated only with the same path and the same body, byte for byte. Take a new key for a new request.",
+  },
+  "too-many-requests": {
+    status: 429,
+    title: "The server has as much to do as it takes on",
+    help: "Nothing was changed. Try again after the seconds of `Retry-After`.",
+  },
+  "headers-too-large": {
+    status: 431,
+    title: "The headers are too large",
+    help: "All headers together may have 16 KiB.",
+  },
+  internal: {
+    status: 500,
+    title: "The server failed",
+    help: "This is a bug of the server; its log has the cause. The request may or may not have taken effect.",
+  },
+  unavailable: {
+    status: 503,
+    title: "The store cannot be reached",
+    help: "Try again after the seconds of `Retry-After`. A submit may or may not have been taken: repeat it with an Idempotency-Key.",
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+interface ProblemKind {
+  status: number;
+  title: string;
+  /** For people: what to do. */
+  help: string;
+}
+
+export type ProblemName = keyof typeof PROBLEMS;
+export const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[];
+
+/** What is wrong at one place of a request. */
+export interface FieldError {
+  /** As `target.requires[0]`; empty: the whole. Headers and query parameters by their name. */
+  field: string;
+  message: string;
+}
+
+/** The body of an error's answer (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail?: string;
+  errors?: FieldError[];
+}
+
+/** Ends a request with a problem. */
+export class ProblemError extends Error {
+  override readonly name = "ProblemError";
+  readonly problem: Problem;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(problem: Problem, headers: Readonly<Record<string, string>> = {}) {
+    super(problem.detail ?? problem.title);
+    this.problem = problem;
+    this.headers = headers;
+  }
+}
+
+/** @param detail what happened this time, and what would be right */
+export function problem(name: ProblemName, detail?: string, errors?: FieldError[]): Problem {
+  const { status, title } = PROBLEMS[name];
+  return { type: typeOf(name), title, status, ...(detail !== undefined && { detail }), ...(errors && { errors }) };
+}
+
+/** The schema was not met; `detail` repeats the first error, for those who read only that. */
+export function invalid(errors: FieldError[]): Problem {
+  const [first] = errors;
+  const detail = first && (first.field === "" ? first.message : `${first.field}: ${first.message}`);
+  return problem("invalid-request", detail, errors);
+}
+
+/** To be thrown when the server is to be asked again later. */
+export function busy(name: "too-many-requests" | "unavailable", detail: string, retryAfterSec: number): ProblemError {
+  return new ProblemError(problem(name, detail), { "retry-after": String(retryAfterSec) });
+}
+
+/** What /problems/{name} shows; null: there is no such problem. */
+export function describeProblem(name: string): (ProblemKind & { type: string }) | null {
+  const kind = Object.hasOwn(PROBLEMS, name) ? PROBLEMS[name as ProblemName] : undefined;
+  return kind === undefined ? null : { type: typeOf(name as ProblemName), ...kind };
+}
+
+function typeOf(name: ProblemName): string {
+  return `/problems/${name}`;
+}

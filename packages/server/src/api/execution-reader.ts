@@ -1,0 +1,113 @@
+import { type ExecutionState, isFinal } from "../domain/execution.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type {
+  ExecutionFilter,
+  ExecutionSummary,
+  ExecutionView,
+  Listing,
+  Page,
+  StoreQueries,
+} from "../ports/store-queries.ts";
+import type { LiveView } from "./live.ts";
+import type { Waiters } from "./waiters.ts";
+
+/** Executions as they are now: the rows, and what their owners know beyond them. */
+export class ExecutionReader {
+  readonly #queries: StoreQueries;
+  readonly #live: LiveView;
+  readonly #waiters: Waiters;
+  readonly #runtime: Runtime;
+
+  constructor(queries: StoreQueries, live: LiveView, waiters: Waiters, runtime: Runtime) {
+    this.#queries = queries;
+    this.#live = live;
+    this.#waiters = waiters;
+    this.#runtime = runtime;
+  }
+
+  /** @throws {StoreUnavailable} */
+  async read(id: ExecutionId): Promise<ExecutionView | null> {
+    const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
+    if (row === null) return null;
+    const [view] = await this.#live.overlay([row]);
+    return view ?? row;
+  }
+
+  /**
+   * Answers as soon as the execution is final, or as it is when the time is up.
+   * @param gone aborted when nobody waits for the answer any more
+   * @throws {ProblemError} 429 while too many wait
+   */
+  async readFinal(id: ExecutionId, waitMs: number, gone: AbortSignal): Promise<ExecutionView | null> {
+    const untilMs = this.#runtime.monotonicMs() + waitMs;
+    for (;;) {
+      const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
+      const leftMs = untilMs - this.#runtime.monotonicMs();
+      if (row === null || isFinal(row.state)) return row;
+      if (leftMs <= 0 || gone.aborted || this.#waiters.closed) return this.read(id);
+      await this.#pause(row, leftMs, gone);
+    }
+  }
+
+  /** Ends when the execution may be final, the time is up, or nobody waits any more. */
+  async #pause({ executionId, shard }: ExecutionSummary, leftMs: number, gone: AbortSignal): Promise<void> {
+    const waiter = this.#waiters.enter(executionId, shard);
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    const timer = this.#runtime.setTimer(leftMs, stop);
+    gone.addEventListener("abort", stop, { once: true });
+    try {
+      await Promise.race([waiter.woken, stopped]);
+    } finally {
+      timer.cancel();
+      gone.removeEventListener("abort", stop);
+      waiter.leave();
+    }
+  }
+
+  /** @throws {StoreUnavailable} */
+  async overlay(rows: readonly ExecutionSummary[]): Promise<ExecutionSummary[]> {
+    return this.#live.overlay(rows);
+  }
+
+  /**
+   * A page of a list. Rows say PENDING for what was assigned a moment ago, so a filter by a state of work in progress is
+   * applied to what owners say; such a page may have fewer items than its limit while more follow.
+   */
+  async list(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+    const { state } = filter;
+    if (state === "RUNNING") return this.#listRunning(filter, page);
+    const rowState: ExecutionState | undefined = state === "SCHEDULED" ? "PENDING" : state;
+    return this.#matching(state, await this.#rows({ ...filter, ...(rowState && { state: rowState }) }, page));
+  }
+
+  /** Rows that say so themselves, and with them the newest ones that began less than a second ago. */
+  async #listRunning(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+    const [old, young] = await Promise.all([
+      this.#rows(filter, page).then((rows) => this.#matching("RUNNING", rows)),
+      this.#rows({ ...filter, state: "PENDING" }, page).then((rows) => this.#matching("RUNNING", rows)),
+    ]);
+    const end = old.next ?? "";
+    const items = [...old.items, ...young.items.filter(({ executionId }) => executionId > end)]
+      .sort((a, b) => (a.executionId < b.executionId ? 1 : -1))
+      .filter(({ executionId }, index, all) => executionId !== all[index - 1]?.executionId)
+      .slice(0, page.limit);
+    const cut = items.length === page.limit && items.length < old.items.length + young.items.length;
+    return { items, next: cut ? (items.at(-1)?.executionId ?? null) : old.next };
+  }
+
+  async #matching(
+    state: ExecutionState | undefined,
+    { items, next }: Listing<ExecutionSummary>,
+  ): Promise<Listing<ExecutionSummary>> {
+    const live = await this.#live.overlay(items);
+    return { items: live.filter((row) => state === undefined || row.state === state), next };
+  }
+
+  #rows(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+    return this.#queries.listExecutions(DEFAULT_TENANT, filter, page);
+  }
+}

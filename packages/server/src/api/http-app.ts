@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { FastifyBaseLogger } from "fastify";
+import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
+import type { Logger } from "pino";
+import type { TSchema } from "typebox";
+import type { ApiMetrics } from "../ports/metrics.ts";
+import { limitBodies } from "./body-budget.ts";
+import { answerBrokenRequest, answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
+import { invalid, ProblemError, problem } from "./errors.ts";
+import { parseJsonBody, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
+import { writeJson } from "./raw-json.ts";
+import { guard } from "./security.ts";
+import { answerUnknownRoutes } from "./unknown-routes.ts";
+import { compileCheck } from "./validation.ts";
+
+export type HttpApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The body as it came; null where there was none. */
+    rawBody: Buffer | null;
+  }
+}
+
+const CONNECTIONS_MAX = 12_000;
+
+/** An HTTP server that knows how this API speaks, and has no routes yet. */
+export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: Logger): HttpApp {
+  const app: HttpApp = Fastify({
+    // Whoever opens a connection must get on with it. Answers may take long: waiting is a feature.
+    requestTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+    connectionTimeout: 120_000,
+    bodyLimit: SINGLE_BODY_BYTES_MAX,
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, connectionsCheckingInterval: 5_000 },
+    routerOptions: { maxParamLength: 256 },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, _request, reply) => {
+      void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.server.maxConnections = CONNECTIONS_MAX;
+  speakJson(app);
+  answerErrors(app, log);
+  guard(app, apiKey);
+  limitBodies(app);
+  answerUnknownRoutes(app);
+  countRequests(app, metrics);
+  return app;
+}
+
+function speakJson(app: HttpApp): void {
+  app.removeAllContentTypeParsers();
+  app.decorateRequest("rawBody", null);
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (request: { rawBody: Buffer | null }, body: Buffer) => {
+      request.rawBody = body;
+      return parseJsonBody(body);
+    },
+  );
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => validator(schema, httpPart === "querystring"));
+  app.setSerializerCompiler(() => writeJson);
+}
+
+/** @param fromText the values come as text, as in a query, and numbers are to be read out of it */
+export function validator(schema: TSchema, fromText: boolean) {
+  const check = compileCheck(schema);
+  const numbers = fromText ? numericFields(schema) : [];
+  return (value: unknown) => {
+    const read = numbers.length === 0 ? value : withNumbers(value as Record<string, unknown>, numbers);
+    return check.ok(read) ? { value: read } : { error: new ProblemError(invalid(check.errors(read))) };
+  };
+}
+
+function numericFields(schema: TSchema): string[] {
+  const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
+  return Object.keys(properties).filter((name) => ["integer", "number"].includes(properties[name]?.type ?? ""));
+}
+
+function withNumbers(query: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  const read = { ...query };
+  for (const name of names) {
+    const text = read[name];
+    if (typeof text === "string" && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) read[name] = Number(text);
+  }
+  return read;
+}
+
+function countRequests(app: HttpApp, metrics: ApiMetrics): void {
+  app.addHook("onResponse", (request, reply, done) => {
+    const route = request.routeOptions.url ?? "none";
+    metrics.request({ method: request.method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
+    done();
+  });
+}

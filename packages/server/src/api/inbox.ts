@@ -1,0 +1,60 @@
+import type { Incarnation } from "../domain/ids.ts";
+import type { Bus, Envelope } from "../ports/bus.ts";
+import type { ToApi } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+
+type Final = Extract<ToApi, { kind: "FINAL" }>;
+type Answer = Exclude<ToApi, Final>;
+
+interface Question {
+  answers: Map<Incarnation, Answer>;
+  wanted: number;
+  done(): void;
+}
+
+/** Receives what other roles send to the api, and brings answers to those who asked. */
+export class Inbox {
+  readonly #runtime: Runtime;
+  readonly #questions = new Map<string, Question>();
+  readonly #unlisten: () => void;
+  readonly #final: (message: Final) => void;
+
+  /** @param final called for each execution that was watched and became final */
+  constructor(bus: Bus, runtime: Runtime, final: (message: Final) => void) {
+    this.#runtime = runtime;
+    this.#final = final;
+    this.#unlisten = bus.listen("api", (envelopes) => envelopes.forEach((envelope) => this.#take(envelope)));
+  }
+
+  /**
+   * Waits for answers to a question that is asked right after this call.
+   * @param id what the answers name: a request or a command
+   * @param wanted how many nodes were asked
+   * @returns what has come when all have answered or the time is up: the bus may lose any of it
+   */
+  collect(id: string, wanted: number, timeoutMs: number): Promise<Answer[]> {
+    if (wanted === 0) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      const answers = new Map<Incarnation, Answer>();
+      const timer = this.#runtime.setTimer(timeoutMs, () => done());
+      const done = () => {
+        timer.cancel();
+        this.#questions.delete(id);
+        resolve([...answers.values()]);
+      };
+      this.#questions.set(id, { answers, wanted, done });
+    });
+  }
+
+  close(): void {
+    this.#unlisten();
+    for (const question of [...this.#questions.values()]) question.done();
+  }
+
+  #take({ from, message }: Envelope<ToApi>): void {
+    if (message.kind === "FINAL") return this.#final(message);
+    const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);
+    question?.answers.set(from, message);
+    if (question !== undefined && question.answers.size >= question.wanted) question.done();
+  }
+}

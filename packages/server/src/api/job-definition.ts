@@ -1,0 +1,75 @@
+import type { EpochMs } from "../domain/ids.ts";
+import { DEFAULT_POLICY, DEFAULT_POOL, type ExecutionPolicy, type JobDefinition, PRIORITIES } from "../domain/job.ts";
+import type { RetryPolicy } from "../domain/retry.ts";
+import type { FieldError } from "./errors.ts";
+import { INSTANT_MAX, parseInstant } from "./instants.ts";
+import type { JobSubmission } from "./schemas/job.ts";
+
+/**
+ * What is wrong with a submission that its schema cannot say. The time of day plays no part: a repeat of a request
+ * must be judged as the first was.
+ */
+export function contradictions(job: JobSubmission): FieldError[] {
+  const errors: FieldError[] = [];
+  if (job.runAt !== undefined && job.delayMs !== undefined) {
+    errors.push({ field: "delayMs", message: "cannot be combined with runAt: give one of them" });
+  }
+  if (job.runAt !== undefined && job.startBefore !== undefined && instant(job.startBefore) <= instant(job.runAt)) {
+    errors.push({ field: "startBefore", message: "must be later than runAt, or the job could never start" });
+  }
+  if (job.concurrencyLimit !== undefined && job.concurrencyKey === undefined) {
+    errors.push({ field: "concurrencyLimit", message: "needs concurrencyKey: it limits the executions of one key" });
+  }
+  const { initialDelayMs, maxDelayMs } = job.retryPolicy ?? {};
+  if (initialDelayMs !== undefined && maxDelayMs !== undefined && maxDelayMs < initialDelayMs) {
+    errors.push({ field: "retryPolicy.maxDelayMs", message: "must be at least initialDelayMs" });
+  }
+  return errors;
+}
+
+/** Fills in every default. @param createdAt the present, by the store's clock */
+export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefinition {
+  return {
+    name: job.name ?? null,
+    pool: job.target.pool ?? DEFAULT_POOL,
+    handler: job.target.handler,
+    requires: [...new Set(job.target.requires)].sort(),
+    priority: typeof job.priority === "string" ? PRIORITIES[job.priority] : (job.priority ?? PRIORITIES.NORMAL),
+    scheduledAt: scheduledAt(job, createdAt),
+    policy: policyOf(job),
+    concurrencyKey: job.concurrencyKey ?? null,
+    concurrencyLimit: job.concurrencyLimit ?? 1,
+    uniqueKey: job.uniqueKey ?? null,
+    labels: job.labels ?? {},
+  };
+}
+
+/** The past means now. */
+export function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
+  if (job.runAt !== undefined) return Math.max(instant(job.runAt), createdAt);
+  return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
+}
+
+function policyOf(job: JobSubmission): ExecutionPolicy {
+  const seconds = (value: number | undefined, fallbackMs: number) =>
+    value === undefined ? fallbackMs : Math.round(value * 1_000);
+  return {
+    retry: retryOf(job.retryPolicy ?? {}),
+    timeoutMs: seconds(job.timeoutSec, DEFAULT_POLICY.timeoutMs),
+    cancelGraceMs: seconds(job.cancelGraceSec, DEFAULT_POLICY.cancelGraceMs),
+    maxLost: job.maxLost ?? DEFAULT_POLICY.maxLost,
+    onWorkerLost: job.onWorkerLost ?? DEFAULT_POLICY.onWorkerLost,
+    startBefore: job.startBefore === undefined ? null : instant(job.startBefore),
+  };
+}
+
+function retryOf(retry: Partial<RetryPolicy>): RetryPolicy {
+  const merged = { ...DEFAULT_POLICY.retry, ...retry };
+  // Who asks for a first delay of two hours does not mean the default cap of one.
+  return { ...merged, maxDelayMs: Math.max(merged.maxDelayMs, merged.initialDelayMs) };
+}
+
+/** Of a text that the schema has passed. */
+function instant(text: string): EpochMs {
+  return parseInstant(text) as EpochMs;
+}

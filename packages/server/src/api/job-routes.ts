@@ -1,0 +1,79 @@
+import { type Static, Type } from "typebox";
+import { DEFAULT_TENANT } from "../domain/ids.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { JobFilter, StoreQueries } from "../ports/store-queries.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { answer, problems } from "./documented.ts";
+import type { ExecutionReader } from "./execution-reader.ts";
+import { noSuch } from "./execution-routes.ts";
+import type { HttpApp } from "./http-app.ts";
+import { Line, oneOf, Uuid, Word } from "./schemas/fields.ts";
+import { JobBody, JobState, JobSummaryBody } from "./schemas/job.ts";
+import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { jobBody, jobSummaryBody } from "./views.ts";
+
+const ListQuery = Type.Object(
+  {
+    state: Type.Optional(JobState),
+    pool: Type.Optional(Word("a pool's name")),
+    handler: Type.Optional(Word("a handler's name")),
+    name: Type.Optional(Line("a job's name")),
+    type: Type.Optional(oneOf(["ONCE"], "only one-time jobs exist")),
+    ...pageQuery,
+  },
+  { additionalProperties: false },
+);
+
+/** GET /v1/jobs and /v1/jobs/{jobId} */
+export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: ExecutionReader, runtime: Runtime): void {
+  const tags = ["jobs"];
+
+  app.get(
+    "/v1/jobs",
+    {
+      schema: {
+        operationId: "listJobs",
+        tags,
+        summary: "List jobs",
+        querystring: ListQuery,
+        response: { 200: answer(pageOf(JobSummaryBody), "A page, newest first"), ...problems() },
+      },
+    },
+    async (request) => {
+      const { items, next } = await queries.listJobs(DEFAULT_TENANT, filterOf(request.query), {
+        after: decodeCursor("jobs", request.query.cursor),
+        limit: request.query.limit ?? LIMIT_DEFAULT,
+      });
+      const now = runtime.now();
+      return { items: items.map((row) => jobSummaryBody(row, now)), nextCursor: encodeCursor("jobs", next) };
+    },
+  );
+
+  app.get(
+    "/v1/jobs/:jobId",
+    {
+      schema: {
+        operationId: "getJob",
+        tags,
+        summary: "Read a job with every default filled in",
+        params: Type.Object({ jobId: Uuid("the job") }),
+        response: { 200: answer(JobBody, "The job and its newest executions"), ...problems("not-found") },
+      },
+    },
+    async (request) => {
+      const view = await queries.getJob(DEFAULT_TENANT, request.params.jobId.toLowerCase());
+      if (view === null) throw noSuch("job");
+      const latestExecutions = await reader.overlay(view.latestExecutions);
+      return jobBody({ ...view, latestExecutions }, runtime.now());
+    },
+  );
+}
+
+function filterOf({ state, pool, handler, name }: Static<typeof ListQuery>): JobFilter {
+  return {
+    ...(state !== undefined && { state }),
+    ...(pool !== undefined && { pool }),
+    ...(handler !== undefined && { handler }),
+    ...(name !== undefined && { name }),
+  };
+}

@@ -1,0 +1,131 @@
+import { Type } from "typebox";
+import { SHARD_COUNT } from "../domain/ids.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { WorkerStatus } from "../ports/messages.ts";
+import type { ApiMetrics } from "../ports/metrics.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { answer, problems } from "./documented.ts";
+import type { HttpApp } from "./http-app.ts";
+import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { HealthBody, ReadinessBody, StatsBody, WorkerBody } from "./schemas/node.ts";
+import { workerBody } from "./views.ts";
+
+/** What a node says of itself. */
+export interface About {
+  version: string;
+  /** null where it does not listen (yet). */
+  addresses(): { http: string | null; grpc: string | null };
+  /** Whether work should be sent here, and if not, why. Never throws. */
+  readiness(): Promise<ReadinessBody>;
+}
+
+export interface NodeParts {
+  bus: Bus;
+  metrics: ApiMetrics;
+  about: About;
+  workers(): Promise<WorkerStatus[]>;
+}
+
+const tags = ["node"];
+
+/** GET /v1/workers, /v1/stats, /healthz, /readyz and /metrics */
+export function nodeRoutes(app: HttpApp, parts: NodeParts): void {
+  workersRoute(app, parts);
+  statsRoute(app, parts);
+  healthRoutes(app, parts);
+}
+
+function workersRoute(app: HttpApp, { workers }: NodeParts): void {
+  const schema = {
+    operationId: "listWorkers",
+    tags,
+    summary: "List the workers that are known",
+    querystring: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: answer(pageOf(WorkerBody), "A page, newest connection first"), ...problems() },
+  };
+  app.get("/v1/workers", { schema }, async (request) => {
+    const { cursor, limit = LIMIT_DEFAULT } = request.query;
+    const after = decodeCursor("workers", cursor);
+    const all = await workers();
+    const rest = after === null ? all : all.filter((worker) => placeOf(worker) > after);
+    const items = rest.slice(0, limit);
+    const last = items.at(-1);
+    const next = last !== undefined && rest.length > limit ? placeOf(last) : null;
+    return { items: items.map(workerBody), nextCursor: encodeCursor("workers", next) };
+  });
+}
+
+/** Grows along the list, and stays when its worker has gone. */
+function placeOf({ connectedAt, workerId }: WorkerStatus): string {
+  return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
+}
+
+function statsRoute(app: HttpApp, { bus, about, workers }: NodeParts): void {
+  const schema = {
+    operationId: "getStats",
+    tags,
+    summary: "What this node is and has",
+    response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
+  };
+  app.get("/v1/stats", { schema }, async () => {
+    const connected = (await workers()).filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
+    const owned = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard)).filter(
+      (owner) => owner !== null,
+    );
+    return {
+      version: about.version,
+      node: bus.node,
+      addresses: about.addresses(),
+      workers: { connected },
+      shards: { total: SHARD_COUNT, owned: owned.length },
+    };
+  });
+}
+
+function healthRoutes(app: HttpApp, { about, metrics }: NodeParts): void {
+  app.get(
+    "/healthz",
+    {
+      schema: {
+        operationId: "getHealth",
+        tags,
+        summary: "Whether the process answers; needs no key",
+        response: { 200: answer(HealthBody, "It does"), ...problems() },
+      },
+    },
+    () => ({ status: "ok" as const }),
+  );
+  app.get(
+    "/readyz",
+    {
+      schema: {
+        operationId: "getReadiness",
+        tags,
+        summary: "Whether work should be sent here; needs no key",
+        response: { ...problems(), 200: answer(ReadinessBody, "Yes"), 503: answer(ReadinessBody, "No, and why") },
+      },
+    },
+    async (_request, reply) => {
+      const readiness = await about.readiness();
+      return reply.code(readiness.status === "ready" ? 200 : 503).send(readiness);
+    },
+  );
+  app.get(
+    "/metrics",
+    {
+      schema: {
+        operationId: "getMetrics",
+        tags,
+        summary: "Figures for Prometheus",
+        response: {
+          200: { description: "All figures", content: { "text/plain": { schema: Type.String() } } },
+          ...problems(),
+        },
+      },
+    },
+    async (_request, reply) => {
+      const { contentType, body } = await metrics.text();
+      return reply.type(contentType).send(body);
+    },
+  );
+}

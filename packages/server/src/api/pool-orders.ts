@@ -1,0 +1,42 @@
+import { defaultPool } from "../domain/pool.ts";
+import type { OrderStrategy } from "../domain/rank.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+
+/** How long a change of a pool's strategy may take to be seen here. */
+const FRESH_MS = 1_000;
+
+/** How each pool orders its work, read from the store at most once a second. */
+export class PoolOrders {
+  readonly #store: Store;
+  readonly #runtime: Runtime;
+  #orders: Promise<ReadonlyMap<string, OrderStrategy>> | null = null;
+  #readAtMs = 0;
+
+  constructor(store: Store, runtime: Runtime) {
+    this.#store = store;
+    this.#runtime = runtime;
+  }
+
+  /** @throws {StoreUnavailable} */
+  async read(): Promise<(pool: string) => OrderStrategy> {
+    const nowMs = this.#runtime.monotonicMs();
+    if (this.#orders === null || nowMs - this.#readAtMs > FRESH_MS) {
+      this.#readAtMs = nowMs;
+      this.#orders = this.#fetch();
+    }
+    const orders = await this.#orders;
+    return (pool) => orders.get(pool) ?? defaultPool(pool).order;
+  }
+
+  async #fetch(): Promise<ReadonlyMap<string, OrderStrategy>> {
+    try {
+      const pools = await this.#store.readPools();
+      return new Map(pools.map(({ name, order }) => [name, order]));
+    } catch (error) {
+      // The next submit asks again, rather than fail for the rest of the second.
+      this.#orders = null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { type TSchema, Type } from "typebox";
+import Format from "typebox/format";
+import { parseInstant } from "../instants.ts";
+
+// JSON Schema's own date-time takes neither a time without seconds nor refuses the 30th of February.
+Format.Set("date-time", (text) => typeof parseInstant(text) === "number");
+
+/** Without control characters and lone surrogates, which no store keeps as they are. */
+const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
+const WORD = "^[A-Za-z0-9_][A-Za-z0-9_.:/@=+-]*$";
+
+export const Uuid = (description: string) => Type.String({ format: "uuid", description });
+
+export const Instant = (description: string) =>
+  Type.String({ format: "date-time", maxLength: 64, description, examples: ["2030-01-31T09:30:00Z"] });
+
+export const InstantOrNull = (description: string) => orNull(Type.String({ format: "date-time" }), description);
+
+export const Word = (description: string) => Type.String({ pattern: WORD, maxLength: 128, description });
+
+export const Line = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 255, pattern: PRINTABLE, description });
+
+export const StringOrNull = (description: string) => orNull(Type.String(), description);
+
+export const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const CapabilityList = (description: string) =>
+  Type.Array(Word("a capability"), { maxItems: 32, description, examples: [["gpu", "region=eu"]] });
+
+export const Labels = Type.Record(
+  Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_.:/@=+-]{0,127}$" }),
+  Line("a label"),
+  {
+    additionalProperties: false,
+    maxProperties: 64,
+    description: "up to 64 labels: keys of letters, digits and _.:/@=+- (128), values of 1 to 255 characters",
+  },
+);
+
+/** Any JSON value; which bytes it had is read from the body itself. */
+export const AnyJson = (description: string) => Type.Unknown({ description });
+
+export function oneOf<const T extends readonly string[]>(values: T, description: string) {
+  return Type.Unsafe<T[number]>({ type: "string", enum: values, description });
+}
+
+export function orNull<T extends TSchema>(schema: T, description: string) {
+  return Type.Union([schema, Type.Null()], { description });
+}

@@ -1,0 +1,128 @@
+import { type Static, Type } from "typebox";
+import { DEFAULT_POOL, PRIORITIES } from "../../domain/job.ts";
+import { ExecutionSummaryBody } from "./execution.ts";
+import {
+  AnyJson,
+  CapabilityList,
+  Count,
+  Instant,
+  InstantOrNull,
+  Labels,
+  Line,
+  oneOf,
+  StringOrNull,
+  Uuid,
+  Word,
+} from "./fields.ts";
+
+const YEAR_MS = 365 * 86_400_000;
+const closed = { additionalProperties: false } as const;
+const priorityNames = Object.keys(PRIORITIES) as (keyof typeof PRIORITIES)[];
+
+const RetryFields = {
+  maxAttempts: Type.Integer({ minimum: 1, maximum: 1_000, description: "failures after which it is DEAD; default 5" }),
+  backoff: oneOf(["FIXED", "EXPONENTIAL"], "default EXPONENTIAL: each delay is twice the one before"),
+  initialDelayMs: Type.Integer({ minimum: 0, maximum: YEAR_MS, description: "delay of the first retry; default 1000" }),
+  maxDelayMs: Type.Integer({ minimum: 0, maximum: YEAR_MS, description: "no delay is longer; default 3600000" }),
+  jitter: Type.Boolean({ description: "spreads each delay over its second half; default true" }),
+};
+
+/** What POST /v1/jobs takes: a job that runs once. */
+export const JobSubmission = Type.Object(
+  {
+    name: Type.Optional(Line("a name for people, 1 to 255 characters; need not be unique")),
+    type: Type.Optional(oneOf(["ONCE"], "only one-time jobs exist")),
+    target: Type.Object(
+      {
+        handler: Word("the function that runs it: letters, digits and _.:/@=+-, 1 to 128 characters"),
+        pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)),
+        requires: Type.Optional(CapabilityList("capabilities that a worker must have; up to 32")),
+      },
+      closed,
+    ),
+    payload: Type.Optional(AnyJson("any JSON, up to 1 MiB; the handler gets it as it was sent")),
+    runAt: Type.Optional(Instant("when; ISO 8601 with a zone; the past means now; not together with delayMs")),
+    delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 * YEAR_MS, description: "how long from now" })),
+    startBefore: Type.Optional(Instant("not started by then, it is SKIPPED; ISO 8601 with a zone")),
+    retryPolicy: Type.Optional(Type.Partial(Type.Object(RetryFields), closed)),
+    timeoutSec: Type.Optional(
+      Type.Number({ minimum: 0.001, maximum: 30 * 86_400, description: "hard limit of one attempt; default 3600" }),
+    ),
+    cancelGraceSec: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 3_600, description: "time to stop after a cancellation; default 10" }),
+    ),
+    maxLost: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000, description: "lost workers after which it is DEAD; default 3" }),
+    ),
+    onWorkerLost: Type.Optional(oneOf(["RETRY", "DEAD"], "default RETRY")),
+    priority: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 9 }), oneOf(priorityNames, "by name")], {
+        description: "an integer from 0 to 9, or LOW (2), NORMAL (5, the default), HIGH (7) or CRITICAL (9)",
+      }),
+    ),
+    concurrencyKey: Type.Optional(Line("executions of one key run at most concurrencyLimit at once; up to 255")),
+    concurrencyLimit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "default 1; the last writer's limit wins" }),
+    ),
+    uniqueKey: Type.Optional(Line("at most one execution that is not final has it; up to 255 characters")),
+    labels: Type.Optional(Labels),
+  },
+  closed,
+);
+export type JobSubmission = Static<typeof JobSubmission>;
+
+export const JobState = oneOf(["ACTIVE", "FINISHED"], "FINISHED once its execution is final");
+
+export const SubmittedBody = Type.Object({
+  jobId: Uuid("the job"),
+  state: oneOf(["ACTIVE"], "as it was when it was taken"),
+  nextFireAt: InstantOrNull("the time it is to run at; null: at once"),
+  executionId: Uuid("its one execution"),
+});
+export type SubmittedBody = Static<typeof SubmittedBody>;
+
+export const DeduplicatedBody = Type.Object({
+  jobId: Uuid("the job that holds the unique key"),
+  state: oneOf(["ACTIVE"], "what holds a unique key is not final"),
+  executionId: Uuid("the execution that holds the unique key"),
+  deduplicated: Type.Literal(true),
+});
+export type DeduplicatedBody = Static<typeof DeduplicatedBody>;
+
+const summaryFields = {
+  jobId: Uuid("the job"),
+  tenant: Type.String(),
+  name: StringOrNull("as submitted"),
+  type: oneOf(["ONCE"], "only one-time jobs exist"),
+  state: JobState,
+  version: Count("grows with every change of the definition"),
+  nextFireAt: InstantOrNull("the time it is to run at, while that lies ahead"),
+  priority: Type.Integer({ minimum: 0, maximum: 9 }),
+  runAt: Instant("when it was or is due"),
+  labels: Type.Record(Type.String(), Type.String()),
+  createdAt: Instant("when it was taken"),
+  updatedAt: Instant("when its row was last written"),
+};
+
+export const JobSummaryBody = Type.Object({
+  ...summaryFields,
+  target: Type.Object({ pool: Type.String(), handler: Type.String() }),
+});
+export type JobSummaryBody = Static<typeof JobSummaryBody>;
+
+export const JobBody = Type.Object({
+  ...summaryFields,
+  target: Type.Object({ pool: Type.String(), handler: Type.String(), requires: Type.Array(Type.String()) }),
+  payload: AnyJson("as it was submitted; null: none"),
+  startBefore: InstantOrNull("not started by then, it is SKIPPED"),
+  retryPolicy: Type.Object(RetryFields),
+  timeoutSec: Type.Number(),
+  cancelGraceSec: Type.Number(),
+  maxLost: Type.Integer(),
+  onWorkerLost: oneOf(["RETRY", "DEAD"], "what a lost worker means"),
+  concurrencyKey: StringOrNull("as submitted"),
+  concurrencyLimit: Type.Integer(),
+  uniqueKey: StringOrNull("as submitted"),
+  latestExecutions: Type.Array(ExecutionSummaryBody, { description: "the newest five" }),
+});
+export type JobBody = Static<typeof JobBody>;

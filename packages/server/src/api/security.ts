@@ -1,0 +1,50 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ProblemError, problem } from "./errors.ts";
+
+/** What anybody may read: it tells nothing of the jobs. */
+const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems\/:name|docs(\/.*)?)$/;
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+const BEARER = /^Bearer +(\S+)$/i;
+
+/**
+ * Who may use the API. With a key: who sends it. Without: who is on this machine, and not through a browser's page of
+ * elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
+ */
+export function guard(app: FastifyInstance, apiKey: string | null): void {
+  const isKey = apiKey === null ? null : sameAs(apiKey);
+  app.addHook("onRequest", async (request, reply) => {
+    const { host, origin, authorization } = request.headers;
+    if (origin !== undefined && !isSameOrigin(origin, host)) {
+      throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");
+    }
+    if (isKey === null) {
+      if (!LOOPBACK.test(host ?? "")) throw forbidden("without an API key, Host must be localhost, 127.0.0.1 or [::1]");
+    } else if (!isPublic(request) && !isKey(BEARER.exec(authorization ?? "")?.[1] ?? "")) {
+      void reply.header("www-authenticate", "Bearer");
+      throw new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
+    }
+  });
+}
+
+function isPublic(request: FastifyRequest): boolean {
+  return PUBLIC.test(request.routeOptions.url ?? "");
+}
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  if (!URL.canParse(origin) || host === undefined) return false;
+  const { protocol, host: originHost } = new URL(origin);
+  // Through URL, so that a default port that only one of them names makes no difference.
+  return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
+}
+
+/** Compares in a time that tells nothing: digests are of one length, whatever was sent. */
+function sameAs(secret: string): (text: string) => boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(secret);
+  return (text) => timingSafeEqual(digest(text), expected);
+}
+
+function forbidden(detail: string): ProblemError {
+  return new ProblemError(problem("forbidden", detail));
+}

@@ -1,0 +1,65 @@
+import { Type } from "typebox";
+import { answer, problems } from "./documented.ts";
+import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { contradictions } from "./job-definition.ts";
+import { idempotencyOf, type JobIntake } from "./job-intake.ts";
+import { PAYLOAD_BYTES_MAX } from "./json-body.ts";
+import { memberOf } from "./json-scan.ts";
+import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
+
+export const IdempotencyHeaders = Type.Object({
+  "idempotency-key": Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: "^[\\x21-\\x7e]+$",
+      description: "1 to 255 visible ASCII characters; a repeat answers as the first request did; kept for 7 days",
+    }),
+  ),
+});
+
+/** POST /v1/jobs */
+export function submitRoute(app: HttpApp, intake: JobIntake): void {
+  const schema = {
+    operationId: "submitJob",
+    tags: ["jobs"],
+    summary: "Submit a job that runs once: now, at an instant or after a delay",
+    headers: IdempotencyHeaders,
+    body: JobSubmission,
+    response: {
+      200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
+      201: answer(SubmittedBody, "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true."),
+      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused"),
+    },
+  };
+  app.post("/v1/jobs", { schema }, async (request, reply) => {
+    // There is one: its schema was met.
+    const bytes = request.rawBody as Buffer;
+    const payload = payloadIn(bytes, 0);
+    const wrong = refusal(request.body, payload);
+    if (wrong !== null) throw new ProblemError(wrong);
+    const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs", bytes);
+    const { replayed, bodies } = await intake.take([{ job: request.body, payload }], idempotency);
+    const [body] = bodies;
+    if (replayed) void reply.header("idempotent-replayed", "true");
+    if (body !== undefined && "deduplicated" in body) return reply.code(200).send(body);
+    return reply.code(201).send(body as SubmittedBody);
+  });
+}
+
+/** What is wrong with a job whose schema is met; null: nothing. */
+export function refusal(job: JobSubmission, payload: Uint8Array | null): Problem | null {
+  if (payload !== null && payload.length > PAYLOAD_BYTES_MAX) {
+    const message = `has ${payload.length} bytes: at most ${PAYLOAD_BYTES_MAX} (1 MiB) are taken`;
+    return problem("payload-too-large", `payload ${message}`, [{ field: "payload", message }]);
+  }
+  const errors = contradictions(job);
+  return errors.length === 0 ? null : invalid(errors);
+}
+
+/** The bytes of the payload of the job that starts at `at`; null: it has none. */
+export function payloadIn(body: Buffer, at: number): Uint8Array | null {
+  const slice = memberOf(body, at, "payload");
+  return slice === null ? null : body.subarray(slice.start, slice.end);
+}

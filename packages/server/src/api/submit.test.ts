@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { ToScheduler } from "../ports/messages.ts";
+import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+describe("submitting over HTTP", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.stop());
+
+  const submit = (body: unknown, headers: Record<string, string> = {}, url = "/v1/jobs") =>
+    api.inject({
+      method: "POST",
+      url,
+      headers: { ...JSON_TYPE, ...headers },
+      payload: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  const read = async (url: string) => (await api.inject({ method: "GET", url })).json();
+
+  it("takes a job that says nothing but its handler, and fills in every default", async () => {
+    const answer = await submit({ target: { handler: "echo" } });
+    assert.equal(answer.statusCode, 201, answer.body);
+    const { jobId, executionId, ...rest } = answer.json();
+    assert.deepEqual(rest, { state: "ACTIVE", nextFireAt: null });
+
+    const job = await read(`/v1/jobs/${jobId}`);
+    assert.deepEqual(job.target, { pool: "default", handler: "echo", requires: [] });
+    assert.deepEqual(
+      [job.type, job.priority, job.timeoutSec, job.cancelGraceSec, job.maxLost],
+      ["ONCE", 5, 3600, 10, 3],
+    );
+    assert.deepEqual(job.retryPolicy, {
+      maxAttempts: 5,
+      backoff: "EXPONENTIAL",
+      initialDelayMs: 1_000,
+      maxDelayMs: 3_600_000,
+      jitter: true,
+    });
+    assert.equal(job.latestExecutions[0].executionId, executionId);
+
+    const execution = await read(`/v1/executions/${executionId}`);
+    assert.deepEqual([execution.state, execution.attempt, execution.trigger], ["PENDING", 0, "API"]);
+    assert.equal(execution.scheduledAt, execution.createdAt);
+  });
+
+  it("keeps a payload byte for byte, also what JavaScript cannot hold", async () => {
+    for (const payload of [
+      "1e400000",
+      "12345678901234567890",
+      '{"b":1,"2":2,"1":1,"b":3}',
+      '"\\ud800\\u0000"',
+      "[ 1 ]",
+    ]) {
+      const { executionId } = (await submit(`{"target":{"handler":"echo"},"payload":${payload}}`)).json();
+      const { body } = await api.app.inject({ method: "GET", url: `/v1/executions/${executionId}` });
+      assert.ok(body.includes(`"payload":${payload},"result":null`), body);
+    }
+  });
+
+  it("runs what was to run in the past now, and remembers what is to run later", async () => {
+    const past = (await submit({ target: { handler: "echo" }, runAt: "2001-01-01T00:00:00+02:00" })).json();
+    assert.equal(past.nextFireAt, null);
+    const execution = await read(`/v1/executions/${past.executionId}`);
+    assert.equal(execution.scheduledAt, execution.createdAt);
+
+    const later = (await submit({ target: { handler: "echo" }, runAt: "2090-01-01T02:00:00+02:00" })).json();
+    assert.equal(later.nextFireAt, "2090-01-01T00:00:00.000Z");
+    assert.equal((await read(`/v1/jobs/${later.jobId}`)).nextFireAt, "2090-01-01T00:00:00.000Z");
+  });
+
+  it("answers a repeat with the same key as it answered the first, and refuses another body under that key", async () => {
+    const job = { target: { handler: "echo" }, delayMs: 60_000 };
+    const first = await submit(job, { "idempotency-key": "order-1" });
+    const again = await submit(job, { "idempotency-key": "order-1" });
+    assert.equal(again.statusCode, 201);
+    assert.equal(again.body, first.body);
+    assert.deepEqual([first.headers["idempotent-replayed"], again.headers["idempotent-replayed"]], [undefined, "true"]);
+
+    const other = await submit({ ...job, delayMs: 1 }, { "idempotency-key": "order-1" });
+    assert.equal(other.statusCode, 422);
+    assert.equal(other.json().type, "/problems/idempotency-key-reused");
+  });
+
+  it("gives the ids that hold a unique key instead of a second job", async () => {
+    const first = (await submit({ target: { handler: "echo" }, uniqueKey: "invoice-7" })).json();
+    const second = await submit({ target: { handler: "echo" }, uniqueKey: "invoice-7" });
+    assert.equal(second.statusCode, 200);
+    const { jobId, executionId } = first;
+    assert.deepEqual(second.json(), { jobId, state: "ACTIVE", executionId, deduplicated: true });
+  });
+
+  it("takes the good jobs of a batch and says what is wrong with the bad ones", async () => {
+    const jobs = [
+      { target: { handler: "echo" }, payload: 1 },
+      { target: {} },
+      "not a job",
+      { target: { handler: "echo" }, runAt: "2090-01-01T00:00:00Z", delayMs: 5 },
+      { target: { handler: "echo" }, payload: 2 },
+    ];
+    const answer = await submit({ jobs }, {}, "/v1/jobs/batch");
+    assert.equal(answer.statusCode, 200, answer.body);
+    const { items } = answer.json();
+    assert.deepEqual(
+      items.map(({ index, error }: { index?: number; error?: { errors: { field: string }[] } }) => [
+        index,
+        error?.errors.map(({ field }) => field),
+      ]),
+      [
+        [undefined, undefined],
+        [1, ["target.handler"]],
+        [2, [""]],
+        [3, ["delayMs"]],
+        [undefined, undefined],
+      ],
+    );
+    const payloads = await Promise.all(
+      [items[0], items[4]].map(async ({ executionId }) => (await read(`/v1/executions/${executionId}`)).payload),
+    );
+    assert.deepEqual(payloads, [1, 2]);
+  });
+
+  it("repeats a batch under its key as a whole", async () => {
+    const batch = {
+      jobs: [{ target: { handler: "echo" } }, { target: { handler: "" } }, { target: { handler: "sleep" } }],
+    };
+    const first = await submit(batch, { "idempotency-key": "batch-1" }, "/v1/jobs/batch");
+    const again = await submit(batch, { "idempotency-key": "batch-1" }, "/v1/jobs/batch");
+    assert.equal(again.body, first.body);
+    assert.equal(again.headers["idempotent-replayed"], "true");
+  });
+
+  it("takes a batch of 10,000 and no more", async () => {
+    const jobs = Array.from({ length: 10_000 }, () => ({ target: { handler: "echo" } }));
+    const answer = await submit({ jobs }, {}, "/v1/jobs/batch");
+    assert.equal(new Set(answer.json().items.map(({ jobId }: { jobId: string }) => jobId)).size, 10_000);
+    const tooMany = await submit({ jobs: [...jobs, jobs[0]] }, {}, "/v1/jobs/batch");
+    assert.equal(tooMany.statusCode, 400);
+    assert.equal(tooMany.json().errors[0].field, "jobs");
+  });
+
+  it("tells the owner about what it wrote, once, and nothing about repeats", async () => {
+    const hints: Extract<ToScheduler, { kind: "HINT" }>[] = [];
+    const end = playOwner(api.bus, (message) => message.kind === "HINT" && hints.push(message));
+    const job = { target: { handler: "echo" }, payload: { a: 1 }, priority: "HIGH" };
+    const { executionId } = (await submit(job, { "idempotency-key": "hint-1" })).json();
+    await submit(job, { "idempotency-key": "hint-1" });
+    await submit({ target: { handler: "echo" }, payload: "x".repeat(5_000) });
+    end();
+    const rows = hints.flatMap((hint) => hint.rows);
+    assert.deepEqual(
+      rows.map(({ row, payload }) => [
+        row.priority,
+        row.queue,
+        payload === null ? null : Buffer.from(payload).toString(),
+      ]),
+      [
+        [7, "READY", '{"a":1}'],
+        [5, "READY", null],
+      ],
+    );
+    assert.equal(rows[0]?.row.id, executionId);
+    // The row that the owner hears of is the row that the store has.
+    assert.deepEqual(await api.store.load([executionId]), [rows[0]?.row]);
+  });
+
+  it("says which field is wrong and what would be right", async () => {
+    const cases: [unknown, string, RegExp][] = [
+      [{}, "target", /is missing/],
+      [
+        { target: { handler: "echo", queue: "x" } },
+        "target.queue",
+        /is no field here: the fields are handler, pool, requires/,
+      ],
+      [{ target: { handler: "echo" }, schedule: "* * * * *" }, "schedule", /jobs run once, at runAt or after delayMs/],
+      [{ target: { handler: "echo" }, type: "CRON" }, "type", /must be ONCE/],
+      [{ target: { handler: "echo" }, priority: 10 }, "priority", /integer from 0 to 9, or LOW/],
+      [{ target: { handler: "echo" }, runAt: "2030-01-01T00:00:00" }, "runAt", /has no zone/],
+      [{ target: { handler: "echo" }, runAt: "2030-02-30T00:00:00Z" }, "runAt", /does not exist/],
+      [{ target: { handler: "echo" }, delayMs: -1 }, "delayMs", /at least 0/],
+      [{ target: { handler: "echo" }, delayMs: "5" }, "delayMs", /must be an integer, not a string/],
+      [{ target: { handler: "echo" }, concurrencyLimit: 2 }, "concurrencyLimit", /needs concurrencyKey/],
+      [{ target: { handler: "echo" }, labels: { "a b": "x" } }, "labels.a b", /may not be called so/],
+      [{ target: { handler: "echo" }, uniqueKey: "a\u0000" }, "uniqueKey", /other characters/],
+      [{ target: { handler: "echo", requires: ["ok", ""] } }, "target.requires[1]", /other characters/],
+    ];
+    for (const [body, field, message] of cases) {
+      const answer = await submit(body);
+      assert.equal(answer.statusCode, 400, JSON.stringify(body));
+      const errors: { field: string; message: string }[] = answer.json().errors;
+      assert.deepEqual(
+        errors.map((error) => error.field),
+        [field],
+        answer.body,
+      );
+      assert.match(errors[0]?.message ?? "", message);
+    }
+  });
+
+  it("treats __proto__ as the unknown field that it is, and lets payloads have it", async () => {
+    const refused = await submit('{"target":{"handler":"echo"},"__proto__":{"priority":9}}');
+    assert.equal(refused.statusCode, 400);
+    assert.equal(refused.json().errors[0].field, "__proto__");
+    const payload = '{"__proto__":{"polluted":true},"constructor":{"prototype":{}}}';
+    const { executionId } = (await submit(`{"target":{"handler":"echo"},"payload":${payload}}`)).json();
+    const { body } = await api.app.inject({ method: "GET", url: `/v1/executions/${executionId}` });
+    assert.ok(body.includes(payload));
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+  });
+
+  it("refuses what is not JSON, or of another type, or too deep", async () => {
+    const cases: [string, Record<string, string>, number][] = [
+      ['{"target":', {}, 400],
+      ["", {}, 400],
+      ["\u{feff}{}", {}, 400],
+      [`{"target":{"handler":"echo"},"payload":${"[".repeat(200)}${"]".repeat(200)}}`, {}, 400],
+      ["{}", { "content-type": "text/plain" }, 415],
+    ];
+    for (const [body, headers, status] of cases) {
+      const answer = await submit(body, headers);
+      assert.equal(answer.statusCode, status, answer.body);
+      assert.match(String(answer.headers["content-type"]), /^application\/problem\+json/);
+    }
+    const latin1 = Buffer.from('{"target":{"handler":"echo"},"payload":"\xe9"}', "latin1");
+    const answer = await api.inject({ method: "POST", url: "/v1/jobs", headers: JSON_TYPE, payload: latin1 });
+    assert.equal(answer.statusCode, 400);
+    assert.match(answer.json().detail, /UTF-8/);
+  });
+
+  it("takes a payload of 1 MiB and refuses a byte more", async () => {
+    const most = `"${"x".repeat(1024 * 1024 - 2)}"`;
+    assert.equal((await submit(`{"target":{"handler":"echo"},"payload":${most}}`)).statusCode, 201);
+    const more = await submit(`{"target":{"handler":"echo"},"payload":${most.replace('"', '"x')}}`);
+    assert.equal(more.statusCode, 413);
+    assert.equal(more.json().errors[0].field, "payload");
+  });
+
+  it("refuses an idempotency key that is none", async () => {
+    for (const key of ["", "a b", "x".repeat(256)]) {
+      const answer = await submit({ target: { handler: "echo" } }, { "idempotency-key": key });
+      assert.equal(answer.statusCode, 400);
+      assert.equal(answer.json().errors[0].field, "idempotency-key");
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import type { ApiMetrics } from "../ports/metrics.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Store, Submission, SubmitOutcome } from "../ports/store.ts";
+import { busy } from "./errors.ts";
+
+export interface SubmitLimits {
+  /** Jobs and bytes of payload that wait or are being written. Beyond them submits are turned away. */
+  jobs: number;
+  bytes: number;
+  /** Jobs and bytes of one commit; a submission is never divided. */
+  commitJobs: number;
+  commitBytes: number;
+  commitsInFlight: number;
+}
+
+export const SUBMIT_LIMITS: SubmitLimits = {
+  jobs: 20_000,
+  bytes: 64 * 1024 * 1024,
+  commitJobs: 2_000,
+  commitBytes: 16 * 1024 * 1024,
+  // A second commit keeps the store busy while the first one's answer is under way; more only make groups smaller.
+  commitsInFlight: 2,
+};
+
+interface Waiting {
+  submission: Submission;
+  bytes: number;
+  resolve(outcome: SubmitOutcome): void;
+  reject(error: unknown): void;
+}
+
+interface SubmitterParts {
+  store: Pick<Store, "submit">;
+  runtime: Runtime;
+  metrics: ApiMetrics;
+  /** Told of all that a commit wrote, before any submitter has its answer. */
+  written(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): void;
+}
+
+/**
+ * Group commit in front of the store: what arrives while commits are under way goes into the next one together. An idle
+ * store is asked at once, so that one submit alone waits for nobody.
+ */
+export class Submitter {
+  readonly #parts: SubmitterParts;
+  readonly #limits: SubmitLimits;
+  #queue: Waiting[] = [];
+  #jobs = 0;
+  #bytes = 0;
+  #inFlight = 0;
+
+  constructor(parts: SubmitterParts, limits: SubmitLimits = SUBMIT_LIMITS) {
+    this.#parts = parts;
+    this.#limits = limits;
+  }
+
+  /**
+   * @throws {ProblemError} 429 while too much waits; nothing was written then
+   * @throws {StoreUnavailable} it may or may not have been written
+   */
+  submit(submission: Submission): Promise<SubmitOutcome> {
+    const bytes = submission.jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
+    if (this.#isFull(submission.jobs.length, bytes)) {
+      return Promise.reject(busy("too-many-requests", "too many submits wait for the store", 1));
+    }
+    this.#jobs += submission.jobs.length;
+    this.#bytes += bytes;
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ submission, bytes, resolve, reject });
+      this.#dispatch();
+    });
+  }
+
+  #isFull(jobs: number, bytes: number): boolean {
+    if (this.#jobs === 0) return false;
+    return this.#jobs + jobs > this.#limits.jobs || this.#bytes + bytes > this.#limits.bytes;
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0 && this.#inFlight < this.#limits.commitsInFlight) {
+      this.#inFlight++;
+      void this.#commit(this.#takeGroup());
+    }
+  }
+
+  #takeGroup(): Waiting[] {
+    let jobs = 0;
+    let bytes = 0;
+    const fits = (waiting: Waiting, index: number) => {
+      jobs += waiting.submission.jobs.length;
+      bytes += waiting.bytes;
+      return index === 0 || (jobs <= this.#limits.commitJobs && bytes <= this.#limits.commitBytes);
+    };
+    const end = this.#queue.findIndex((waiting, index) => !fits(waiting, index));
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    const submissions = group.map(({ submission }) => submission);
+    try {
+      const outcomes = await this.#write(submissions);
+      for (const [index, waiting] of group.entries()) waiting.resolve(outcomes[index] as SubmitOutcome);
+    } catch (error) {
+      this.#parts.metrics.storeOutage();
+      for (const waiting of group) waiting.reject(error);
+    } finally {
+      this.#inFlight--;
+      this.#release(group);
+      this.#dispatch();
+    }
+  }
+
+  async #write(submissions: readonly Submission[]): Promise<SubmitOutcome[]> {
+    const { store, runtime, metrics, written } = this.#parts;
+    const beganMs = runtime.monotonicMs();
+    const outcomes = await store.submit(submissions);
+    const jobs = submissions.reduce((sum, { jobs }) => sum + jobs.length, 0);
+    metrics.submitCommit({ durationMs: runtime.monotonicMs() - beganMs, jobs });
+    written(submissions, outcomes);
+    return outcomes;
+  }
+
+  #release(group: readonly Waiting[]): void {
+    for (const { submission, bytes } of group) {
+      this.#jobs -= submission.jobs.length;
+      this.#bytes -= bytes;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import type { EpochMs } from "../domain/ids.ts";
+import type { WorkerStatus } from "../ports/messages.ts";
+import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
+import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import { rawOrNull } from "./raw-json.ts";
+import type { ExecutionBody, ExecutionSummaryBody } from "./schemas/execution.ts";
+import type { JobBody, JobSummaryBody } from "./schemas/job.ts";
+import type { WorkerBody } from "./schemas/node.ts";
+
+/** How rows are told to clients. */
+
+export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBody {
+  return { ...beforePayload(row), ...timesOf(row) };
+}
+
+export function executionBody(view: ExecutionView): ExecutionBody {
+  return {
+    ...beforePayload(view),
+    payload: rawOrNull(view.payload),
+    result: rawOrNull(view.result),
+    error: view.error,
+    attempts: view.attempts.map(({ attempt, workerId, state, startedAt, finishedAt, error }) => ({
+      attempt,
+      workerId,
+      state,
+      startedAt: formatInstantOrNull(startedAt),
+      finishedAt: formatInstant(finishedAt),
+      error,
+    })),
+    ...timesOf(view),
+  };
+}
+
+function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "createdAt" | "updatedAt"> {
+  const { executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts } = row;
+  const { pool, handler, priority, scheduledAt, workerId, startedAt, finishedAt } = row;
+  return {
+    ...{ executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts },
+    ...{ pool, handler, priority, assignedWorker: workerId },
+    scheduledAt: formatInstant(scheduledAt),
+    startedAt: formatInstantOrNull(startedAt),
+    finishedAt: formatInstantOrNull(finishedAt),
+    latenessMs: startedAt === null ? null : startedAt - scheduledAt,
+  };
+}
+
+function timesOf({ createdAt, updatedAt }: { createdAt: EpochMs; updatedAt: EpochMs }) {
+  return { createdAt: formatInstant(createdAt), updatedAt: formatInstant(updatedAt) };
+}
+
+export function jobSummaryBody(row: JobSummary, now: EpochMs): JobSummaryBody {
+  const { pool, handler } = row;
+  return { ...commonOf(row, now), target: { pool, handler } };
+}
+
+export function jobBody(view: JobView, now: EpochMs): JobBody {
+  const { pool, handler, requires, policy, concurrencyKey, concurrencyLimit, uniqueKey } = view.definition;
+  return {
+    ...commonOf(view, now),
+    target: { pool, handler, requires: [...requires] },
+    payload: rawOrNull(view.payload),
+    startBefore: formatInstantOrNull(policy.startBefore),
+    retryPolicy: policy.retry,
+    timeoutSec: policy.timeoutMs / 1_000,
+    cancelGraceSec: policy.cancelGraceMs / 1_000,
+    maxLost: policy.maxLost,
+    onWorkerLost: policy.onWorkerLost,
+    ...{ concurrencyKey, concurrencyLimit, uniqueKey },
+    latestExecutions: view.latestExecutions.map(executionSummaryBody),
+  };
+}
+
+function commonOf(row: JobSummary, now: EpochMs): Omit<JobSummaryBody, "target"> {
+  const { jobId, tenant, name, state, version, priority, scheduledAt, labels } = row;
+  const ahead = state === "ACTIVE" && scheduledAt > now;
+  return {
+    ...{ jobId, tenant, name, type: "ONCE", state, version, priority, labels: { ...labels } },
+    nextFireAt: ahead ? formatInstant(scheduledAt) : null,
+    runAt: formatInstant(scheduledAt),
+    ...timesOf(row),
+  };
+}
+
+export function workerBody(worker: WorkerStatus): WorkerBody {
+  const { workerId, name, pool, handlers, capabilities, slots, prefetch, state, running, loopLagMs } = worker;
+  return {
+    ...{ workerId, name, pool, slots, prefetch, state, running, loopLagMs },
+    handlers: [...handlers],
+    capabilities: [...capabilities],
+    connectedAt: formatInstant(worker.connectedAt),
+    lastHeartbeatAt: formatInstant(worker.lastHeartbeatAt),
+  };
+}

@@ -1,0 +1,232 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Assign, PROTOCOL_VERSION, type ServerMessage, type Token, WorkerMessageSchema } from "@mainspring/proto";
+import pino from "pino";
+import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
+import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
+import type { Assignment, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { ConnectedWorker, ConnectionRefusal } from "./connection.ts";
+import { createGateway, type Gateway } from "./gateway.ts";
+
+/** A gateway between owners that a test plays and workers that it plays, on a clock that it moves. */
+
+export const NODE: Incarnation = "node-1";
+const START_MS = 1_750_000_000_000;
+
+export class ManualRuntime implements Runtime {
+  #nowMs = 0;
+  #timers: { atMs: number; run: () => void }[] = [];
+  #ids = 0;
+
+  now = (): number => START_MS + this.#nowMs;
+  monotonicMs = (): number => this.#nowMs;
+  random = (): number => 0.5;
+  uuid = (): string => executionId(++this.#ids);
+
+  setTimer(delayMs: number, run: () => void): Timer {
+    const timer = { atMs: this.#nowMs + delayMs, run };
+    this.#timers.push(timer);
+    return {
+      cancel: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      },
+    };
+  }
+
+  /** Time passes, and every timer runs when it is due. */
+  advance(ms: number): void {
+    const untilMs = this.#nowMs + ms;
+    for (;;) {
+      const next = this.#timers.filter((timer) => timer.atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (next === undefined) break;
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      next.run();
+    }
+    this.#nowMs = untilMs;
+  }
+
+  /** Time passes while this process does not run: timers come late. */
+  stall(ms: number): void {
+    this.#nowMs += ms;
+  }
+}
+
+type Sent = { [R in Role]: { node: Incarnation; role: R; message: Mail[R] } }[Role];
+
+class RecordingBus implements Bus {
+  readonly node = NODE;
+  sent: Sent[] = [];
+  #receive: ((messages: readonly Envelope<ToGateway>[]) => void) | null = null;
+  #watchers: ((sent: Sent) => void)[] = [];
+
+  ownerOf = (): null => null;
+  nodes = (): Incarnation[] => [];
+  announce = (): void => undefined;
+
+  send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void {
+    const sent = { ...to, message } as Sent;
+    this.sent.push(sent);
+    for (const watch of this.#watchers) watch(sent);
+  }
+
+  /** Resolves with the next message to owners that is looked for. */
+  nextNews(isWanted: (message: FromGateway) => boolean): Promise<FromGateway> {
+    return new Promise((resolve) => {
+      this.#watchers.push(({ role, message }) => {
+        if (role === "scheduler" && isWanted(message as FromGateway)) resolve(message as FromGateway);
+      });
+    });
+  }
+
+  listen<R extends Role>(_role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void {
+    this.#receive = receive as unknown as (messages: readonly Envelope<ToGateway>[]) => void;
+    return () => {
+      this.#receive = null;
+    };
+  }
+
+  deliver(from: Incarnation, messages: readonly ToGateway[]): void {
+    this.#receive?.(messages.map((message) => ({ from, message })));
+  }
+}
+
+type HelloInit = NonNullable<MessageInitShape<typeof WorkerMessageSchema>["hello"]>;
+
+/** The worker's end of a connection. */
+export class WorkerEnd {
+  received: ServerMessage[] = [];
+  closedWith: { code: ConnectionRefusal; detail: string } | null = null;
+  congested = false;
+  readonly #worker: ConnectedWorker;
+
+  constructor(gateway: Gateway) {
+    this.#worker = gateway.connect({
+      send: (message) => this.received.push(message),
+      close: (code, detail) => {
+        this.closedWith = { code, detail };
+      },
+      isCongested: () => this.congested,
+    });
+  }
+
+  say(message: MessageInitShape<typeof WorkerMessageSchema>): void {
+    this.#worker.receive(create(WorkerMessageSchema, message));
+  }
+
+  hello(hello: HelloInit = {}): this {
+    this.say({ hello: { ...HELLO, ...hello } as HelloInit });
+    return this;
+  }
+
+  start(...assigns: Assign[]): void {
+    this.say({ started: assigns.map(({ token }) => ({ token: token as Token, startedAtMs: BigInt(START_MS) })) });
+  }
+
+  finish(...assigns: Assign[]): void {
+    this.say({ finished: assigns.map(({ token }) => ({ token: token as Token, outcome: 1 })) });
+  }
+
+  heartbeat(): void {
+    this.say({ heartbeat: { running: 0, loopLagMs: 3 } });
+  }
+
+  breakOff(): void {
+    this.#worker.closed();
+  }
+
+  get assigns(): Assign[] {
+    return this.received.flatMap((message) => message.assigns);
+  }
+}
+
+const HELLO = {
+  protocolVersion: PROTOCOL_VERSION,
+  workerId: "worker-1",
+  name: "a worker",
+  pool: "default",
+  handlers: ["echo"],
+  slots: 2,
+  prefetch: 1,
+};
+
+export class Stage {
+  readonly runtime = new ManualRuntime();
+  readonly bus = new RecordingBus();
+  readonly gateway = createGateway({ bus: this.bus, runtime: this.runtime, log: pino({ level: "silent" }) });
+
+  /** `from` owns all shards under this epoch. */
+  own(from: Incarnation = NODE, epoch = 1, shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)): void {
+    this.bus.deliver(from, [{ kind: "OWNER", shards: shards.map((shard) => ({ shard, epoch })) }]);
+  }
+
+  connect(): WorkerEnd {
+    return new WorkerEnd(this.gateway);
+  }
+
+  assign(...assigns: Assignment[]): void {
+    this.bus.deliver(NODE, [{ kind: "ASSIGN", assigns }]);
+  }
+
+  /** What the owner has been told since the last time that somebody looked. */
+  news(node: Incarnation = NODE): FromGateway[] {
+    const news = this.bus.sent.filter((sent) => sent.role === "scheduler" && sent.node === node);
+    this.bus.sent = this.bus.sent.filter((sent) => !news.includes(sent));
+    return news.map((sent) => sent.message as FromGateway);
+  }
+
+  newsOf<K extends FromGateway["kind"]>(kind: K, node: Incarnation = NODE): Extract<FromGateway, { kind: K }>[] {
+    return this.news(node).filter((message) => message.kind === kind) as Extract<FromGateway, { kind: K }>[];
+  }
+
+  answers(): ToApi[] {
+    return this.bus.sent.filter((sent) => sent.role === "api").map((sent) => sent.message as ToApi);
+  }
+
+  /** Everything that was said to the owner before is of no interest. */
+  forgetNews(): void {
+    this.bus.sent = [];
+  }
+}
+
+/** A server that owns all shards, and a worker with two slots and one place to wait. */
+export function stageWithWorker(): { stage: Stage; worker: WorkerEnd } {
+  const stage = new Stage();
+  stage.own();
+  const worker = stage.connect().hello();
+  return { stage, worker };
+}
+
+export function executionId(n: number): string {
+  return `01976e5f-5c00-7000-8000-${String(n).padStart(12, "0")}`;
+}
+
+/** The n-th assignment to the worker. */
+export function assignment(n: number, changes: Partial<Assignment> = {}): Assignment {
+  return {
+    shard: n % SHARD_COUNT,
+    executionId: executionId(n),
+    attempt: 1,
+    epoch: 1,
+    workerId: "worker-1",
+    gateway: NODE,
+    credit: n,
+    handler: "echo",
+    payload: null,
+    payloadBytes: 0,
+    timeoutMs: 60_000,
+    cancelGraceMs: 10_000,
+    failures: 0,
+    maxAttempts: 5,
+    scheduledAt: START_MS,
+    ...changes,
+  };
+}
+
+export function tokenOf({ shard, executionId, attempt }: Assignment): {
+  shard: number;
+  executionId: string;
+  attempt: number;
+} {
+  return { shard, executionId, attempt };
+}

@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CancelReason, Outcome, RetryAdvice } from "@mainspring/proto";
+import { assignment, executionId, NODE, Stage, stageWithWorker, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
+
+const OTHER = "node-2";
+
+describe("the way of an attempt through the gateway", () => {
+  it("introduces a worker, lends its slots, and passes assignment, start, result and acknowledgement on", () => {
+    const stage = new Stage();
+    stage.own();
+    const worker = stage.connect().hello();
+    assert.equal(worker.received[0]?.welcome?.gateway, NODE);
+    assert.equal(worker.received[0]?.welcome?.heartbeatIntervalMs, 10_000);
+    const [up, credit, ...rest] = stage.news();
+    assert.deepEqual(up, {
+      kind: "WORKER_UP",
+      worker: {
+        workerId: "worker-1",
+        name: "a worker",
+        pool: "default",
+        handlers: ["echo"],
+        capabilities: [],
+        slots: 2,
+        prefetch: 1,
+      },
+      holds: [],
+    });
+    assert.deepEqual([credit, ...rest], [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+
+    stage.assign(assignment(1, { payload: Buffer.from('{"a":1}'), failures: 2 }), assignment(2));
+    assert.equal(worker.received.length, 2, "what comes together leaves together");
+    const [first, second] = worker.assigns;
+    assert.deepEqual(Buffer.from(first?.payload ?? []).toString(), '{"a":1}');
+    assert.equal(first?.failures, 2);
+    assert.equal(second?.payload.length, 0);
+
+    worker.start(...worker.assigns);
+    const [started] = stage.newsOf("STARTED");
+    assert.deepEqual(
+      started?.tokens.map((token) => [token.executionId, token.attempt, token.workerId]),
+      [
+        [executionId(1), 1, "worker-1"],
+        [executionId(2), 1, "worker-1"],
+      ],
+    );
+
+    worker.say({
+      finished: [
+        { token: tokenOf(assignment(1)), outcome: Outcome.SUCCEEDED, finishedAtMs: 7n, result: Buffer.from("[1]") },
+      ],
+    });
+    const [finished, moreCredit] = stage.news();
+    assert.ok(finished?.kind === "FINISHED");
+    assert.deepEqual(
+      { ...finished.results[0], result: Buffer.from(finished.results[0]?.result ?? []).toString() },
+      {
+        ...tokenOf(assignment(1)),
+        workerId: "worker-1",
+        state: "SUCCEEDED",
+        startedAt: null,
+        finishedAt: 7,
+        result: "[1]",
+        error: null,
+        advice: null,
+      },
+    );
+    assert.deepEqual(moreCredit, { kind: "CREDIT", workerId: "worker-1", granted: 4 });
+
+    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    assert.deepEqual(
+      worker.received.at(-1)?.acks.map((token) => token.executionId),
+      [executionId(1)],
+    );
+  });
+
+  it("passes a cancellation on, and the refusal of an attempt that is not current, whose slot is free at once", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1), assignment(2), assignment(3));
+    stage.forgetNews();
+    const token = tokenOf(assignment(1));
+    stage.bus.deliver(NODE, [
+      { kind: "CANCEL", workerId: "worker-1", token, reason: "TIMED_OUT", graceMs: 500 },
+      { kind: "REFUSED", workerId: "worker-1", tokens: [tokenOf(assignment(2))] },
+    ]);
+    const last = worker.received.at(-1);
+    assert.deepEqual([last?.cancels[0]?.reason, last?.cancels[0]?.graceMs], [CancelReason.TIMED_OUT, 500]);
+    assert.equal(last?.refused[0]?.executionId, executionId(2));
+    assert.deepEqual(stage.newsOf("CREDIT"), [{ kind: "CREDIT", workerId: "worker-1", granted: 4 }]);
+    assert.equal(stage.gateway.counters.refused, 1);
+  });
+
+  it("spreads large payloads over several messages", () => {
+    const { stage, worker } = stageWithWorker();
+    const payload = new Uint8Array(1024 * 1024);
+    stage.assign(assignment(1, { payload }), assignment(2, { payload }), assignment(3, { payload }));
+    assert.deepEqual(
+      worker.received.slice(1).map((message) => message.assigns.length),
+      [2, 1],
+    );
+  });
+
+  it("makes a failure that is not tried again of a result that is too large", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    const [assign] = worker.assigns;
+    const result = new Uint8Array(1024 * 1024 + 1);
+    worker.say({ finished: [{ token: assign?.token ?? {}, outcome: Outcome.SUCCEEDED, result }] });
+    const [finished] = stage.newsOf("FINISHED");
+    const [news] = finished?.results ?? [];
+    assert.equal(news?.state, "FAILED");
+    assert.equal(news?.error?.name, "ResultTooLarge");
+    assert.match(news?.error?.message ?? "", /1048577 bytes; 1048576 are allowed/);
+    assert.deepEqual(news?.advice, { kind: "NEVER" });
+    assert.equal(news?.result, null);
+  });
+
+  it("cuts what a worker says of a failure to what a store keeps", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    const token = worker.assigns[0]?.token ?? {};
+    const error = { name: "E".repeat(500), message: `a\u0000b${"😀".repeat(8_000)}`, stack: "" };
+    const retryAtMs = 1_750_000_009_000n;
+    worker.say({ finished: [{ token, outcome: Outcome.FAILED, error, advice: RetryAdvice.AT, retryAtMs }] });
+    const news = stage.newsOf("FINISHED")[0]?.results[0];
+    assert.equal(news?.error?.name.length, 128);
+    assert.equal(news?.error?.message.length, 8 * 1024);
+    assert.ok(news?.error?.message.startsWith("a\ufffdb") && news.error.message.isWellFormed());
+    assert.equal(news?.error !== null && "stack" in (news?.error ?? {}), false);
+    assert.deepEqual(news?.advice, { kind: "AT", at: Number(retryAtMs) });
+  });
+
+  it("refuses news of what cannot be an attempt itself, and lets owners judge what it does not know", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.forgetNews();
+    worker.say({ started: [{ token: { executionId: "nonsense", attempt: 1, shard: 1 } }] });
+    assert.equal(worker.received.at(-1)?.refused[0]?.executionId, "nonsense");
+    assert.deepEqual(stage.newsOf("STARTED"), []);
+    worker.say({ finished: [{ token: tokenOf(assignment(9)), outcome: Outcome.SUCCEEDED }] });
+    assert.equal(stage.newsOf("FINISHED")[0]?.results[0]?.executionId, executionId(9));
+  });
+});
+
+describe("what a worker may say first", () => {
+  const refusals: [string, (worker: WorkerEnd) => void, string, RegExp][] = [
+    ["no hello", (worker) => worker.heartbeat(), "INVALID_ARGUMENT", /first message .* must carry hello/],
+    ["an unknown version", (w) => w.hello({ protocolVersion: 9 }), "FAILED_PRECONDITION", /9 is not known.* speaks 1/],
+    ["no slots", (w) => w.hello({ slots: 0 }), "INVALID_ARGUMENT", /slots: 1 to 10000 are allowed, not 0/],
+    ["too much prefetch", (w) => w.hello({ prefetch: 100_001 }), "INVALID_ARGUMENT", /prefetch: 0 to 100000/],
+    ["no handlers", (w) => w.hello({ handlers: [] }), "INVALID_ARGUMENT", /handlers: 1 to 1000 are allowed, not 0/],
+    ["a nameless handler", (w) => w.hello({ handlers: [""] }), "INVALID_ARGUMENT", /handlers: 1 to 128 characters/],
+    ["a long name", (w) => w.hello({ name: "n".repeat(129) }), "INVALID_ARGUMENT", /name: .* not 129/],
+    ["a NUL", (w) => w.hello({ workerId: "a\u0000" }), "INVALID_ARGUMENT", /worker_id: control characters/],
+    ["no such shard", (w) => w.hello({ holds: [held(1, 64)] }), "INVALID_ARGUMENT", /shard from 0 to 63/],
+    ["too many", (w) => w.hello({ holds: [1, 2, 3, 4].map((n) => held(n)) }), "INVALID_ARGUMENT", /4 unfinished/],
+  ];
+  for (const [what, say, code, detail] of refusals) {
+    it(`refuses ${what} and says what would be right`, () => {
+      const stage = new Stage();
+      stage.own();
+      const worker = stage.connect();
+      say(worker);
+      assert.equal(worker.closedWith?.code, code);
+      assert.match(worker.closedWith?.detail ?? "", detail);
+      assert.deepEqual(stage.newsOf("WORKER_UP"), []);
+    });
+  }
+
+  it("does not count finished attempts against the slots", () => {
+    const stage = new Stage();
+    const worker = stage.connect().hello({ holds: [1, 2, 3, 4].map((n) => ({ ...held(n), finished: true })) });
+    assert.equal(worker.closedWith, null);
+  });
+
+  it("refuses a second hello", () => {
+    const { worker } = stageWithWorker();
+    worker.hello();
+    assert.equal(worker.closedWith?.code, "INVALID_ARGUMENT");
+  });
+
+  it("closes a connection that says nothing", () => {
+    const stage = new Stage();
+    const silent = stage.connect();
+    stage.runtime.advance(10_000);
+    assert.match(silent.closedWith?.detail ?? "", /no hello/);
+  });
+});
+
+describe("owners", () => {
+  it("hears of workers that were there before it, and asks them for results that nobody acknowledged", () => {
+    const stage = new Stage();
+    const worker = stage.connect().hello({ holds: [held(1), { ...held(2), finished: true }] });
+    worker.say({ finished: [{ token: tokenOf(assignment(2)), outcome: Outcome.SUCCEEDED }] });
+    assert.deepEqual(stage.news(), [], "nobody owns the shards, so nobody is told");
+    stage.own();
+    const [up, credit] = stage.news();
+    assert.ok(up?.kind === "WORKER_UP");
+    assert.deepEqual(
+      up.holds.map(({ executionId: id }) => id),
+      [executionId(1), executionId(2)],
+    );
+    assert.deepEqual(credit, { kind: "CREDIT", workerId: "worker-1", granted: 2 });
+    assert.equal(worker.received.at(-1)?.resendResults, true);
+  });
+
+  it("is answered when it repeats itself, but begins anew only with a new epoch", () => {
+    const { stage } = stageWithWorker();
+    stage.assign(assignment(1));
+    stage.forgetNews();
+    stage.own();
+    const [up, credit, ...rest] = stage.news();
+    assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 1);
+    assert.deepEqual([credit, ...rest], [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+    stage.own(NODE, 2);
+    assert.deepEqual(stage.newsOf("CREDIT"), [{ kind: "CREDIT", workerId: "worker-1", granted: 2 }]);
+  });
+
+  it("gets nothing delivered that was assigned under an older epoch or for another gateway", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.own(NODE, 2);
+    stage.forgetNews();
+    stage.assign(assignment(1, { epoch: 1 }), assignment(2, { epoch: 2, gateway: "node-0" }));
+    assert.deepEqual(worker.assigns, []);
+    assert.deepEqual(stage.newsOf("FINISHED"), [], "nor an answer: another owner decides about it now");
+    stage.assign(assignment(1, { epoch: 2 }));
+    assert.equal(worker.assigns.length, 1);
+  });
+
+  it("hears nothing any more and has no say once it was overtaken", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    stage.own(OTHER, 2);
+    stage.forgetNews();
+    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    stage.own(NODE, 1);
+    assert.deepEqual(worker.received.at(-1)?.refused, []);
+    worker.finish(...worker.assigns);
+    assert.deepEqual(stage.news(NODE), []);
+    assert.equal(stage.newsOf("FINISHED", OTHER).length, 1);
+  });
+
+  it("gets its own attempts of a worker, and its own part of the free slots", () => {
+    const stage = new Stage();
+    stage.own(NODE, 1, [1]);
+    stage.own(OTHER, 1, [2]);
+    stage.connect().hello({ slots: 8, holds: [held(1), held(2)] });
+    const [mine] = stage.bus.sent.filter((sent) => sent.node === NODE).map((sent) => sent.message);
+    assert.ok(mine?.kind === "WORKER_UP");
+    assert.deepEqual(
+      mine.holds.map(({ shard }) => shard),
+      [1],
+    );
+    const lent = [NODE, OTHER].map((node) => stage.newsOf("CREDIT", node).at(-1)?.granted ?? 0);
+    assert.deepEqual(lent.sort(), [3, 4], "nine places, two of them taken");
+  });
+
+  it("is told each second how much it was lent, because the bus may have lost it", () => {
+    const { stage } = stageWithWorker();
+    stage.forgetNews();
+    stage.runtime.advance(1_000);
+    assert.deepEqual(stage.news(), [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+  });
+});
+
+describe("assignments that cannot be delivered", () => {
+  it("are returned when nobody knows the worker, when it is away, when it drains, and when it does not read", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.forgetNews();
+    stage.assign(assignment(1, { workerId: "nobody" }));
+    assert.deepEqual(released(stage), [executionId(1)]);
+    worker.congested = true;
+    stage.assign(assignment(1));
+    assert.deepEqual(released(stage), [executionId(1)]);
+    worker.congested = false;
+    worker.say({ draining: true });
+    stage.assign(assignment(2));
+    assert.deepEqual(released(stage), [executionId(2)]);
+    worker.breakOff();
+    stage.assign(assignment(3));
+    assert.deepEqual(released(stage), [executionId(3)]);
+    assert.deepEqual(worker.assigns, []);
+    assert.equal(stage.gateway.counters.assignsReturned, 4);
+  });
+
+  it("are returned beyond what was lent, so that a worker never holds more than it can", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.forgetNews();
+    stage.assign(...[1, 2, 3, 4].map((n) => assignment(n)));
+    assert.equal(worker.assigns.length, 3);
+    assert.deepEqual(released(stage), [executionId(4)]);
+  });
+
+  it("are delivered once, however often they come; and never after they were returned", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1), assignment(1));
+    stage.assign(assignment(1));
+    assert.equal(worker.assigns.length, 1);
+    worker.breakOff();
+    stage.assign(assignment(2));
+    stage.connect().hello({ holds: [held(1)] });
+    stage.forgetNews();
+    stage.assign(assignment(2), assignment(1));
+    assert.deepEqual(released(stage), [executionId(2)], "the first one is held, so its answer comes from the worker");
+  });
+});
+
+describe("a connection that breaks", () => {
+  it("is made up for when the worker returns: what it holds goes on, what never arrived is handed back", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1), assignment(2));
+    worker.breakOff();
+    stage.forgetNews();
+    stage.runtime.advance(4_000);
+    const again = stage.connect().hello({ holds: [{ ...held(1), startedAtMs: 5n }] });
+    const news = stage.news();
+    const up = news.find((message) => message.kind === "WORKER_UP");
+    assert.deepEqual(up?.holds, [{ ...tokenOf(assignment(1)), startedAt: 5 }]);
+    const started = news.find((message) => message.kind === "STARTED");
+    assert.deepEqual(
+      started?.tokens.map((token) => token.startedAt),
+      [5],
+      "its word of the start was lost with the connection",
+    );
+    const finished = news.find((message) => message.kind === "FINISHED");
+    assert.deepEqual(
+      finished?.results.map((result) => [result.executionId, result.state]),
+      [[executionId(2), "RELEASED"]],
+    );
+    assert.deepEqual(news.at(-1), { kind: "CREDIT", workerId: "worker-1", granted: 4 });
+    stage.runtime.advance(20_000);
+    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.equal(again.closedWith, null);
+  });
+
+  it("is replaced by a newer one of the same worker", () => {
+    const { stage, worker } = stageWithWorker();
+    const again = stage.connect().hello();
+    assert.equal(worker.closedWith?.code, "ABORTED");
+    stage.assign(assignment(1));
+    assert.deepEqual([worker.assigns.length, again.assigns.length], [0, 1]);
+    worker.breakOff();
+    worker.finish(...again.assigns);
+    stage.runtime.advance(6_000);
+    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.equal(stage.gateway.counters.workersConnected, 1);
+  });
+
+  it("loses what a process ran that was replaced by another one of its name", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    worker.start(...worker.assigns);
+    stage.forgetNews();
+    stage.connect().hello({ holds: [] });
+    const [lost, up, credit] = stage.news();
+    assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
+    assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 0);
+    assert.deepEqual(credit, { kind: "CREDIT", workerId: "worker-1", granted: 3 });
+  });
+});
+
+describe("leaving", () => {
+  it("is known at once of a worker that has drained and holds nothing", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    worker.say({ draining: true });
+    stage.forgetNews();
+    worker.finish(...worker.assigns);
+    assert.deepEqual(stage.newsOf("CREDIT"), [], "nothing is lent of a worker that drains");
+    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    worker.breakOff();
+    assert.deepEqual(stage.news(), [{ kind: "WORKER_LOST", workerId: "worker-1", reason: "it left" }]);
+    assert.equal(stage.gateway.counters.workersLost, 0);
+  });
+
+  it("of the server: drained, it lends nothing; closed, it tells its workers to come back", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    stage.gateway.drain();
+    stage.forgetNews();
+    worker.finish(...worker.assigns);
+    assert.deepEqual(stage.newsOf("CREDIT"), []);
+    stage.gateway.close();
+    assert.deepEqual(worker.closedWith, { code: "UNAVAILABLE", detail: "the server is stopping" });
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+});
+
+function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> } {
+  return { token: { ...tokenOf(assignment(n)), shard } };
+}
+
+function released(stage: Stage): string[] {
+  const results = stage.newsOf("FINISHED").flatMap((message) => message.results);
+  assert.ok(results.every((result) => result.state === "RELEASED"));
+  return results.map((result) => result.executionId);
+}

@@ -1,0 +1,145 @@
+import type { WorkerMessage } from "@mainspring/proto";
+import type { Logger } from "pino";
+import type { Bus, Envelope } from "../ports/bus.ts";
+import type { ToGateway } from "../ports/messages.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
+import { Counters, type GatewayCounters } from "./counters.ts";
+import { Fleet } from "./fleet.ts";
+import { readHello } from "./hello.ts";
+import { CONNECTIONS_MAX, CREDIT_INTERVAL_MS, HELLO_WITHIN_MS, JUDGE_INTERVAL_MS } from "./limits.ts";
+import { Link, type LinkEvents } from "./link.ts";
+import { StallWatch } from "./liveness.ts";
+import { News } from "./news.ts";
+import { Orders } from "./orders.ts";
+import { Owners } from "./owners.ts";
+import type { Session, Surroundings } from "./session.ts";
+
+/** Owns the connections of its workers, and stands between them and the owners of shards. */
+export interface Gateway {
+  readonly counters: GatewayCounters;
+  /** Takes a new connection. Its first message must be a hello. */
+  connect(connection: WorkerConnection): ConnectedWorker;
+  /** Lends nothing from now on. Workers go on with what they have. */
+  drain(): void;
+  /** Ends every connection and all listening; workers keep what they run and come back to the next server. */
+  close(): void;
+}
+
+export interface GatewayOptions {
+  /** Its node is this gateway's incarnation. */
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+}
+
+/** Listens on the bus from now on: make it before the scheduler says what it owns. */
+export function createGateway(options: GatewayOptions): Gateway {
+  return new WorkerGateway(options);
+}
+
+class WorkerGateway implements Gateway, LinkEvents {
+  readonly counters = new Counters();
+  readonly #bus: Bus;
+  readonly #shared: Surroundings;
+  readonly #fleet: Fleet;
+  readonly #orders: Orders;
+  readonly #links = new Set<Link>();
+  readonly #stallWatch: StallWatch;
+  readonly #endListening: () => void;
+  #creditsToldAtMs: number;
+  #timer: Timer;
+
+  constructor({ bus, runtime, log }: GatewayOptions) {
+    const { counters } = this;
+    this.#bus = bus;
+    this.#shared = { node: bus.node, runtime, log, owners: new Owners(), news: new News(bus), counters };
+    this.#fleet = new Fleet(this.#shared);
+    this.#orders = new Orders(this.#fleet, this.#shared);
+    this.#creditsToldAtMs = runtime.monotonicMs();
+    this.#stallWatch = new StallWatch(JUDGE_INTERVAL_MS, this.#creditsToldAtMs);
+    this.#endListening = bus.listen("gateway", (envelopes) => this.#deliver(envelopes));
+    this.#timer = runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
+  }
+
+  connect(connection: WorkerConnection): ConnectedWorker {
+    const link = new Link(connection, this.#shared.runtime.monotonicMs(), this);
+    this.#links.add(link);
+    if (this.#links.size > CONNECTIONS_MAX) {
+      link.close("RESOURCE_EXHAUSTED", `this server takes ${CONNECTIONS_MAX} connections of workers and has them`);
+    }
+    return link;
+  }
+
+  drain(): void {
+    this.#fleet.stopLending();
+  }
+
+  close(): void {
+    this.#fleet.stopLending();
+    this.#timer.cancel();
+    this.#endListening();
+    for (const link of this.#links) link.close("UNAVAILABLE", "the server is stopping");
+  }
+
+  greeted(link: Link, message: WorkerMessage): void {
+    const greeting = readHello(message.hello);
+    if ("code" in greeting) {
+      this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "a worker was refused");
+      return link.close(greeting.code, greeting.detail);
+    }
+    this.#fleet.attach(link, greeting);
+    if (link.session !== null) this.#take(link.session, message);
+  }
+
+  received(link: Link, session: Session, message: WorkerMessage): void {
+    if (message.hello !== undefined) return link.close("INVALID_ARGUMENT", "hello comes once, and first");
+    this.#take(session, message);
+  }
+
+  ended(link: Link): void {
+    this.#links.delete(link);
+    this.#fleet.linkEnded(link);
+  }
+
+  #take(session: Session, message: WorkerMessage): void {
+    this.#fleet.receive(session, message);
+    this.#fleet.settle();
+  }
+
+  #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
+    for (const { from, message } of envelopes) {
+      if (message.kind === "LIST_WORKERS") {
+        const { request } = message;
+        this.#bus.send({ node: from, role: "api" }, { kind: "WORKERS", request, workers: this.#fleet.statuses() });
+      } else this.#orders.obey(from, message);
+    }
+    this.#fleet.settle();
+  }
+
+  #tick(): void {
+    const nowMs = this.#shared.runtime.monotonicMs();
+    if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);
+    this.#fleet.judgeLiveness(nowMs);
+    this.#endSilentLinks(nowMs);
+    if (nowMs - this.#creditsToldAtMs >= CREDIT_INTERVAL_MS) {
+      this.#creditsToldAtMs = nowMs;
+      this.#fleet.repeatCredits();
+    }
+    this.#fleet.settle();
+    this.#timer = this.#shared.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
+  }
+
+  #forgive(nowMs: number): void {
+    this.#shared.log.warn("this process was held up; workers get their whole time again");
+    this.#fleet.restartPulses(nowMs);
+    for (const link of this.#links) link.openedAtMs = nowMs;
+  }
+
+  #endSilentLinks(nowMs: number): void {
+    for (const link of this.#links) {
+      if (link.session !== null || nowMs - link.openedAtMs < HELLO_WITHIN_MS) continue;
+      link.close("INVALID_ARGUMENT", `no hello came within ${HELLO_WITHIN_MS / 1_000} s`);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { type ServerDuplexStream, status } from "@grpc/grpc-js";
+import { type ServerMessage, ServerMessageSchema, type WorkerMessage } from "@mainspring/proto";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
+import { CONGESTED_BYTES, GOODBYE_MAX_MS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "./limits.ts";
+
+export type WorkerCall = ServerDuplexStream<WorkerMessage, Buffer>;
+
+/** A worker's stream, with an account of what the worker has not read yet. */
+export class GrpcConnection implements WorkerConnection {
+  readonly #call: WorkerCall;
+  readonly #runtime: Runtime;
+  /** Tells that the worker does not read. */
+  readonly #onStuck: (detail: string) => void;
+  /** Ends the connection below the stream: a status waits behind unread messages, for ever where nobody reads. */
+  readonly #cut: () => void;
+  #unreadBytes = 0;
+  /** Runs while something is unread, anew whenever something was read; then while the goodbye is not taken. */
+  #patience: Timer | null = null;
+  #isClosing = false;
+
+  constructor(call: WorkerCall, runtime: Runtime, onStuck: (detail: string) => void, cut: () => void) {
+    this.#call = call;
+    this.#runtime = runtime;
+    this.#onStuck = onStuck;
+    this.#cut = cut;
+  }
+
+  isCongested(): boolean {
+    return this.#unreadBytes > CONGESTED_BYTES;
+  }
+
+  send(message: ServerMessage): void {
+    if (this.#isClosing) return;
+    const bytes = toBinary(ServerMessageSchema, message);
+    this.#unreadBytes += bytes.length;
+    this.#patience ??= this.#waitForReading();
+    this.#call.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), () => this.#wasRead(bytes.length));
+    if (this.#unreadBytes > UNREAD_MAX_BYTES) this.#onStuck(`it has not read ${this.#unreadBytes} bytes`);
+  }
+
+  close(code: ConnectionRefusal, detail: string): void {
+    if (!this.#beginClosing()) return;
+    this.#call.emit("error", { code: status[code], details: detail });
+  }
+
+  /** The worker has said goodbye. */
+  finish(): void {
+    if (this.#beginClosing()) this.#call.end();
+  }
+
+  /** The stream is over. */
+  ended(): void {
+    this.#isClosing = true;
+    this.#patience?.cancel();
+  }
+
+  #beginClosing(): boolean {
+    if (this.#isClosing) return false;
+    this.#isClosing = true;
+    this.#patience?.cancel();
+    this.#patience = this.#runtime.setTimer(GOODBYE_MAX_MS, this.#cut);
+    return true;
+  }
+
+  /** It was handed to the network, which flow control allows only as the worker reads. */
+  #wasRead(bytes: number): void {
+    this.#unreadBytes -= bytes;
+    if (this.#isClosing) return;
+    this.#patience?.cancel();
+    this.#patience = this.#unreadBytes > 0 ? this.#waitForReading() : null;
+  }
+
+  #waitForReading(): Timer {
+    return this.#runtime.setTimer(UNREAD_MAX_MS, () => this.#onStuck(`it read nothing for ${UNREAD_MAX_MS / 1_000} s`));
+  }
+}

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { fromBinary } from "@bufbuild/protobuf";
+import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { WorkerMessageSchema, WorkerService } from "@mainspring/proto";
+import type { Logger } from "pino";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Gateway } from "./gateway.ts";
+import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
+import {
+  CONNECTIONS_MAX,
+  GOODBYE_MAX_MS,
+  KEEPALIVE_INTERVAL_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  RECEIVED_MESSAGE_MAX_BYTES,
+  STREAMS_MAX,
+} from "./limits.ts";
+
+export interface GrpcServerOptions {
+  gateway: Gateway;
+  /** An address of this machine; `127.0.0.1` keeps it private. */
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  runtime: Runtime;
+  log: Logger;
+}
+
+export interface GrpcServer {
+  /** `host:port` in use. */
+  readonly address: string;
+  /** Takes no more connections and ends those that are left; close the gateway first, so that workers hear why. */
+  stop(): Promise<void>;
+}
+
+const OPTIONS: ServerOptions = {
+  "grpc.max_receive_message_length": RECEIVED_MESSAGE_MAX_BYTES,
+  "grpc.max_concurrent_streams": STREAMS_MAX,
+  "grpc.keepalive_time_ms": KEEPALIVE_INTERVAL_MS,
+  "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+  "grpc.enable_channelz": 0,
+};
+
+/**
+ * Serves the worker protocol over gRPC. It listens itself and hands sockets to grpc-js, which has no other way to end a
+ * stream that its peer does not read.
+ * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
+ */
+export async function startGrpcServer({ gateway, host, port, runtime, log }: GrpcServerOptions): Promise<GrpcServer> {
+  const sockets = new Map<string, Socket>();
+  const grpc = new Server(OPTIONS);
+  const path = `/${WorkerService.typeName}/${WorkerService.method.connect.name}`;
+  // Every connection comes through here with its metadata: the place where an API key is to be checked.
+  grpc.register(path, (call: WorkerCall) => serve(call, gateway, runtime, log, sockets), asIs, readMessage, "bidi");
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  const listener = createServer({ noDelay: true }, (socket) => {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    sockets.set(peer, socket);
+    socket.once("close", () => sockets.delete(peer));
+    // What a broken socket means for its streams they are told by grpc-js.
+    socket.on("error", (error) => log.debug({ err: error, peer }, "a worker's socket broke"));
+    injector.injectConnection(socket);
+  });
+  listener.maxConnections = CONNECTIONS_MAX;
+  listener.listen(port, host);
+  await once(listener, "listening");
+  const bound = listener.address() as AddressInfo;
+  return {
+    address: `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    async stop() {
+      const isClosed = once(listener, "close");
+      listener.close();
+      const patience = runtime.setTimer(GOODBYE_MAX_MS, () => {
+        for (const socket of sockets.values()) socket.destroy();
+      });
+      // Sessions end when their streams have.
+      await new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
+      await isClosed;
+      patience.cancel();
+      grpc.forceShutdown();
+    },
+  };
+}
+
+function serve(
+  call: WorkerCall,
+  gateway: Gateway,
+  runtime: Runtime,
+  log: Logger,
+  sockets: ReadonlyMap<string, Socket>,
+): void {
+  const peer = call.getPeer();
+  const connection = new GrpcConnection(
+    call,
+    runtime,
+    (detail) => {
+      log.warn({ peer, detail }, "a worker does not read what it is sent");
+      worker.closed();
+      connection.close("RESOURCE_EXHAUSTED", detail);
+    },
+    () => sockets.get(peer)?.destroy(),
+  );
+  const worker = gateway.connect(connection);
+  call.on("data", (message) => worker.receive(message));
+  call.on("end", () => {
+    worker.closed();
+    connection.finish();
+  });
+  // Comes at the end of every stream, however it ended.
+  call.on("cancelled", () => {
+    worker.closed();
+    connection.ended();
+  });
+}
+
+function readMessage(bytes: Buffer): ReturnType<typeof fromBinary<typeof WorkerMessageSchema>> {
+  return fromBinary(WorkerMessageSchema, bytes);
+}
+
+/** Messages are serialised before they are written, so that their sizes are known. */
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
+}

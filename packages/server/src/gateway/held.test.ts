@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { HeldAttempts } from "./held.ts";
+
+describe("what a worker holds", () => {
+  it("counts what takes a slot, what runs, and what waits for an acknowledgement", () => {
+    const held = new HeldAttempts();
+    for (const n of [1, 2, 3]) held.add(token(`e${n}`, 1), "ASSIGNED", null);
+    const [first, second] = [held.get("e1", 1), held.get("e2", 1)];
+    assert.ok(first !== null && second !== null);
+    held.advance(first, "STARTED");
+    held.advance(second, "STARTED");
+    held.advance(second, "FINISHED");
+    held.advance(second, "STARTED");
+    assert.deepEqual([held.occupied, held.running, held.unacknowledged, held.size], [2, 1, 1, 3]);
+    assert.equal(held.delete(token("e2", 1)), true);
+    assert.equal(held.delete(token("e2", 1)), false);
+    assert.deepEqual([held.occupied, held.running, held.unacknowledged, held.size], [2, 1, 0, 2]);
+  });
+
+  it("keeps attempts of one execution apart: an earlier one may wind down beside its successor", () => {
+    const held = new HeldAttempts();
+    for (const attempt of [1, 2, 3]) held.add(token("e", attempt), "STARTED", attempt);
+    assert.equal(held.get("e", 4), null);
+    assert.equal(held.delete(token("e", 4)), false);
+    for (const attempt of [2, 3, 1]) {
+      assert.equal(held.get("e", attempt)?.startedAt, attempt);
+      assert.equal(held.delete(token("e", attempt)), true);
+      assert.equal(held.get("e", attempt), null);
+      assert.equal([...held].length, held.running);
+    }
+    assert.equal(held.size, 0);
+  });
+});
+
+function token(executionId: string, attempt: number): { executionId: string; attempt: number; shard: number } {
+  return { executionId, attempt, shard: 1 };
+}

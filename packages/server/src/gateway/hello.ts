@@ -1,0 +1,77 @@
+import { type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import type { WorkerProfile } from "../ports/messages.ts";
+import type { ConnectionRefusal } from "./connection.ts";
+import { CAPABILITIES_MAX, HANDLERS_MAX, NAME_MAX_CHARS, PREFETCH_MAX, SLOTS_MAX } from "./limits.ts";
+import { type ReportedHold, reportedHoldOf } from "./translate.ts";
+
+/** What a worker said when it connected, checked. */
+export interface Greeting {
+  profile: WorkerProfile;
+  holds: ReportedHold[];
+}
+
+export interface Refusal {
+  code: ConnectionRefusal;
+  /** What is wrong and what would be right. */
+  detail: string;
+}
+
+export function readHello(hello: Hello | undefined): Greeting | Refusal {
+  if (hello === undefined) return invalid("the first message of a connection must carry hello");
+  if (hello.protocolVersion !== PROTOCOL_VERSION) {
+    const detail = `protocol version ${hello.protocolVersion} is not known here; this server speaks ${PROTOCOL_VERSION}`;
+    return { code: "FAILED_PRECONDITION", detail };
+  }
+  const fault = identityFault(hello) ?? capacityFault(hello);
+  if (fault !== null) return invalid(fault);
+  const holds: ReportedHold[] = [];
+  for (const held of hello.holds) {
+    const hold = reportedHoldOf(held);
+    if (hold === null)
+      return invalid("holds: each needs a token with a UUID, an attempt from 1 and a shard from 0 to 63");
+    holds.push(hold);
+  }
+  const { workerId, name, pool, slots, prefetch } = hello;
+  const handlers = [...new Set(hello.handlers)];
+  const capabilities = [...new Set(hello.capabilities)];
+  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds };
+}
+
+function invalid(detail: string): Refusal {
+  return { code: "INVALID_ARGUMENT", detail };
+}
+
+function identityFault(hello: Hello): string | null {
+  return (
+    nameFault("worker_id", hello.workerId) ??
+    nameFault("name", hello.name) ??
+    nameFault("pool", hello.pool) ??
+    listFault("handlers", hello.handlers, 1, HANDLERS_MAX) ??
+    listFault("capabilities", hello.capabilities, 0, CAPABILITIES_MAX)
+  );
+}
+
+function capacityFault({ slots, prefetch, holds }: Hello): string | null {
+  if (slots < 1 || slots > SLOTS_MAX) return `slots: 1 to ${SLOTS_MAX} are allowed, not ${slots}`;
+  if (prefetch > PREFETCH_MAX) return `prefetch: 0 to ${PREFETCH_MAX} are allowed, not ${prefetch}`;
+  const unfinished = holds.filter((held) => !held.finished).length;
+  if (unfinished <= slots + prefetch) return null;
+  return `holds: ${unfinished} unfinished attempts are more than slots (${slots}) and prefetch (${prefetch}) allow`;
+}
+
+function listFault(field: string, items: readonly string[], min: number, max: number): string | null {
+  if (items.length < min || items.length > max) return `${field}: ${min} to ${max} are allowed, not ${items.length}`;
+  for (const item of items) {
+    const fault = nameFault(field, item);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function nameFault(field: string, value: string): string | null {
+  if (value.length < 1 || value.length > NAME_MAX_CHARS) {
+    return `${field}: 1 to ${NAME_MAX_CHARS} characters are allowed, not ${value.length}`;
+  }
+  // Names are stored and shown: no store takes a NUL, no terminal should get an escape.
+  return /\p{Cc}/u.test(value) ? `${field}: control characters are not allowed` : null;
+}

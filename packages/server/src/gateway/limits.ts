@@ -1,0 +1,52 @@
+/** What a gateway allows, and how long it waits. */
+
+export const SLOTS_MAX = 10_000;
+export const PREFETCH_MAX = 100_000;
+export const HANDLERS_MAX = 1_000;
+export const CAPABILITIES_MAX = 1_000;
+export const NAME_MAX_CHARS = 128;
+export const RESULT_MAX_BYTES = 1024 * 1024;
+export const ERROR_MESSAGE_MAX_CHARS = 8 * 1024;
+export const ERROR_STACK_MAX_CHARS = 8 * 1024;
+export const LOG_LINE_MAX_CHARS = 8 * 1024;
+/** Connections of workers, those included that have not said hello yet. */
+export const CONNECTIONS_MAX = 10_000;
+/** A connection that has not said hello by then is closed. */
+export const HELLO_WITHIN_MS = 10_000;
+
+/** A message to a worker carries no more payloads than this, but one: gRPC clients take 4 MiB by default. */
+export const MESSAGE_MAX_PAYLOAD_BYTES = 2 * 1024 * 1024;
+export const MESSAGE_MAX_ASSIGNS = 2_000;
+
+/** What `Welcome` asks of workers. */
+export const HEARTBEAT_INTERVAL_MS = 10_000;
+/** Connected and silent for so long, a worker is lost. */
+export const SILENT_MAX_MS = 30_000;
+/** Its connection broken for so long, a worker is lost. */
+export const BROKEN_MAX_MS = 5_000;
+/** A judge that was held up for longer than this cannot tell who was silent. */
+export const STALL_MAX_MS = 1_000;
+/** How often liveness is judged. */
+export const JUDGE_INTERVAL_MS = 250;
+/** How often credits are said again, because the bus may have lost them. */
+export const CREDIT_INTERVAL_MS = 1_000;
+/** Lost workers are listed as DEAD for so long, */
+export const DEAD_LISTED_MS = 600_000;
+/** but not more of them than this. */
+export const DEAD_LISTED_MAX = 1_000;
+
+/** What a server takes in one message: several results of the largest size, and their errors. */
+export const RECEIVED_MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+/** One worker needs one stream. */
+export const STREAMS_MAX = 100;
+/** A worker with more than this unread gets no more work for now, */
+export const CONGESTED_BYTES = 8 * 1024 * 1024;
+/** with more than this is disconnected, */
+export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
+/** and also where it read nothing for so long while something waited. */
+export const UNREAD_MAX_MS = 30_000;
+/** Notices peers that vanished without a word; looser than liveness, which judges workers. */
+export const KEEPALIVE_INTERVAL_MS = 30_000;
+export const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** A worker that does not take a goodbye within this is cut off. */
+export const GOODBYE_MAX_MS = 1_000;

@@ -1,0 +1,70 @@
+import type { Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
+import { MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
+
+/** What goes to one worker next: gathered, so that all that came together leaves together. */
+export class Outgoing {
+  assigns: Assign[] = [];
+  cancels: Cancel[] = [];
+  acks: Token[] = [];
+  refused: Token[] = [];
+  resendResults = false;
+
+  get isEmpty(): boolean {
+    return (
+      !this.resendResults && this.assigns.length + this.cancels.length + this.acks.length + this.refused.length === 0
+    );
+  }
+
+  /** Empties it. Usually one message; more where payloads are large. */
+  take(): ServerMessage[] {
+    const parts = splitAssigns(this.assigns);
+    const messages = parts.map((assigns) => serverMessage({ assigns }));
+    const { cancels, acks, refused, resendResults } = this;
+    if (messages.length === 0) messages.push(serverMessage({}));
+    Object.assign(messages[0] as ServerMessage, { acks, refused, resendResults });
+    // After the assigns that they may be about.
+    (messages.at(-1) as ServerMessage).cancels = cancels;
+    this.clear();
+    return messages;
+  }
+
+  clear(): void {
+    this.assigns = [];
+    this.cancels = [];
+    this.acks = [];
+    this.refused = [];
+    this.resendResults = false;
+  }
+}
+
+/** A literal, because it is made for every batch and `create` costs several times as much. */
+export function serverMessage(fields: Partial<ServerMessage>): ServerMessage {
+  return {
+    $typeName: "mainspring.worker.v1.ServerMessage",
+    assigns: [],
+    cancels: [],
+    acks: [],
+    refused: [],
+    resendResults: false,
+    drain: false,
+    ...fields,
+  };
+}
+
+function splitAssigns(assigns: Assign[]): Assign[][] {
+  const parts: Assign[][] = [];
+  let from = 0;
+  let bytes = 0;
+  assigns.forEach((assign, index) => {
+    const isFull = index - from >= MESSAGE_MAX_ASSIGNS || bytes + assign.payload.length > MESSAGE_MAX_PAYLOAD_BYTES;
+    if (isFull && index > from) {
+      parts.push(assigns.slice(from, index));
+      from = index;
+      bytes = 0;
+    }
+    bytes += assign.payload.length;
+  });
+  if (from === 0) return assigns.length === 0 ? [] : [assigns];
+  parts.push(assigns.slice(from));
+  return parts;
+}

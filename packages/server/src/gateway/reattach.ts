@@ -1,0 +1,69 @@
+import type { WorkerProfile } from "../ports/messages.ts";
+import type { Greeting } from "./hello.ts";
+import type { Session, Surroundings } from "./session.ts";
+import { type ReportedHold, releasedOf } from "./translate.ts";
+
+/**
+ * Whether the greeting is of the process that the session is of. A process that has the same id but has forgotten what
+ * it was running is another one, and what the one before it ran is lost.
+ */
+export function isSameProcess(session: Session, { profile, holds }: Greeting): boolean {
+  if (!isSameProfile(session.profile, profile)) return false;
+  const reported = new Set(holds.map(keyOf));
+  for (const held of session.held) {
+    if (held.state !== "ASSIGNED" && !reported.has(keyOf(held))) return false;
+  }
+  return true;
+}
+
+/**
+ * Brings what is known of the worker in line with what it says it holds. What was sent and did not arrive is handed
+ * back; what it holds and nobody knew of here is adopted.
+ */
+export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
+  returnUndelivered(session, new Set(holds.map(keyOf)), shared);
+  for (const hold of holds) {
+    const { token, startedAt, finished } = hold;
+    const known = session.held.get(token.executionId, token.attempt);
+    if (known === null) {
+      session.held.add(token, finished ? "FINISHED" : startedAt === null ? "ASSIGNED" : "STARTED", startedAt);
+    } else if (finished) {
+      session.held.advance(known, "FINISHED");
+    } else if (startedAt !== null && known.state === "ASSIGNED") {
+      session.held.advance(known, "STARTED");
+      known.startedAt = startedAt;
+      const { workerId } = session.profile;
+      shared.news.started(shared.owners.of(known.token.shard), { ...known.token, workerId, startedAt });
+    }
+  }
+}
+
+function returnUndelivered(session: Session, reported: ReadonlySet<string>, shared: Surroundings): void {
+  for (const { token } of [...session.held].filter((held) => !reported.has(keyOf(held)))) {
+    session.held.delete(token);
+    shared.counters.assignsReturned++;
+    shared.news.finished(
+      shared.owners.of(token.shard),
+      releasedOf(token, session.profile.workerId, shared.runtime.now()),
+    );
+  }
+}
+
+function keyOf({ token }: { token: { executionId: string; attempt: number } }): string {
+  return `${token.executionId}:${token.attempt}`;
+}
+
+function isSameProfile(a: WorkerProfile, b: WorkerProfile): boolean {
+  return (
+    a.pool === b.pool &&
+    a.slots === b.slots &&
+    a.prefetch === b.prefetch &&
+    a.name === b.name &&
+    isSameList(a.handlers, b.handlers) &&
+    isSameList(a.capabilities, b.capabilities)
+  );
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}

@@ -1,0 +1,79 @@
+/** A text that does not fit its key, and what would. */
+export class Unfit {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+export interface ListenAddress {
+  /** Without the brackets of IPv6. */
+  host: string;
+  /** 0: any free one. */
+  port: number;
+}
+
+export type Parse<T> = (text: string) => T | Unfit;
+
+export const listenAddress: Parse<ListenAddress> = (text) => {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:\s[\]]+)):(\d{1,5})$/i.exec(text);
+  const port = Number(match?.[3]);
+  const host = match?.[1] ?? match?.[2];
+  if (host === undefined || port > 65_535) {
+    return new Unfit("must be host:port, as 127.0.0.1:8080 or [::1]:8080; port 0 picks a free one");
+  }
+  return { host, port };
+};
+
+/** Whether only programs on this machine can reach it. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  return host.toLowerCase() === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** The value may hold a password, so it is never repeated. */
+export const storeAddress: Parse<string> = (text) => {
+  if (text === "embedded") return text;
+  if (/^postgres(ql)?:\/\//i.test(text) && URL.canParse(text)) return text;
+  return new Unfit('must be "embedded" or a URL such as postgres://user:password@host:5432/database');
+};
+
+/** The value is a secret, so it is never repeated. */
+export const secret: Parse<string> = (text) =>
+  /^[\x21-\x7e]{16,512}$/.test(text) ? text : new Unfit("must be 16 to 512 visible ASCII characters without spaces");
+
+export function wholeNumber(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = Number(text);
+    const fits = /^\d{1,9}$/.test(text) && value >= min && value <= max;
+    return fits ? value : new Unfit(`must be a whole number from ${min} to ${max}`);
+  };
+}
+
+export function choice<const T extends string>(...values: T[]): Parse<T> {
+  return (text) => {
+    const found = values.find((value) => value === text);
+    return found ?? new Unfit(`must be ${values.join(" or ")}`);
+  };
+}
+
+export const text: Parse<string> = (value) => value;
+
+/** A key whose feature has one shape only, so far. */
+export function only(value: string, why: string): Parse<string> {
+  return (text) => (sorted(text) === sorted(value) ? value : new Unfit(`must be ${value}: ${why}`));
+}
+
+/** A key whose feature does not exist. */
+export function absent(why: string): Parse<never> {
+  return () => new Unfit(`must not be set: ${why}`);
+}
+
+/** Lists may be written in any order. */
+function sorted(list: string): string {
+  return list
+    .split(",")
+    .map((item) => item.trim())
+    .sort()
+    .join(",");
+}

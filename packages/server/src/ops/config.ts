@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  absent,
+  choice,
+  isLoopback,
+  type ListenAddress,
+  listenAddress,
+  only,
+  type Parse,
+  secret,
+  storeAddress,
+  text,
+  Unfit,
+  wholeNumber,
+} from "./config-values.ts";
+
+export interface Config {
+  /** Where the HTTP API listens. */
+  http: ListenAddress;
+  /** Where workers connect. */
+  grpc: ListenAddress;
+  /** Absolute. */
+  dataDir: string;
+  /** "embedded", or the URL of a PostgreSQL; it may hold a password. */
+  store: string;
+  /** null: only who is on this machine may use the server, and needs no key. */
+  apiKey: string | null;
+  /** How long final executions are kept. */
+  retentionDays: number;
+  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  /** Whether the server brings a worker for the handlers that it comes with. */
+  builtInWorker: boolean;
+  /** To be logged once there is a log. */
+  warnings: readonly string[];
+}
+
+/** The configuration cannot be used; the message names each key that is wrong and what would be right. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+interface Key<T> {
+  parse: Parse<T>;
+  fallback: string | null;
+}
+
+function key<T>(parse: Parse<T>, fallback: string | null): Key<T> {
+  return { parse, fallback };
+}
+
+const oneNode = "this version runs as a single node";
+const KEYS = {
+  MAINSPRING_HTTP: key(listenAddress, "127.0.0.1:8080"),
+  MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081"),
+  MAINSPRING_DATA_DIR: key(text, "./data"),
+  MAINSPRING_STORE: key(storeAddress, "embedded"),
+  MAINSPRING_API_KEY: key(secret, null),
+  MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30"),
+  MAINSPRING_LOG_LEVEL: key(choice("trace", "debug", "info", "warn", "error", "fatal", "silent"), "info"),
+  MAINSPRING_BUILTIN_WORKER: key(choice("on", "off"), "on"),
+  MAINSPRING_BUS: key(only("memory", oneNode), null),
+  MAINSPRING_LEASES: key(only("store", "owners are settled in the store"), null),
+  MAINSPRING_ROLES: key(only("api,scheduler,gateway", `${oneNode} with all roles`), null),
+  MAINSPRING_ADVERTISE: key(absent(`${oneNode}, which has nobody to advertise itself to`), null),
+};
+type KeyName = keyof typeof KEYS;
+const KEY_NAMES = Object.keys(KEYS) as KeyName[];
+
+/** Variables that are not the server's keys, and are not mistakes either. MAINSPRING_URL is what clients read. */
+const OTHER_VARIABLES = ["MAINSPRING_CONFIG", "MAINSPRING_URL"];
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The configuration from the environment and the JSON file that MAINSPRING_CONFIG names; the environment wins. An empty
+ * variable counts as unset.
+ * @throws {ConfigError}
+ */
+export function loadConfig(env: Texts): Config {
+  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG) : {};
+  const errors: string[] = [];
+  const read = <N extends KeyName>(name: N): Value<N> | null => {
+    const given = env[name] || file[name] || KEYS[name].fallback;
+    if (given === null) return null;
+    const value = KEYS[name].parse(given);
+    if (!(value instanceof Unfit)) return value as Value<N>;
+    errors.push(`${name} ${value.message}`);
+    return null;
+  };
+  const values = Object.fromEntries(KEY_NAMES.map((name) => [name, read(name)])) as Values;
+  errors.push(...exposures(values));
+  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
+  return configOf(values, unknownVariables(env));
+}
+
+type Value<N extends KeyName> = Exclude<ReturnType<(typeof KEYS)[N]["parse"]>, Unfit>;
+type Values = { [N in KeyName]: Value<N> };
+
+function configOf(values: Values, warnings: string[]): Config {
+  return {
+    http: values.MAINSPRING_HTTP,
+    grpc: values.MAINSPRING_GRPC,
+    dataDir: resolve(values.MAINSPRING_DATA_DIR),
+    store: values.MAINSPRING_STORE,
+    apiKey: values.MAINSPRING_API_KEY,
+    retentionDays: values.MAINSPRING_RETENTION_DAYS,
+    logLevel: values.MAINSPRING_LOG_LEVEL,
+    builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
+    warnings,
+  };
+}
+
+/** Without a key, whoever reaches an address may run jobs: then nobody but this machine may reach it. */
+function exposures(values: Values): string[] {
+  if (values.MAINSPRING_API_KEY !== null) return [];
+  return (["MAINSPRING_HTTP", "MAINSPRING_GRPC"] as const)
+    .filter((name) => values[name] !== null && !isLoopback(values[name]))
+    .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
+}
+
+function unknownVariables(env: Texts): string[] {
+  const known: string[] = [...KEY_NAMES, ...OTHER_VARIABLES];
+  return Object.keys(env)
+    .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
+    .map((name) => `${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`);
+}
+
+function readConfigFile(path: string): Texts {
+  const content = parseFile(path);
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw new ConfigError(`MAINSPRING_CONFIG: ${path} must hold a JSON object with keys such as MAINSPRING_HTTP`);
+  }
+  const entries = Object.entries(content);
+  const errors = entries.flatMap(([name, value]) => fileError(name, value));
+  if (errors.length > 0) throw new ConfigError(errors.map((error) => `${path}: ${error}`).join("\n"));
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+}
+
+function fileError(name: string, value: unknown): string[] {
+  if (!(KEY_NAMES as string[]).includes(name)) {
+    return [`${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`];
+  }
+  return typeof value === "string" || typeof value === "number" ? [] : [`${name} must be a string or a number`];
+}
+
+function parseFile(path: string): unknown {
+  let content: string;
+  try {
+    content = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`MAINSPRING_CONFIG must name a file that can be read: ${path} (${code})`, { cause: error });
+  }
+  try {
+    return JSON.parse(content);
+  } catch {
+    // The parser's message would quote the file, and with it perhaps a password.
+    throw new ConfigError(`MAINSPRING_CONFIG: ${path} is not JSON`);
+  }
+}

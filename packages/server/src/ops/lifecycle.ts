@@ -1,0 +1,39 @@
+import type { Logger } from "pino";
+
+interface Part {
+  name: string;
+  stop(): Promise<void>;
+}
+
+/** The parts of a node, started one after the other and stopped in the opposite order. */
+export class Lifecycle {
+  readonly #log: Logger;
+  readonly #started: Part[] = [];
+  #stopping: Promise<void> | null = null;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** To be called as soon as the part runs. */
+  started(name: string, stop: () => Promise<void>): void {
+    this.#started.push({ name, stop });
+  }
+
+  /** Stops what runs. A part that fails to stop is logged and does not keep the others from it. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const { name, stop } of this.#started.toReversed()) {
+      try {
+        await stop();
+        this.#log.debug({ part: name }, "stopped");
+      } catch (error) {
+        this.#log.error({ err: error, part: name }, "a part did not stop as it should");
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+import type { Config } from "./config.ts";
+
+/** Wherever these stand in what is logged, they are secrets. */
+const SECRETS = ["apiKey", "password", "authorization", "connectionString"];
+
+/**
+ * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs and members with the names
+ * of secrets are blotted out.
+ */
+export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[secret]" },
+    serializers: { err: errorWithoutSecrets },
+    hooks: { streamWrite: withoutPasswords },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+function errorWithoutSecrets(error: Error) {
+  // Not the other members that drivers hang onto their errors: they may hold the rows' data. Causes are in the message.
+  const { type, message, stack, code } = pino.stdSerializers.err(error) as Record<string, unknown>;
+  return { type, message, stack, ...(code !== undefined && { code }) };
+}
+
+/** In whatever field or sentence it stands: `//user:password@` becomes `//user:[secret]@`. */
+function withoutPasswords(text: string): string {
+  return text.replace(/(\/\/[^\s/:@"]*):[^\s/@"]*@/g, "$1:[secret]@");
+}

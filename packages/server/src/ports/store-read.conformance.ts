@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { Command, RankCursor } from "./store.ts";
+import { ALL_SHARDS, type Scene } from "./store-scene.conformance.ts";
+
+const NOTHING = { inFlight: [], journals: [], commands: [] };
+
+export function readConformance(scene: () => Scene): void {
+  it("raises the epoch with every takeover, of the shards that were asked for and in their order", async () => {
+    const { store, runtime } = scene();
+    const before = await store.takeOver(ALL_SHARDS, runtime.uuid());
+    assert.deepEqual(
+      await store.takeOver([9, 3], runtime.uuid()),
+      [9, 3].map((shard) => (before[shard] as number) + 1),
+    );
+    const after = await store.takeOver(ALL_SHARDS, runtime.uuid());
+    assert.deepEqual(
+      after,
+      before.map((epoch, shard) => epoch + (shard === 9 || shard === 3 ? 2 : 1)),
+    );
+  });
+
+  it("tells a new owner what was assigned and has not ended", async () => {
+    const { store } = scene();
+    const [open, done] = [await scene().submitted({ shard: 4 }), await scene().submitted({ shard: 4 })];
+    const assigned = [
+      scene().entry(open, { workerId: 'w "2"\u0000', gateway: "g2", assignedAt: 1_234 }),
+      scene().entry(done),
+    ];
+    const { epoch, journalSeq: seq } = await scene().applied(4, { assigned });
+    await scene().applied(4, { changes: [scene().succeeded(done)] });
+    await scene().takeOver();
+    const { inFlight, journals } = await store.recover(ALL_SHARDS);
+    assert.deepEqual(journals, [{ shard: 4, ref: { epoch, seq }, unsettled: 1 }]);
+    const [row] = await store.load([open.executionId]);
+    const { id: _, ...assignment } = assigned[0] as (typeof assigned)[number];
+    assert.deepEqual(inFlight, [{ row, ...assignment, attemptStartedAt: null, journal: { epoch, seq } }]);
+  });
+
+  it("counts an entry as settled once the row tells of its attempt, ended or running", async () => {
+    const [retried, running] = [await scene().submitted({ shard: 4 }), await scene().submitted({ shard: 4 })];
+    const tick = await scene().applied(4, { assigned: [scene().entry(retried), scene().entry(running)] });
+    const retry = scene().succeeded(retried, { state: "PENDING", queue: "READY", finishedAt: null });
+    const said = scene().running(running, { workerId: "w7", gateway: "g7", attemptStartedAt: 5_678 });
+    await scene().applied(4, { changes: [retry, said] });
+    const { inFlight, journals } = await scene().store.recover([4]);
+    assert.deepEqual(
+      journals.map(({ ref, unsettled }) => [ref.seq, unsettled]),
+      [[tick.journalSeq, 0]],
+    );
+    assert.deepEqual(
+      inFlight.map(({ row, attempt, workerId, gateway, attemptStartedAt, journal }) => [
+        ...[row.id, row.state, row.queue, attempt, workerId, gateway, attemptStartedAt, journal],
+      ]),
+      [[running.executionId, "RUNNING", "HELD", 1, "w7", "g7", 5_678, null]],
+    );
+    // The next attempt is open again, under a number of its own.
+    await scene().applied(4, { assigned: [scene().entry(retried, { attempt: 2 })] });
+    const again = (await scene().store.recover([4])).inFlight.find(({ row }) => row.id === retried.executionId);
+    assert.equal(again?.attempt, 2);
+  });
+
+  it("forgets a journal row in the commit that settles it, also one of an owner before", async () => {
+    const job = await scene().submitted({ shard: 4 });
+    const { epoch, journalSeq: seq } = await scene().applied(4, { assigned: [scene().entry(job)] });
+    await scene().takeOver();
+    await scene().applied(4, { changes: [scene().succeeded(job)], settledJournals: [{ epoch, seq }] });
+    assert.deepEqual(await scene().store.recover(ALL_SHARDS), NOTHING);
+  });
+
+  it("tells only of the shards that were asked for", async () => {
+    const jobs = [await scene().submitted({ shard: 0 }), await scene().submitted({ shard: 63 })];
+    for (const job of jobs) await scene().applied(job.shard, { assigned: [scene().entry(job)] });
+    const { inFlight, journals } = await scene().store.recover([63]);
+    assert.deepEqual([inFlight.map(({ row }) => row.shard), journals.map(({ shard }) => shard)], [[63], [63]]);
+    const lane = jobs[0]?.laneHash ?? 0;
+    const rows = await scene().store.readReady([0], lane, null, 10);
+    assert.deepEqual(
+      rows.map((row) => row.shard),
+      [0],
+    );
+  });
+
+  it("reads a lane in order of rank and id, page by page", async () => {
+    const { store } = scene();
+    const ranks = [5, -3.5, 5, 8e15, 5, -1e15, 0];
+    const jobs = ranks.map((rank) => scene().job({ rank }));
+    await store.submit(jobs.map((job) => ({ idempotency: null, jobs: [job] })));
+    const lane = jobs[0]?.laneHash ?? 0;
+    const read: RankCursor[] = [];
+    for (;;) {
+      const page = await store.readReady(ALL_SHARDS, lane, read.at(-1) ?? null, 2);
+      read.push(...page.map(({ rank, id }) => ({ rank, id })));
+      if (page.length < 2) break;
+    }
+    const inOrder = jobs
+      .map((job) => ({ rank: job.rank, id: job.executionId }))
+      .sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1));
+    assert.deepEqual(read, inOrder);
+  });
+
+  it("reads waiting rows up to an instant, earliest first", async () => {
+    const now = scene().runtime.now();
+    const jobs = [30_000, 10_000, 20_000, 40_000].map((delayMs) => scene().job({ scheduledAt: now + delayMs }));
+    await scene().store.submit([{ idempotency: null, jobs }]);
+    const until = async (dueUntil: number, limit: number) =>
+      (await scene().store.readWaiting(ALL_SHARDS, dueUntil, limit)).map((row) => row.dueAt - now);
+    assert.deepEqual(await until(now + 30_000, 10), [10_000, 20_000, 30_000]);
+    assert.deepEqual(await until(now + 30_000, 2), [10_000, 20_000]);
+    assert.deepEqual(await until(now + 9_999, 10), []);
+  });
+
+  it("names the lanes that have something ready, a page at a time", async () => {
+    const { store } = scene();
+    const jobs = ["a", "b", "c", "d"].flatMap((handler) => [scene().job({ handler }), scene().job({ handler })]);
+    const waiting = scene().job({ handler: "e", scheduledAt: scene().runtime.now() + 60_000 });
+    await store.submit([{ idempotency: null, jobs: [...jobs, waiting] }]);
+    const lanes = [...new Set(jobs.map((job) => job.laneHash))].sort((a, b) => a - b);
+    assert.deepEqual(await store.readLanes(null, 10), lanes);
+    assert.deepEqual(await store.readLanes(null, 3), lanes.slice(0, 3));
+    assert.deepEqual(await store.readLanes(lanes[2] as number, 3), lanes.slice(3));
+    assert.deepEqual(await store.readLanes(lanes[3] as number, 3), []);
+  });
+
+  it("keeps a command until a commit has obeyed it", async () => {
+    const { store, runtime } = scene();
+    const job = await scene().submitted({ shard: 6 });
+    const commands = [0, 1, 2].map((): Command => {
+      return { id: runtime.uuid(), shard: 6, kind: "CANCEL", executionId: job.executionId };
+    });
+    for (const command of commands.toReversed()) await store.addCommand(command);
+    await store.addCommand(commands[0] as Command);
+    assert.deepEqual(await store.readCommands([6], 10), commands);
+    assert.deepEqual(await store.readCommands([6], 1), commands.slice(0, 1));
+    assert.deepEqual(await store.readCommands([5], 10), []);
+    await scene().applied(6, { commandsDone: [commands[1]?.id ?? ""] });
+    assert.deepEqual((await store.recover([6])).commands, [commands[0], commands[2]]);
+  });
+
+  it("lets nobody but the shard's owner say that a command was obeyed", async () => {
+    const { store, runtime } = scene();
+    const id = runtime.uuid();
+    await store.addCommand({ id, shard: 6, kind: "CANCEL", executionId: runtime.uuid() });
+    const stale = scene().tick(6, { commandsDone: [id] });
+    await scene().takeOver([6]);
+    assert.equal((await store.commit([stale]))[0]?.status, "FENCED");
+    assert.equal((await store.readCommands([6], 10)).length, 1);
+  });
+
+  it("has no pools with settings of their own at first", async () => {
+    assert.deepEqual(await scene().store.readPools(), []);
+  });
+
+  it("tells its time in whole milliseconds", async () => {
+    const first = await scene().store.clock();
+    const second = await scene().store.clock();
+    assert.ok(Number.isInteger(first) && second >= first && first > 1.7e12);
+  });
+}

@@ -1,0 +1,27 @@
+import { afterEach, beforeEach, describe } from "node:test";
+import { commitConformance } from "./store-commit.conformance.ts";
+import { queriesConformance } from "./store-queries.conformance.ts";
+import { readConformance } from "./store-read.conformance.ts";
+import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
+import { submitConformance } from "./store-submit.conformance.ts";
+
+/**
+ * What every store does, whatever it is made of. Each test gets a store of its own.
+ * @param makeStore an empty store, opened, with months for the ids that its runtime gives out now
+ */
+export function storeConformance(name: string, makeStore: MakeStore): void {
+  describe(`the store port on ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let scene: Scene;
+    beforeEach(async () => {
+      underTest = await makeStore();
+      scene = await Scene.open(underTest);
+    });
+    afterEach(() => underTest.close());
+
+    describe("submit", () => submitConformance(() => scene));
+    describe("commit", () => commitConformance(() => scene));
+    describe("reading for the owner", () => readConformance(() => scene));
+    describe("queries", () => queriesConformance(() => scene));
+  });
+}

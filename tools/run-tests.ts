@@ -1,0 +1,58 @@
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+
+/**
+ * Runs one kind of tests: `run-tests.ts unit|servers|crash [part of a path]…`.
+ * With CI set, a test that was skipped or left for later fails the run: green has to mean that everything ran.
+ */
+
+interface Kind {
+  belongs(path: string): boolean;
+  /** How many files at once. Crash tests measure nothing, but load the machine by themselves. */
+  concurrency: number;
+  /** A file that takes longer hangs. */
+  timeoutMs: number;
+}
+
+const isServers = (path: string) => path.endsWith(".servers.test.ts");
+const isCrash = (path: string) => path.endsWith(".crash.test.ts");
+const MINUTE_MS = 60_000;
+
+const KINDS: Record<string, Kind> = {
+  unit: {
+    belongs: (path) => !isServers(path) && !isCrash(path),
+    concurrency: availableParallelism(),
+    timeoutMs: 5 * MINUTE_MS,
+  },
+  servers: { belongs: isServers, concurrency: 1, timeoutMs: 15 * MINUTE_MS },
+  crash: { belongs: isCrash, concurrency: 1, timeoutMs: 30 * MINUTE_MS },
+};
+
+const [kindName = "unit", ...parts] = process.argv.slice(2);
+const kind = KINDS[kindName];
+if (kind === undefined) fail(`no such kind of tests: ${kindName}; there are ${Object.keys(KINDS).join(", ")}`);
+const files = testFiles(kind, parts);
+if (files.length === 0) fail(`no ${kindName} tests${parts.length > 0 ? ` in ${parts.join(", ")}` : ""}`);
+
+const stream = run({ files, concurrency: kind.concurrency, timeout: kind.timeoutMs });
+stream.on("test:summary", ({ file, counts, success }) => {
+  // One comes for each file, and one for all.
+  if (file !== undefined) return;
+  if (!success) process.exitCode = 1;
+  const leftOut = counts.skipped + counts.todo;
+  if (process.env["CI"] && leftOut > 0) fail(`${leftOut} tests were left out, which CI does not accept`);
+});
+stream.compose(spec).pipe(process.stdout);
+
+function testFiles(wanted: Kind, within: string[]): string[] {
+  const all = globSync(["packages/**/*.test.ts", "tools/**/*.test.ts"], { exclude: ["**/node_modules/**"] });
+  const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
+  return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+}
+
+function fail(message: string): never {
+  console.error(`run-tests: ${message}`);
+  process.exit(1);
+}

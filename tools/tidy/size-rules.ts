@@ -1,0 +1,32 @@
+import ts from "typescript";
+import { type Finding, finding, isCode, isScript, lineOf, parse, type Rule, type Source, walk } from "./source.ts";
+
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+
+export const fileLength: Rule = ({ path, text }) => {
+  if (!isCode(path)) return [];
+  const lines = text.split("\n").length - 1;
+  if (lines <= FILE_LINES_MAX) return [];
+  return [{ path, line: 1, message: `${lines} lines, ${FILE_LINES_MAX} at most: this file has several subjects` }];
+};
+
+export const functionLength: Rule = (source) => (isScript(source.path) ? longFunctions(source) : []);
+
+function longFunctions(source: Source): Finding[] {
+  const file = parse(source);
+  const findings: Finding[] = [];
+  for (const node of walk(file)) {
+    if (!ts.isFunctionLike(node) || isSuiteBody(node)) continue;
+    const lines = lineOf(file, node.end) - lineOf(file, node.getStart()) + 1;
+    if (lines > FUNCTION_LINES_MAX)
+      findings.push(finding(file, node, `a function of ${lines} lines, ${FUNCTION_LINES_MAX} at most`));
+  }
+  return findings;
+}
+
+/** `describe("…", () => { … })` is a list of tests, not a function that somebody follows from top to bottom. */
+function isSuiteBody(node: ts.Node): boolean {
+  const call = node.parent;
+  return ts.isCallExpression(call) && /^(describe|suite)$/.test(call.expression.getText());
+}

@@ -1,0 +1,39 @@
+import ts from "typescript";
+import { type Finding, finding, isTest, parse, type Rule, type Source, walk } from "./source.ts";
+
+const TEST_CALL = /^(it|test)$/;
+const LEFT_OUT = /^(it|test|describe|suite|t|context)[.](skip|todo|only)$/;
+const LEAVES_OUT = /^(skip|todo|only)$/;
+const ASSERTS = /\b(assert|expect|check|verify|judge)\w*\s*[.(]/i;
+
+/** A test that is left out looks like one that passes. */
+export const noTestLeftOut: Rule = (source) =>
+  eachCall(source, (call) => {
+    const name = call.expression.getText();
+    if (LEFT_OUT.test(name)) return `${name}: make it run, or remove it`;
+    const option = TEST_CALL.test(name) ? leavingOption(call) : undefined;
+    return option === undefined ? null : `{ ${option} }: make it run, or remove it`;
+  });
+
+/** A test without an assertion passes whatever the code does. */
+export const testsAssert: Rule = (source) =>
+  eachCall(source, (call) => {
+    if (!TEST_CALL.test(call.expression.getText())) return null;
+    return ASSERTS.test(call.getText()) ? null : "this test asserts nothing";
+  });
+
+function eachCall(source: Source, judge: (call: ts.CallExpression) => string | null): Finding[] {
+  if (!isTest(source.path)) return [];
+  const file = parse(source);
+  const findings: Finding[] = [];
+  for (const node of walk(file)) {
+    const message = ts.isCallExpression(node) ? judge(node) : null;
+    if (message !== null) findings.push(finding(file, node, message));
+  }
+  return findings;
+}
+
+function leavingOption(call: ts.CallExpression): string | undefined {
+  const options = call.arguments.find((argument) => ts.isObjectLiteralExpression(argument));
+  return options?.properties.map((property) => property.name?.getText() ?? "").find((name) => LEAVES_OUT.test(name));
+}

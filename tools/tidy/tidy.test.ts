@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { linksLead } from "./link-rule.ts";
+import { kebabCase, noDrawers } from "./name-rules.ts";
+import { fileLength, functionLength } from "./size-rules.ts";
+import type { Rule } from "./source.ts";
+import { importsNameFiles, noBareDate } from "./syntax-rules.ts";
+import { noTestLeftOut, testsAssert } from "./test-rules.ts";
+import { words } from "./word-rules.ts";
+
+const messages = (rule: Rule, path: string, text: string) => rule({ path, text }).map(({ message }) => message);
+const lines = (count: number) => "x();\n".repeat(count);
+
+describe("tidy", () => {
+  it("wants files and functions that can be read in one go", () => {
+    assert.deepEqual(messages(fileLength, "a.ts", lines(400)), []);
+    assert.match(messages(fileLength, "a.ts", lines(401))[0] ?? "", /401 lines, 400 at most/);
+    assert.deepEqual(messages(functionLength, "a.ts", `function f() {\n${lines(68)}}`), []);
+    assert.match(messages(functionLength, "a.ts", `const f = () => {\n${lines(69)}};`)[0] ?? "", /71 lines/);
+    assert.deepEqual(messages(functionLength, "a.test.ts", `describe("f", () => {\n${lines(99)}});`), []);
+  });
+
+  it("wants names that say something, in kebab-case", () => {
+    assert.deepEqual(messages(kebabCase, "src/memory-bus.servers.test.ts", ""), []);
+    assert.equal(messages(kebabCase, "src/memoryBus.ts", "").length, 1);
+    assert.equal(messages(noDrawers, "src/utils/time.ts", "").length, 1);
+    assert.equal(messages(noDrawers, "src/helpers.ts", "").length, 1);
+    assert.deepEqual(messages(noDrawers, "src/useful.ts", ""), []);
+  });
+
+  it("finds what was left lying about", () => {
+    const todo = ["TO", "DO"].join("");
+    assert.deepEqual(
+      words({ path: "a.ts", text: `fine\n// ${todo}: later` }).map(({ line }) => line),
+      [2],
+    );
+    assert.equal(messages(words, "a.md", `see issue ${"#"}12`).length, 1);
+    assert.deepEqual(messages(words, "a.md", "the methods of doing that"), []);
+  });
+
+  it("lets only the Runtime read the clock", () => {
+    assert.equal(messages(noBareDate, "packages/sdk/src/a.ts", "f(new Date())").length, 1);
+    assert.deepEqual(messages(noBareDate, "packages/sdk/src/a.ts", "f(new Date(nowMs))"), []);
+    assert.deepEqual(messages(noBareDate, "packages/server/src/adapters/system/a.ts", "new Date()"), []);
+  });
+
+  it("wants imports to name the file that is there", () => {
+    const rule = importsNameFiles((path) => path === "src/domain/job.ts");
+    assert.deepEqual(messages(rule, "src/shard/a.ts", 'import { f } from "../domain/job.ts";'), []);
+    assert.equal(messages(rule, "src/shard/a.ts", 'export * from "../domain/job.js";').length, 1);
+    assert.equal(messages(rule, "src/shard/a.ts", 'await import("../domain/jobs.ts");').length, 1);
+  });
+
+  it("wants every test to run and to assert", () => {
+    assert.equal(messages(noTestLeftOut, "a.test.ts", 'it.skip("f", () => {});').length, 1);
+    assert.equal(messages(noTestLeftOut, "a.test.ts", 'it("f", { todo: true }, () => {});').length, 1);
+    assert.equal(messages(testsAssert, "a.test.ts", 'it("f", () => { f(); });').length, 1);
+    assert.deepEqual(messages(testsAssert, "a.test.ts", 'it("f", () => { assert.ok(f()); });'), []);
+  });
+
+  it("wants links of pages to lead somewhere", () => {
+    const rule = linksLead((path) => path === "docs/a.md");
+    assert.deepEqual(messages(rule, "README.md", "[a](docs/a.md#part) [b](https://example.com) [c](#here)"), []);
+    assert.equal(messages(rule, "docs/b.md", "[a](b/a.md)").length, 1);
+  });
+});
