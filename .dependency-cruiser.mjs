@@ -3,7 +3,7 @@
 const server = "^packages/server/src";
 const rooms = `${server}/(api|gateway|scheduler|ops)/`;
 /** Tests, and what stands ready for them. */
-const test = ["[.]test[.]ts$", "/testing/"];
+const test = ["[.](test|fixture)[.]ts$", "/(test|testing)/"];
 /** What checks every implementation of a port: written beside the port, run by the tests of the adapters. */
 const conformance = "[.]conformance[.]ts$";
 
@@ -113,7 +113,7 @@ export default {
       severity: "error",
       from: {
         path: "^packages/(cli|proto|sdk|server)/(src|bin)/",
-        pathNot: [...test, conformance, "[.]fixtures?[.]ts$"],
+        pathNot: [...test, conformance],
       },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
     },

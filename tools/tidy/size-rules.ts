@@ -3,6 +3,8 @@ import { type Finding, finding, isCode, isScript, lineOf, parse, type Rule, type
 
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
+const SUITE = /^(describe|suite)$/;
+const TEST = /^(describe|suite|it|test)$/;
 
 export const fileLength: Rule = ({ path, text }) => {
   if (!isCode(path)) return [];
@@ -25,8 +27,15 @@ function longFunctions(source: Source): Finding[] {
   return findings;
 }
 
-/** `describe("…", () => { … })` is a list of tests, not a function that somebody follows from top to bottom. */
-function isSuiteBody(node: ts.Node): boolean {
+/** A list of tests is not a function that somebody follows from top to bottom. */
+function isSuiteBody(node: ts.SignatureDeclaration): boolean {
   const call = node.parent;
-  return ts.isCallExpression(call) && /^(describe|suite)$/.test(call.expression.getText());
+  if (ts.isCallExpression(call) && SUITE.test(call.expression.getText())) return true;
+  const body = "body" in node ? node.body : undefined;
+  return body !== undefined && ts.isBlock(body) && body.statements.some(isTest);
+}
+
+function isTest(statement: ts.Statement): boolean {
+  if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) return false;
+  return TEST.test(statement.expression.expression.getText());
 }

@@ -18,6 +18,8 @@ describe("tidy", () => {
     assert.deepEqual(messages(functionLength, "a.ts", `function f() {\n${lines(68)}}`), []);
     assert.match(messages(functionLength, "a.ts", `const f = () => {\n${lines(69)}};`)[0] ?? "", /71 lines/);
     assert.deepEqual(messages(functionLength, "a.test.ts", `describe("f", () => {\n${lines(99)}});`), []);
+    const suite = `export function suite() {\nit("a", () => {});\n${lines(99)}}`;
+    assert.deepEqual(messages(functionLength, "store.conformance.ts", suite), []);
   });
 
   it("wants names that say something, in kebab-case", () => {
@@ -54,6 +56,9 @@ describe("tidy", () => {
   it("wants every test to run and to assert", () => {
     assert.equal(messages(noTestLeftOut, "a.test.ts", 'it.skip("f", () => {});').length, 1);
     assert.equal(messages(noTestLeftOut, "a.test.ts", 'it("f", { todo: true }, () => {});').length, 1);
+    const unixOnly = 'it("f", { skip: process.platform === "win32" }, () => {});';
+    assert.deepEqual(messages(noTestLeftOut, "a.test.ts", unixOnly), []);
+    assert.equal(messages(noTestLeftOut, "a.test.ts", unixOnly.replace(/process.*"win32"/, "true")).length, 1);
     assert.equal(messages(testsAssert, "a.test.ts", 'it("f", () => { f(); });').length, 1);
     assert.deepEqual(messages(testsAssert, "a.test.ts", 'it("f", () => { assert.ok(f()); });'), []);
   });

@@ -73,7 +73,7 @@ describe("the command line", () => {
 
   it("passes on what the server refuses, naming the field", async () => {
     const { code, stderr } = await run(["submit", "echo", "--pool", "no spaces allowed"]);
-    assert.match(stderr, /^mainspring: .*target\/pool/);
+    assert.match(stderr, /^mainspring: .*target[./]pool/);
     assert.equal(code, 1);
   });
 

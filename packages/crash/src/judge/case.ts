@@ -54,7 +54,9 @@ export function orderOf(of: Case, { key }: FinalExecution): Ordered | null {
 function allRuns(evidence: Evidence, executions: Case["executions"]): Run[] {
   const ends = new Map<string, Of<WorkerEvent, "ENDED">>();
   for (const event of evidence.workers) if (event.event === "ENDED") ends.set(runName(event), event);
-  const deaths = new Map(evidence.faults.flatMap(({ event, pid, at }) => (event === "WORKER_KILLED" ? [[pid, at]] : [])));
+  const deaths = new Map(
+    evidence.faults.flatMap(({ event, pid, at }) => (event === "WORKER_KILLED" ? [[pid, at]] : [])),
+  );
   return evidence.workers.flatMap((event) => {
     if (event.event !== "STARTED") return [];
     const { pid, executionId, attempt, key, at: startedAt } = event;

@@ -12,6 +12,8 @@ export interface Evidence {
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
   /** Jobs that the server still calls ACTIVE in the end. */
   activeJobs: number;
+  /** Processes that ended although nobody ended them, or not in peace. */
+  unaskedDeaths: readonly string[];
   /** Adding it to wall clock times, in milliseconds since 1970, gives times of the monotonic clock. */
   wallClockZeroMs: number;
   /** By how much the times that servers wrote down may be off, in milliseconds. */

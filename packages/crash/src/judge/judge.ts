@@ -10,7 +10,7 @@ import {
   runsAreAccountedFor,
   tokensAreUsedOnce,
 } from "./rules/attempts.ts";
-import { faultsHappened, zombiesCameBack } from "./rules/faults.ts";
+import { faultsHappened, nobodyDiesUnasked, zombiesCameBack } from "./rules/faults.ts";
 import { concurrencyIsLimited, duplicatesShareTheKey, uniqueKeysAreUnique } from "./rules/limits.ts";
 import { cancellationsHold, nothingIsEarly, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
@@ -37,6 +37,7 @@ const RULES = {
   duplicatesShareTheKey,
   faultsHappened,
   zombiesCameBack,
+  nobodyDiesUnasked,
 };
 export type RuleName = keyof typeof RULES;
 

@@ -54,7 +54,9 @@ export const KINDS: readonly Kind[] = [
   {
     name: "large",
     weight: 2,
-    draft: (dice) => ({ work: { workMs: 20, filler: String(dice.between(0, 9)).repeat(dice.between(50_000, 300_000)) } }),
+    draft: (dice) => ({
+      work: { workMs: 20, filler: String(dice.between(0, 9)).repeat(dice.between(50_000, 300_000)) },
+    }),
   },
 ];
 

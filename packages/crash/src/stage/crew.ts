@@ -35,7 +35,9 @@ export class Crew {
     const { role, program, folder, argumentsFor } = this.#options;
     const hired = this.historyFiles.length;
     const historyFile = join(folder, `${role}-${hired}.jsonl`);
-    const child = forkNode(program, argumentsFor(historyFile, hired), { logFile: join(folder, `${role}-${hired}.log`) });
+    const child = forkNode(program, argumentsFor(historyFile, hired), {
+      logFile: join(folder, `${role}-${hired}.log`),
+    });
     const member = { child, historyFile };
     this.historyFiles.push(historyFile);
     this.#members.add(member);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { until } from "../clock.ts";
+import { commandOf } from "./command-of.ts";
 import type { StoreUnderTest } from "./store.ts";
 
 const SEEN_WITHIN_MS = 60_000;
@@ -11,7 +12,7 @@ export function embeddedStore(folder: string): StoreUnderTest {
   return {
     serverEnv: {},
     async kill(tell) {
-      const pid = await until("PostgreSQL runs", SEEN_WITHIN_MS, () => livingPid(pidFile), 5);
+      const pid = await until("PostgreSQL runs", SEEN_WITHIN_MS, () => livingPostmaster(pidFile), 5);
       tell(pid);
       process.kill(pid, "SIGKILL");
     },
@@ -20,12 +21,8 @@ export function embeddedStore(folder: string): StoreUnderTest {
   };
 }
 
-/** The file outlives a postmaster that was killed. */
-async function livingPid(pidFile: string): Promise<number | null> {
+/** The file outlives a postmaster that was killed, and its process id may be somebody else's by then. */
+async function livingPostmaster(pidFile: string): Promise<number | null> {
   const pid = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
-  try {
-    return Number.isInteger(pid) && process.kill(pid, 0) ? pid : null;
-  } catch {
-    return null;
-  }
+  return Number.isInteger(pid) && (await commandOf(pid)).includes("postgres") ? pid : null;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { pino } from "pino";
 import { Compile } from "typebox/compile";
-import { type EmbeddedPostgres, startEmbedded } from "../adapters/embedded/embedded-postgres.ts";
+import { startEmbedded } from "../adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
@@ -13,24 +13,26 @@ import { SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
-import { createApi } from "./create-api.ts";
+import { type ApiParts, createApi } from "./create-api.ts";
 import type { HttpApp } from "./http-app.ts";
+import type { About } from "./node-routes.ts";
 
 export interface TestApi {
   app: HttpApp;
   store: Store;
   bus: Bus;
-  runtime: Runtime;
   /** What was counted, as `name:count`. */
   counted: string[];
+  /** Sends a request and checks that its answer is one that the OpenAPI document has. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
+  /** Another API on the same store, with a bus of its own; the caller closes it. */
+  another(config: ApiParts["config"]): Promise<HttpApp>;
   stop(): Promise<void>;
 }
 
 /** The API on a real store in a folder of its own. Nobody owns the shards until a test plays the owner. */
-export async function startTestApi(config: { apiKey: string | null } = { apiKey: null }): Promise<TestApi> {
+export async function startTestApi(): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), "api-test-"));
   const runtime = systemRuntime();
   const log = pino({ level: "silent" });
@@ -38,25 +40,25 @@ export async function startTestApi(config: { apiKey: string | null } = { apiKey:
   const bus = memoryBus(runtime.uuid());
   const store = await openSqlStore({ connection: embedded.connection, incarnation: bus.node, runtime, log });
   const counted: string[] = [];
-  const addresses = { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" };
-  const about = {
-    version: "0.1.0",
-    addresses: () => addresses,
-    readiness: async () => ({ status: "ready" as const, checks: [{ name: "store", ok: true, detail: "" }] }),
+  const parts = { store, runtime, log, metrics: countingMetrics(counted), about };
+  const app = await createApi({ ...parts, bus, config: { apiKey: null } });
+  const another = (config: ApiParts["config"]) => createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
+  const stop = async () => {
+    await app.close();
+    await store.close();
+    await embedded.stop();
+    await rm(folder, { recursive: true, force: true });
   };
-  const app = await createApi({ store, bus, runtime, log, config, metrics: countingMetrics(counted), about });
-  const stop = () => stopAll(app, store, embedded, folder);
-  return { app, store, bus, runtime, counted, inject: (request) => documented(app, request), stop };
+  return { app, store, bus, counted, inject: (request) => documented(app, request), another, stop };
 }
 
-async function stopAll(app: HttpApp, store: Store, embedded: EmbeddedPostgres, folder: string): Promise<void> {
-  await app.close();
-  await store.close();
-  await embedded.stop();
-  await rm(folder, { recursive: true, force: true });
-}
+const about: About = {
+  version: "0.1.0",
+  addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
+  readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
+};
 
-export function countingMetrics(counted: string[]): ApiMetrics {
+function countingMetrics(counted: string[]): ApiMetrics {
   return {
     request: ({ method, route, status }) => counted.push(`${method} ${route} ${status}`),
     submitted: (count) => counted.push(`submitted:${count}`),
@@ -68,7 +70,6 @@ export function countingMetrics(counted: string[]): ApiMetrics {
 
 type Node = Record<string, unknown>;
 
-/** Sends a request and checks that its answer is one that the OpenAPI document has. */
 async function documented(app: HttpApp, request: InjectOptions): Promise<LightMyRequestResponse> {
   const response = await app.inject(request);
   const operation = operationOf(app, request);
@@ -93,9 +94,13 @@ function operationOf(app: HttpApp, { method = "GET", url }: InjectOptions): Node
   return found?.[1][method.toLowerCase()] ?? null;
 }
 
+/** The schema itself where it is named only. */
 function resolved(app: HttpApp, schema: Node): Node {
-  const name = String(schema.$ref ?? "").replace("#/components/schemas/", "");
-  return name === "" ? schema : ((app.swagger().components?.schemas?.[name] ?? {}) as Node);
+  if (schema.$ref === undefined) return schema;
+  const { components } = app.swagger() as unknown as { components: { schemas: Record<string, Node> } };
+  const found = components.schemas[String(schema.$ref).replace("#/components/schemas/", "")];
+  assert.ok(found, `${schema.$ref} leads nowhere`);
+  return found;
 }
 
 /** Plays the owner of all shards: hears what the api says, and may answer. Ends with the returned function. */

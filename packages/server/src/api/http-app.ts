@@ -55,6 +55,7 @@ export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: L
   limitBodies(app);
   answerUnknownRoutes(app);
   countRequests(app, metrics);
+  partOnClose(app);
   return app;
 }
 
@@ -101,6 +102,19 @@ function countRequests(app: HttpApp, metrics: ApiMetrics): void {
   app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "none";
     metrics.request({ method: request.method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
+    done();
+  });
+}
+
+/** A connection that stays open for more requests would hold up the stop for as long as it is kept alive. */
+function partOnClose(app: HttpApp): void {
+  let closing = false;
+  app.addHook("preClose", (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    if (closing) void reply.header("connection", "close");
     done();
   });
 }

@@ -13,7 +13,7 @@ import { createGateway, type Gateway } from "./gateway.ts";
 export const NODE: Incarnation = "node-1";
 const START_MS = 1_750_000_000_000;
 
-export class ManualRuntime implements Runtime {
+class ManualRuntime implements Runtime {
   #nowMs = 0;
   #timers: { atMs: number; run: () => void }[] = [];
   #ids = 0;
@@ -229,4 +229,9 @@ export function tokenOf({ shard, executionId, attempt }: Assignment): {
   attempt: number;
 } {
   return { shard, executionId, attempt };
+}
+
+/** What a hello says of the n-th execution. */
+export function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> } {
+  return { token: { ...tokenOf(assignment(n)), shard } };
 }

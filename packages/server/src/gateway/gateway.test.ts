@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CancelReason, Outcome, RetryAdvice } from "@mainspring/proto";
-import { assignment, executionId, NODE, Stage, stageWithWorker, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
+import { assignment, executionId, held, NODE, Stage, stageWithWorker, tokenOf } from "./gateway.fixture.ts";
 
 const OTHER = "node-2";
 
@@ -141,51 +141,6 @@ describe("the way of an attempt through the gateway", () => {
   });
 });
 
-describe("what a worker may say first", () => {
-  const refusals: [string, (worker: WorkerEnd) => void, string, RegExp][] = [
-    ["no hello", (worker) => worker.heartbeat(), "INVALID_ARGUMENT", /first message .* must carry hello/],
-    ["an unknown version", (w) => w.hello({ protocolVersion: 9 }), "FAILED_PRECONDITION", /9 is not known.* speaks 1/],
-    ["no slots", (w) => w.hello({ slots: 0 }), "INVALID_ARGUMENT", /slots: 1 to 10000 are allowed, not 0/],
-    ["too much prefetch", (w) => w.hello({ prefetch: 100_001 }), "INVALID_ARGUMENT", /prefetch: 0 to 100000/],
-    ["no handlers", (w) => w.hello({ handlers: [] }), "INVALID_ARGUMENT", /handlers: 1 to 1000 are allowed, not 0/],
-    ["a nameless handler", (w) => w.hello({ handlers: [""] }), "INVALID_ARGUMENT", /handlers: 1 to 128 characters/],
-    ["a long name", (w) => w.hello({ name: "n".repeat(129) }), "INVALID_ARGUMENT", /name: .* not 129/],
-    ["a NUL", (w) => w.hello({ workerId: "a\u0000" }), "INVALID_ARGUMENT", /worker_id: control characters/],
-    ["no such shard", (w) => w.hello({ holds: [held(1, 64)] }), "INVALID_ARGUMENT", /shard from 0 to 63/],
-    ["too many", (w) => w.hello({ holds: [1, 2, 3, 4].map((n) => held(n)) }), "INVALID_ARGUMENT", /4 unfinished/],
-  ];
-  for (const [what, say, code, detail] of refusals) {
-    it(`refuses ${what} and says what would be right`, () => {
-      const stage = new Stage();
-      stage.own();
-      const worker = stage.connect();
-      say(worker);
-      assert.equal(worker.closedWith?.code, code);
-      assert.match(worker.closedWith?.detail ?? "", detail);
-      assert.deepEqual(stage.newsOf("WORKER_UP"), []);
-    });
-  }
-
-  it("does not count finished attempts against the slots", () => {
-    const stage = new Stage();
-    const worker = stage.connect().hello({ holds: [1, 2, 3, 4].map((n) => ({ ...held(n), finished: true })) });
-    assert.equal(worker.closedWith, null);
-  });
-
-  it("refuses a second hello", () => {
-    const { worker } = stageWithWorker();
-    worker.hello();
-    assert.equal(worker.closedWith?.code, "INVALID_ARGUMENT");
-  });
-
-  it("closes a connection that says nothing", () => {
-    const stage = new Stage();
-    const silent = stage.connect();
-    stage.runtime.advance(10_000);
-    assert.match(silent.closedWith?.detail ?? "", /no hello/);
-  });
-});
-
 describe("owners", () => {
   it("hears of workers that were there before it, and asks them for results that nobody acknowledged", () => {
     const stage = new Stage();
@@ -304,60 +259,6 @@ describe("assignments that cannot be delivered", () => {
   });
 });
 
-describe("a connection that breaks", () => {
-  it("is made up for when the worker returns: what it holds goes on, what never arrived is handed back", () => {
-    const { stage, worker } = stageWithWorker();
-    stage.assign(assignment(1), assignment(2));
-    worker.breakOff();
-    stage.forgetNews();
-    stage.runtime.advance(4_000);
-    const again = stage.connect().hello({ holds: [{ ...held(1), startedAtMs: 5n }] });
-    const news = stage.news();
-    const up = news.find((message) => message.kind === "WORKER_UP");
-    assert.deepEqual(up?.holds, [{ ...tokenOf(assignment(1)), startedAt: 5 }]);
-    const started = news.find((message) => message.kind === "STARTED");
-    assert.deepEqual(
-      started?.tokens.map((token) => token.startedAt),
-      [5],
-      "its word of the start was lost with the connection",
-    );
-    const finished = news.find((message) => message.kind === "FINISHED");
-    assert.deepEqual(
-      finished?.results.map((result) => [result.executionId, result.state]),
-      [[executionId(2), "RELEASED"]],
-    );
-    assert.deepEqual(news.at(-1), { kind: "CREDIT", workerId: "worker-1", granted: 4 });
-    stage.runtime.advance(20_000);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
-    assert.equal(again.closedWith, null);
-  });
-
-  it("is replaced by a newer one of the same worker", () => {
-    const { stage, worker } = stageWithWorker();
-    const again = stage.connect().hello();
-    assert.equal(worker.closedWith?.code, "ABORTED");
-    stage.assign(assignment(1));
-    assert.deepEqual([worker.assigns.length, again.assigns.length], [0, 1]);
-    worker.breakOff();
-    worker.finish(...again.assigns);
-    stage.runtime.advance(6_000);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
-    assert.equal(stage.gateway.counters.workersConnected, 1);
-  });
-
-  it("loses what a process ran that was replaced by another one of its name", () => {
-    const { stage, worker } = stageWithWorker();
-    stage.assign(assignment(1));
-    worker.start(...worker.assigns);
-    stage.forgetNews();
-    stage.connect().hello({ holds: [] });
-    const [lost, up, credit] = stage.news();
-    assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
-    assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 0);
-    assert.deepEqual(credit, { kind: "CREDIT", workerId: "worker-1", granted: 3 });
-  });
-});
-
 describe("leaving", () => {
   it("is known at once of a worker that has drained and holds nothing", () => {
     const { stage, worker } = stageWithWorker();
@@ -384,10 +285,6 @@ describe("leaving", () => {
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 });
-
-function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> } {
-  return { token: { ...tokenOf(assignment(n)), shard } };
-}
 
 function released(stage: Stage): string[] {
   const results = stage.newsOf("FINISHED").flatMap((message) => message.results);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -22,6 +22,8 @@ const HELLO = {
 class Peer {
   readonly #client: Client;
   readonly #call;
+  readonly #received: ServerMessage[] = [];
+  readonly #arrivals = new EventEmitter();
   readonly status: Promise<StatusObject>;
 
   constructor(address: string) {
@@ -31,6 +33,10 @@ class Peer {
       (bytes) => Buffer.from(bytes),
       (bytes) => fromBinary(ServerMessageSchema, bytes),
     );
+    this.#call.on("data", (message: ServerMessage) => {
+      this.#received.push(message);
+      this.#arrivals.emit("message");
+    });
     // The status says the same.
     this.#call.on("error", () => undefined);
     this.status = new Promise((resolve) => this.#call.once("status", resolve));
@@ -45,9 +51,12 @@ class Peer {
   }
 
   async next(): Promise<ServerMessage> {
-    const [message] = await once(this.#call, "data");
+    while (this.#received.length === 0) await once(this.#arrivals, "message");
+    return this.#received.shift() as ServerMessage;
+  }
+
+  stopReading(): void {
     this.#call.pause();
-    return message as ServerMessage;
   }
 
   readOn(): void {
@@ -98,7 +107,6 @@ describe("the worker protocol over gRPC", () => {
     stage.forgetNews();
     peer.say({ finished: [{ token: assigns[0]?.token ?? {}, outcome: 1, result: Buffer.from("[2]") }] });
     peer.goodbye();
-    peer.readOn();
     assert.equal((await peer.status).code, status.OK);
     const [finished] = stage.newsOf("FINISHED");
     assert.equal(Buffer.from(finished?.results[0]?.result ?? []).toString(), "[2]");
@@ -108,7 +116,6 @@ describe("the worker protocol over gRPC", () => {
   it("ends the stream of a worker that it cannot take with a status that says why", async () => {
     const { peer } = await start();
     peer.say({ hello: { ...HELLO, protocolVersion: 2 } });
-    peer.readOn();
     const { code, details } = await peer.status;
     assert.equal(code, status.FAILED_PRECONDITION);
     assert.equal(details, "protocol version 2 is not known here; this server speaks 1");
@@ -117,7 +124,6 @@ describe("the worker protocol over gRPC", () => {
   it("survives bytes that are no message, and messages that are too large", async () => {
     const { server, peer } = await start();
     peer.sayBytes(Buffer.from("no protobuf at all"));
-    peer.readOn();
     assert.equal((await peer.status).code, status.INTERNAL);
     const second = new Peer(server.address);
     peers.push(second);
@@ -134,7 +140,9 @@ describe("the worker protocol over gRPC", () => {
     const { stage, peer } = await start();
     peer.say({ hello: HELLO });
     await peer.next();
+    const draining = stage.bus.nextNews((message) => message.kind === "WORKER_DRAINING");
     peer.say({ draining: true });
+    await draining;
     // The sign that a worker which had drained is gone.
     const left = stage.bus.nextNews((message) => message.kind === "WORKER_LOST");
     peer.close();
@@ -142,10 +150,11 @@ describe("the worker protocol over gRPC", () => {
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 
-  it("gives a worker that does not read no more work, and cuts it off at the bound", async () => {
+  it("gives no more work to a worker that does not read, and cuts it off after 30 s", async () => {
     const { stage, peer } = await start();
     peer.say({ hello: HELLO });
     await peer.next();
+    peer.stopReading();
     const payload = new Uint8Array(1024 * 1024);
     stage.assign(...Array.from({ length: 20 }, (_, index) => assignment(index + 1, { payload })));
     stage.forgetNews();
@@ -165,7 +174,6 @@ describe("the worker protocol over gRPC", () => {
     const { stage, server, peer } = await start();
     peer.say({ hello: HELLO });
     await peer.next();
-    peer.readOn();
     stage.gateway.close();
     const { code, details } = await peer.status;
     assert.equal(code, status.UNAVAILABLE);

@@ -29,7 +29,9 @@ export const tokensAreUsedOnce: Rule = ({ runs }) =>
     const byAttempt = Map.groupBy(list, ({ attempt }) => attempt);
     return [...byAttempt].flatMap(([attempt, same]) => {
       const pids = same.map(({ pid }) => pid).join(", ");
-      return same.length === 1 ? [] : [`attempt ${attempt} of execution ${executionId} ran twice: in processes ${pids}`];
+      return same.length === 1
+        ? []
+        : [`attempt ${attempt} of execution ${executionId} ran twice: in processes ${pids}`];
     });
   });
 

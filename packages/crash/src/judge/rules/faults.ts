@@ -27,12 +27,16 @@ export const zombiesCameBack: Rule = (of) => {
   return zombies(of).length > 0 ? [] : ["no worker that was declared lost came back with a late result"];
 };
 
+/** What dies was killed by us. */
+export const nobodyDiesUnasked: Rule = ({ evidence }) => [...evidence.unaskedDeaths];
+
 /** Handlers that returned a value after their worker had been declared lost. */
 export function zombies({ runs, evidence }: Case): Run[] {
-  const stopped = new Set(evidence.faults.filter(({ event }) => event === "WORKER_STOPPED").map(({ pid }) => pid));
-  return [...runs.values()]
-    .flat()
-    .filter(({ pid, record, resultSha }) => stopped.has(pid) && record?.state === "WORKER_LOST" && resultSha !== null);
+  const returns = evidence.faults.filter(({ event }) => event === "WORKER_CONTINUED");
+  return [...runs.values()].flat().filter(({ pid, startedAt, endedAt, resultSha, record }) => {
+    if (resultSha === null || record?.state !== "WORKER_LOST") return false;
+    return returns.some((back) => back.pid === pid && startedAt < back.at && endedAt >= back.at);
+  });
 }
 
 function hitWork({ runs }: Case, fault: Fault, pid: number, at: number): boolean {

@@ -1,5 +1,5 @@
-import { type Case, orderOf, type Run } from "../case.ts";
 import type { Expected } from "../../history/events.ts";
+import { type Case, orderOf, type Run } from "../case.ts";
 import type { FinalExecution } from "../evidence.ts";
 import type { Rule } from "./rule.ts";
 

@@ -46,9 +46,7 @@ export const nothingIsEarly: Rule = (of) =>
   });
 
 function cancellationsOf({ evidence }: Case): ReadonlySet<string> {
-  return new Set(
-    evidence.clients.flatMap((event) => (event.event === "CANCEL_ASKED" ? [event.executionId] : [])),
-  );
+  return new Set(evidence.clients.flatMap((event) => (event.event === "CANCEL_ASKED" ? [event.executionId] : [])));
 }
 
 function startsAfter({ runs }: Case, { executionId }: FinalExecution, at: number): number {

@@ -3,7 +3,9 @@ import { mkdir, readlink, symlink, writeFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { majorVersion, packagedBinaries, readyBinaries } from "./binaries.ts";
-import { newFolder } from "./embedded.fixture.ts";
+import { itWhere, newFolder } from "./embedded.fixture.ts";
+
+const itOnLinux = itWhere(process.platform === "linux");
 
 describe("the binaries", () => {
   it("come with npm for this platform", async () => {
@@ -16,7 +18,7 @@ describe("the binaries", () => {
     assert.throws(() => packagedBinaries("freebsd", "riscv64"), { name: "StoreUnusable", message });
   });
 
-  it("say what to do where their loader is missing", { skip: process.platform !== "linux" }, async (t) => {
+  itOnLinux("say what to do where their loader is missing", async (t) => {
     const root = await newFolder(t);
     await mkdir(join(root, "bin"));
     // As on musl: the program is there, and what should load it is not.

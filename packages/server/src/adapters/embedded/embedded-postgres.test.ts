@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { StoreUnusable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { ask, newFolder, snapshot, startProcess, stopProcess, whileServing } from "./embedded.fixture.ts";
+import { ask, itWhere, newFolder, snapshot, startProcess, stopProcess, whileServing } from "./embedded.fixture.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 
 function serve<T>(dataDir: string, use: (embedded: EmbeddedPostgres) => Promise<T>): Promise<T> {
   return whileServing(dataDir, systemRuntime(), use);
 }
 
-const onUnix = { skip: process.platform === "win32" ? "Windows has no sockets in folders" : false };
+const itOnUnix = itWhere(process.platform !== "win32");
 
 /** Starts and stops. */
 const serveOnce = (dataDir: string) => serve(dataDir, async () => {});
@@ -49,14 +49,14 @@ describe("the embedded PostgreSQL", () => {
     });
   });
 
-  it("listens on a socket in a folder that nobody else can enter", onUnix, async () => {
+  itOnUnix("listens on a socket in a folder that nobody else can enter", async () => {
     await serve(template, async ({ connection: { host } }) => {
       assert.equal((await stat(host)).mode & 0o777, 0o700);
       assert.ok((await stat(join(host, ".s.PGSQL.5432"))).isSocket());
     });
   });
 
-  it("takes a private folder with a short name where the path is too long for a socket", onUnix, async (t) => {
+  itOnUnix("takes a private folder with a short name where the path is too long for a socket", async (t) => {
     const dataDir = join(await newFolder(t), "d".repeat(90));
     await cp(template, dataDir, { recursive: true });
     const host = await serve(dataDir, async ({ connection }) => {
@@ -70,7 +70,7 @@ describe("the embedded PostgreSQL", () => {
     await serveOnce(dataDir);
   });
 
-  it("lives with spaces, commas and quotes in the path", onUnix, async (t) => {
+  itOnUnix("lives with spaces, commas and quotes in the path", async (t) => {
     const dataDir = join(await newFolder(t), `a, b "c" 'd' é $HOME`);
     await serve(dataDir, async ({ connection }) => assert.deepEqual(await ask(connection, "select 1"), [1]));
   });

@@ -1,6 +1,5 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import type { Logger } from "pino";
 import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import { packagedBinaries } from "./binaries.ts";
@@ -8,6 +7,7 @@ import { createCluster, ROLE } from "./create-cluster.ts";
 import { type Endpoint, openEndpoint } from "./endpoint.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { prepareInstallation } from "./installation.ts";
+import type { Log } from "./postmaster.ts";
 import { Supervisor } from "./supervisor.ts";
 
 /** What to start, and where. */
@@ -15,7 +15,7 @@ export interface EmbeddedOptions {
   /** The folder for everything; made when missing. One server at a time. */
   readonly dataDir: string;
   readonly runtime: Runtime;
-  readonly log: Logger;
+  readonly log: Log;
   /** A folder with PostgreSQL's `bin` in it; default: the one that came with npm for this platform. */
   readonly binaries?: string;
 }

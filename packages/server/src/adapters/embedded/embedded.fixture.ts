@@ -5,11 +5,18 @@ import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { TestContext } from "node:test";
+import { it, type TestContext } from "node:test";
 import pg from "pg";
 import { pino } from "pino";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type EmbeddedPostgres, startEmbedded } from "./embedded-postgres.ts";
+
+/** `it`, for some machines. Elsewhere there is nothing to be tested, which is not the same as a test left out. */
+export function itWhere(applies: boolean): (name: string, body: (t: TestContext) => Promise<void>) => void {
+  return (name, body) => {
+    if (applies) void it(name, body);
+  };
+}
 
 /** A folder of its own that everybody may enter, gone after the test. */
 export async function newFolder(t: TestContext): Promise<string> {

@@ -2,19 +2,21 @@ import assert from "node:assert/strict";
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, type TestContext } from "node:test";
 import { packagedBinaries } from "./binaries.ts";
-import { ask, newFolder, startProcess, stopProcess } from "./embedded.fixture.ts";
+import { ask, itWhere, newFolder, startProcess, stopProcess } from "./embedded.fixture.ts";
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : "only root can become somebody else" };
-const onLinuxAsRoot = process.platform === "linux" ? asRoot : { skip: "Linux has the user namespaces" };
+const isRoot = process.getuid?.() === 0;
+const itAsRoot = itWhere(isRoot);
+/** Only Linux has user namespaces. */
+const itAsRootOnLinux = itWhere(isRoot && process.platform === "linux");
 
 /** Any user but root, without a name: what containers run as. */
 const STRANGER = { uid: 54_321, gid: 54_321 };
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 describe("as whom PostgreSQL runs", () => {
-  it("root keeps the files its own", onLinuxAsRoot, async (t) => {
+  itAsRootOnLinux("root keeps the files its own", async (t) => {
     const dataDir = join(await newFolder(t), "data");
     const server = await startProcess(t, dataDir);
     assert.ok(server.news.started, server.news.refused);
@@ -22,7 +24,7 @@ describe("as whom PostgreSQL runs", () => {
     await stopProcess(server);
   });
 
-  it("root takes another user where user namespaces are forbidden", asRoot, async (t) => {
+  itAsRoot("root takes another user where user namespaces are forbidden", async (t) => {
     const folder = await newFolder(t);
     await chmod(folder, 0o755);
     const dataDir = join(folder, "data");
@@ -30,7 +32,7 @@ describe("as whom PostgreSQL runs", () => {
     assert.notEqual((await stat(join(dataDir, "postgres"))).uid, 0);
   });
 
-  it("root puts the files where that user can reach them", asRoot, async (t) => {
+  itAsRoot("root puts the files where that user can reach them", async (t) => {
     const dataDir = join(await newFolder(t), "data");
     await comesAndComesBack(t, dataDir);
     const pgdata = await readlink(join(dataDir, "postgres"));
@@ -38,17 +40,18 @@ describe("as whom PostgreSQL runs", () => {
     await rm(dirname(pgdata), { recursive: true });
   });
 
-  describe("a normal user", asRoot, () => {
+  describe("a normal user", () => {
     let workDir: string;
     let how: { sources: string; binaries: string; node: string };
     before(async () => {
+      if (!isRoot) return;
       workDir = await mkdtemp(join(tmpdir(), "embedded-copy-"));
       await chmod(workDir, 0o755);
       how = await copyOfServer(workDir);
     });
-    after(() => rm(workDir, { recursive: true, force: true }));
+    after(() => isRoot && rm(workDir, { recursive: true, force: true }));
 
-    it("needs none of that, nor the links that npm did not make", async (t) => {
+    itAsRoot("needs none of that, nor the links that npm did not make", async (t) => {
       const folder = await folderOf(t, NOBODY);
       const server = await startProcess(t, join(folder, "data"), { ...how, ...NOBODY });
       assert.ok(server.news.started, server.news.refused);
@@ -57,13 +60,13 @@ describe("as whom PostgreSQL runs", () => {
       await assert.rejects(stat(join(how.binaries, "lib", "libpq.so.5")), { code: "ENOENT" });
     });
 
-    it("without a name gets one", onLinuxAsRoot, async (t) => {
+    itAsRootOnLinux("without a name gets one", async (t) => {
       const server = await startProcess(t, join(await folderOf(t, STRANGER), "data"), { ...how, ...STRANGER });
       assert.ok(server.news.started, server.news.refused);
       await stopProcess(server);
     });
 
-    it("who does not own the folder is told so", async (t) => {
+    itAsRoot("who does not own the folder is told so", async (t) => {
       const dataDir = join(await folderOf(t, NOBODY), "data");
       await mkdir(join(dataDir, "postgres"), { recursive: true, mode: 0o700 });
       await chown(dataDir, NOBODY.uid, NOBODY.gid);

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Runtime } from "../../ports/runtime.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { ask, killProcess, oldFolder, startProcess, watchdogOf, whileServing } from "./embedded.fixture.ts";
+import { ask, itWhere, killProcess, oldFolder, startProcess, watchdogOf, whileServing } from "./embedded.fixture.ts";
 import { postgresOn } from "./processes.ts";
 import { waitUntil } from "./waiting.ts";
 
 const runtime = systemRuntime();
-const onLinux = { skip: process.platform === "linux" ? false : "looks into /proc" };
+/** They look into /proc. */
+const itOnLinux = itWhere(process.platform === "linux");
 
 const isGone = async (dataDir: string) => (await postgresOn(join(dataDir, "postgres"), "")).length === 0;
 
@@ -36,7 +37,7 @@ describe("when something is killed", () => {
     });
   });
 
-  it("a server takes its PostgreSQL with it, without a next start", onLinux, async (t) => {
+  itOnLinux("a server takes its PostgreSQL with it, without a next start", async (t) => {
     const dataDir = await oldFolder(t, template);
     const killed = await startProcess(t, dataDir);
     assert.equal(await isGone(dataDir), false);
@@ -44,7 +45,7 @@ describe("when something is killed", () => {
     assert.ok(await waitUntil(runtime, 10_000, 20, () => isGone(dataDir)));
   });
 
-  it("a PostgreSQL that is left over all the same is stopped, not adopted", onLinux, async (t) => {
+  itOnLinux("a PostgreSQL that is left over all the same is stopped, not adopted", async (t) => {
     const dataDir = await oldFolder(t, template);
     const killed = await startProcess(t, dataDir);
     const leftover = killed.news.pid ?? 0;
@@ -58,7 +59,7 @@ describe("when something is killed", () => {
     });
   });
 
-  it("PostgreSQL's orphans do not hold up the next start", onLinux, async (t) => {
+  itOnLinux("PostgreSQL's orphans do not hold up the next start", async (t) => {
     const dataDir = await oldFolder(t, template);
     const killed = await startProcess(t, dataDir);
     assert.ok(killed.news.started && killed.news.pid);

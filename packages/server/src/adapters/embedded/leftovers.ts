@@ -1,20 +1,11 @@
 import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "pino";
-import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
-import type { Endpoint } from "./endpoint.ts";
 import type { Installation } from "./installation.ts";
+import type { Serving } from "./postmaster.ts";
 import { type PostgresProcess, postgresOn, recordedPostmaster } from "./processes.ts";
 import { signal } from "./signal.ts";
 import { waitUntil } from "./waiting.ts";
-
-interface Cleaning {
-  readonly installation: Installation;
-  readonly endpoint: Endpoint;
-  readonly runtime: Runtime;
-  readonly log: Logger;
-}
 
 /** A checkpoint that is under way is better finished than replayed from the log afterwards. */
 const FAST_STOP_MS = 3_000;
@@ -28,13 +19,13 @@ const POLL_MS = 10;
  * @returns whether there was anything
  * @throws {StoreUnusable} a PostgreSQL that is not Mainspring's works on the folder, or a process cannot be ended
  */
-export async function stopLeftovers(cleaning: Cleaning): Promise<boolean> {
-  const { installation, endpoint, log } = cleaning;
+export async function stopLeftovers(serving: Serving): Promise<boolean> {
+  const { installation, endpoint, log } = serving;
   const found = await leftoversOf(installation);
   if (found.length > 0) {
     log.warn({ pids: found.map(({ pid }) => pid) }, "stopping the PostgreSQL that an earlier server left running");
-    await refuseForeign(cleaning);
-    await end(cleaning);
+    await refuseForeign(serving);
+    await end(serving);
   }
   // Nobody works on the folder. PostgreSQL itself would believe these files as long as any process has the pid in them,
   // be it one that nobody reaped yet; and in a container the next start likely gives out the same pids again.
@@ -48,7 +39,7 @@ function leftoversOf({ pgdata, binaries }: Installation): Promise<PostgresProces
   return postgresOn(pgdata, binaries.postgres);
 }
 
-async function refuseForeign({ installation, runtime }: Cleaning): Promise<void> {
+async function refuseForeign({ installation, runtime }: Serving): Promise<void> {
   const ours = await realpath(installation.binaries.postgres);
   let foreign: PostgresProcess | undefined;
   // One of another Mainspring's binaries stops by itself once its server is dead.
@@ -62,15 +53,15 @@ async function refuseForeign({ installation, runtime }: Cleaning): Promise<void>
   );
 }
 
-async function end(cleaning: Cleaning): Promise<void> {
-  const { installation } = cleaning;
+async function end(serving: Serving): Promise<void> {
+  const { installation } = serving;
   const steps = [
     { name: "INT", limitMs: FAST_STOP_MS },
     { name: "QUIT", limitMs: HARD_STOP_MS },
     { name: "KILL", limitMs: KILL_MS },
   ] as const;
   for (const { name, limitMs } of steps) {
-    if (await stoppedBy(cleaning, name, limitMs)) return;
+    if (await stoppedBy(serving, name, limitMs)) return;
   }
   const left = (await leftoversOf(installation)).map(({ pid }) => pid).join(", ");
   throw new StoreUnusable(
@@ -78,8 +69,8 @@ async function end(cleaning: Cleaning): Promise<void> {
   );
 }
 
-async function stoppedBy(cleaning: Cleaning, name: "INT" | "QUIT" | "KILL", limitMs: number): Promise<boolean> {
-  const { installation, runtime } = cleaning;
+async function stoppedBy(serving: Serving, name: "INT" | "QUIT" | "KILL", limitMs: number): Promise<boolean> {
+  const { installation, runtime } = serving;
   const found = await leftoversOf(installation);
   const recorded = await recordedPostmaster(installation.pgdata);
   const postmaster = found.find(({ pid }) => pid === recorded);

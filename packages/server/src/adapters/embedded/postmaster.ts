@@ -12,12 +12,15 @@ import { signal } from "./signal.ts";
 import { pause } from "./waiting.ts";
 import { watchOver } from "./watchdog.ts";
 
+/** Where the supervisor tells what happens; PostgreSQL itself writes to a file in the data folder. */
+export type Log = Pick<Logger, "info" | "warn" | "error">;
+
 /** All that starting PostgreSQL on one data folder takes. */
 export interface Serving {
   readonly installation: Installation;
   readonly endpoint: Endpoint;
   readonly runtime: Runtime;
-  readonly log: Logger;
+  readonly log: Log;
 }
 
 /** One run of PostgreSQL. */

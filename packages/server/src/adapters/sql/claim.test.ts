@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type pg from "pg";
+import pg from "pg";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
+import { CLAIM_LOCK } from "./claim.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
 
 let server: TestServer;
@@ -58,11 +59,16 @@ it("takes its claim again when the connection that held it broke", async () => {
 
 it("takes over no shard while another server has the claim", async () => {
   const database = await server.newDatabase();
-  const never = { ...hurriedRuntime(), setTimer: () => ({ cancel: () => undefined }) };
-  const first = await openTestStore(database, never, "first");
-  const holder = await holdClaim(database, "first");
-  await assert.rejects(first.takeOver([0], "first"), (error) => error instanceof StoreUnusable);
-  await holder.end();
+  const first = await openTestStore(database, hurriedRuntime(), "first");
+  const other = new pg.Client(database);
+  await other.connect();
+  // Who is already waiting for a lock gets it before anybody who comes later.
+  const locked = other.query("SELECT pg_advisory_lock($1)", [CLAIM_LOCK]);
+  await terminate(database, "mainspring/first/claim");
+  await locked;
+  await assert.rejects(first.takeOver([0], "first"), StoreUnusable);
+  await other.end();
+  assert.deepEqual(await first.takeOver([0], "first"), [1]);
   await first.close();
 });
 

@@ -7,7 +7,7 @@ import { type Connection, clientConfig } from "./connections.ts";
 import { storeError } from "./errors.ts";
 
 /** The advisory lock that a server holds on its database; any number that nobody else in the database uses. */
-const CLAIM_LOCK = 7_303_014_002;
+export const CLAIM_LOCK = 7_303_014_002;
 /** A killed predecessor's lock goes when PostgreSQL sees its connection closed: at once as a rule. */
 const PATIENCE_MS = 5_000;
 const RETRY_MS = 100;

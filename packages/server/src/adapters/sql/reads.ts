@@ -34,9 +34,10 @@ export const LOAD = `
   SELECT ${CANDIDATE_COLUMNS} FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.queue <> ${QUEUE_CODES.NONE}`;
 
+/** The job is asked for in a subquery: as a third table of the join, PostgreSQL might begin with it. */
 export const READ_PAYLOADS = `
-  SELECT e.id, j.payload FROM (SELECT unnest($1::uuid[]) AS id) w
-  JOIN executions e ON e.id = w.id JOIN jobs j ON j.id = e.job_id WHERE e.payload_bytes > 0`;
+  SELECT e.id, (SELECT j.payload FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
+  JOIN executions e ON e.id = w.id WHERE e.payload_bytes > 0`;
 
 const READ_COMMANDS = `
   SELECT id, shard, execution_id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY id LIMIT $2`;

@@ -1,0 +1,58 @@
+import { monotonicMs, until } from "../clock.ts";
+import { busyWorker, type InFlight, inFlight } from "./in-flight.ts";
+import type { World } from "./world.ts";
+
+/** What is done to workers and clients. */
+
+const LOST_WITHIN_MS = 180_000;
+
+/** Another one takes its place. */
+export async function killWorker(world: World): Promise<void> {
+  const { workers, history, say } = world;
+  const member = await busyWorker(world, 1);
+  const { pid } = member.child;
+  history.write({ event: "WORKER_KILLED", at: monotonicMs(), pid });
+  say(`WORKER_KILLED (process ${pid})`);
+  await workers.kill(member);
+  workers.hire();
+}
+
+/** Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been. */
+export async function stopWorker(world: World): Promise<void> {
+  const { history, stopped, say } = world;
+  const member = await busyWorker(world, 3);
+  const { pid } = member.child;
+  history.write({ event: "WORKER_STOPPED", at: monotonicMs(), pid });
+  say(`WORKER_STOPPED (process ${pid})`);
+  stopped.add(pid);
+  member.child.signal("SIGSTOP");
+  try {
+    const waiting = new Set(inFlight(member));
+    await until(`process ${pid} is declared lost`, LOST_WITHIN_MS, () => allOver(world, waiting), 500);
+  } finally {
+    history.write({ event: "WORKER_CONTINUED", at: monotonicMs(), pid });
+    say(`WORKER_CONTINUED (process ${pid})`);
+    member.child.signal("SIGCONT");
+    stopped.delete(pid);
+  }
+}
+
+export async function killClient({ clients, history, dice, say }: World): Promise<void> {
+  const member = dice.pick(clients.members);
+  const { pid } = member.child;
+  history.write({ event: "CLIENT_KILLED", at: monotonicMs(), pid });
+  say(`CLIENT_KILLED (process ${pid})`);
+  await clients.kill(member);
+  clients.hire();
+}
+
+/** Takes from `waiting` what the server says has ended. @returns true when nothing is left */
+async function allOver({ client }: World, waiting: Set<InFlight>): Promise<true | null> {
+  for (const flight of waiting) {
+    const execution = await client.getExecution(flight.executionId).catch(() => null);
+    // Nobody answers at the moment: no use in asking for the others.
+    if (execution === null) return null;
+    if (execution.attempts.some(({ attempt }) => attempt === flight.attempt)) waiting.delete(flight);
+  }
+  return waiting.size === 0 ? true : null;
+}

@@ -1,0 +1,75 @@
+import { monotonicMs, sleep } from "../clock.ts";
+import type { Fault } from "../history/events.ts";
+import { busyWorker } from "./in-flight.ts";
+import type { World } from "./world.ts";
+
+/** Deaths of the server and of its store. Each resolves when requests are answered again. */
+
+/** Most restarts are quick; some take longer than a broken connection is forgiven. */
+const DOWN_MS = { least: 0, most: 1_500, long: 7_000 };
+const LONG_DOWNS = 0.15;
+const DEATHS_AT_START = 0.3;
+const START_MS = { least: 50, most: 2_000 };
+/** Longer than a server may be held up without noticing that it was. */
+const PAUSE_MS = { least: 2_000, most: 8_000 };
+
+export async function killServer(world: World): Promise<void> {
+  const { server, dice } = world;
+  await busyWorker(world, 1);
+  await fellServer(world);
+  await sleep(dice.chance(LONG_DOWNS) ? DOWN_MS.long : dice.between(DOWN_MS.least, DOWN_MS.most));
+  server.start();
+  if (dice.chance(DEATHS_AT_START)) {
+    await sleep(dice.between(START_MS.least, START_MS.most));
+    await fellServer(world);
+    server.start();
+  }
+  await isReady(world, "SERVER_READY");
+}
+
+export async function pauseServer(world: World): Promise<void> {
+  const { server, dice } = world;
+  await busyWorker(world, 1);
+  tell(world, "SERVER_PAUSED", server.pid);
+  server.signal("SIGSTOP");
+  await sleep(dice.between(PAUSE_MS.least, PAUSE_MS.most));
+  server.signal("SIGCONT");
+  await isReady(world, "SERVER_CONTINUED");
+}
+
+export async function killStore(world: World): Promise<void> {
+  await busyWorker(world, 1);
+  await fellStore(world);
+  await world.store.revive();
+  await isReady(world, "STORE_READY");
+}
+
+export async function killServerAndStore(world: World): Promise<void> {
+  const { server, store, dice } = world;
+  await busyWorker(world, 1);
+  await fellStore(world);
+  await sleep(dice.between(0, 300));
+  await fellServer(world);
+  await store.revive();
+  server.start();
+  await isReady(world, "SERVER_READY");
+}
+
+async function fellServer(world: World): Promise<void> {
+  tell(world, "SERVER_KILLED", world.server.pid);
+  await world.server.kill();
+}
+
+function fellStore(world: World): Promise<void> {
+  return world.store.kill((pid) => tell(world, "STORE_KILLED", pid));
+}
+
+async function isReady(world: World, event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY"): Promise<void> {
+  await world.server.ready();
+  world.history.write({ event, at: monotonicMs(), pid: world.server.pid });
+}
+
+function tell({ history, say }: World, event: Fault, pid: number): void {
+  history.write({ event, at: monotonicMs(), pid });
+  say(`${event} (process ${pid})`);
+}

@@ -1,0 +1,15 @@
+import type { CrashReport } from "./crash-run.ts";
+
+/** Of one rule, more would say the same. */
+const SHOWN = 10;
+
+/** For people: what was counted, and what was wrong. */
+export function formatReport({ figures, violations, folder }: CrashReport): string {
+  const counts = Object.entries(figures).map(([name, count]) => `${name} ${count}`);
+  const byRule = Map.groupBy(violations, ({ rule }) => rule);
+  const wrong = [...byRule].map(([rule, list]) => {
+    const shown = list.slice(0, SHOWN).map(({ what }) => `\n  - ${what}`);
+    return `${rule}: ${list.length} violations${shown.join("")}${list.length > SHOWN ? "\n  …" : ""}`;
+  });
+  return [counts.join(", "), ...wrong, ...(folder === null ? [] : [`see ${folder}`])].join("\n");
+}

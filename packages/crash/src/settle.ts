@@ -1,0 +1,67 @@
+import { sleep, until, wallClockZeroMs } from "./clock.ts";
+import type { World } from "./faults/world.ts";
+import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
+import { readHistory } from "./history/history-file.ts";
+import type { Evidence } from "./judge/evidence.ts";
+import { countActiveJobs, listAll, readAll } from "./read-executions.ts";
+
+/** Generous: what is not done by then is stuck, however slow the machine. */
+const ANSWERED_WITHIN_MS = 120_000;
+const DRAINED_WITHIN_MS = 180_000;
+const LEFT_WITHIN_MS = 90_000;
+/** Several sweeps of whatever the server does once in a while, each of which could still spoil something. */
+const CALM_MS = 5_000;
+/** Server and clients read clocks of one machine, but a server may lag behind by what its store took to tell the time. */
+const CLOCKS_DIFFER_MS = 100;
+
+/** Lets everything come to rest after the faults. @returns all that is then known */
+export async function settle(world: World & Stage, say: (message: string) => void): Promise<Evidence> {
+  const { clients, workers, client, server } = world;
+  const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - world.wallClockZeroMs);
+  await clients.dismiss(ANSWERED_WITHIN_MS, (child) => child.nudge());
+  say("all clients were answered");
+  await drained(world);
+  say("all executions are final, or should be");
+  await workers.dismiss(LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
+  const executions = await readAll(client);
+  await sleep(CALM_MS);
+  const listedLater = await listAll(client);
+  const activeJobs = await countActiveJobs(client);
+  const end = await server.stop();
+  return {
+    clients: clients.historyFiles.flatMap((file) => readHistory<ClientEvent>(file)),
+    workers: workers.historyFiles.flatMap((file) => readHistory<WorkerEvent>(file)),
+    faults: readHistory<FaultEvent>(world.faultFile),
+    executions,
+    listedLater,
+    activeJobs,
+    unaskedDeaths: [
+      ...clients.deaths,
+      ...workers.deaths,
+      ...server.deaths,
+      ...(end === "code 0" ? [] : [`the server left with ${end}`]),
+    ],
+    wallClockZeroMs: world.wallClockZeroMs,
+    toleranceMs,
+  };
+}
+
+interface Stage {
+  faultFile: string;
+  /** As it was in the beginning. */
+  wallClockZeroMs: number;
+}
+
+/** What is not final in time is for the judge to name. */
+async function drained({ client }: World): Promise<void> {
+  const states = ["PENDING", "SCHEDULED", "RUNNING"];
+  await until(
+    "all executions are final",
+    DRAINED_WITHIN_MS,
+    async () => {
+      const all = await listAll(client).catch(() => null);
+      return all !== null && !all.some(({ state }) => states.includes(state)) ? true : null;
+    },
+    500,
+  ).catch(() => undefined);
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import fc from "fast-check";
+import { systemRuntime } from "../system/system-runtime.ts";
+import { type ArrayParam, bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
+import { Connections } from "./connections.ts";
+import { UnstorableValue } from "./errors.ts";
+import { silent, startTestServer, type TestServer } from "./testing/databases.ts";
+
+type Encode<V> = (rows: readonly (V | null)[], get: (row: V | null) => V | null) => ArrayParam;
+
+const same = <V>(value: V) => value;
+
+describe("array parameters", () => {
+  let server: TestServer;
+  let db: Connections;
+  before(async () => {
+    server = await startTestServer();
+    db = new Connections(await server.newDatabase(), systemRuntime().uuid(), silent);
+  });
+  after(async () => {
+    await db.close();
+    await server.stop();
+  });
+
+  it("arrive as what they were, NULLs included", async () => {
+    const text = fc.string({ unit: "binary", maxLength: 20 }).filter((value) => !value.includes("\u0000"));
+    await arrives("int2", int2s, fc.integer({ min: -32_768, max: 32_767 }));
+    await arrives("int4", int4s, fc.integer());
+    await arrives("int8", int8s, fc.maxSafeInteger());
+    await arrives("float8", float8s, fc.double({ noDefaultInfinity: true, noNaN: true }));
+    await arrives("bool", bools, fc.boolean());
+    await arrives("text", texts, text);
+    await arrives(
+      "bytea",
+      byteas,
+      fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
+    );
+  });
+
+  it("arrive in their order when they are ids", async () => {
+    const runtime = systemRuntime();
+    const ids = Array.from({ length: 10 }, () => runtime.uuid());
+    assert.deepEqual(await elements("uuid", uuids(ids, same)), ids);
+    assert.deepEqual(await elements("uuid", uuids([], same)), []);
+  });
+
+  it("are refused where a number does not fit, rather than cut", () => {
+    assert.throws(() => int2s([32_768], same), UnstorableValue);
+    assert.throws(() => int4s([2 ** 31], same), UnstorableValue);
+    assert.throws(() => int4s([0.5], same), UnstorableValue);
+    assert.throws(() => int8s([2 ** 53], same), UnstorableValue);
+    assert.throws(() => int8s([Number.NaN], same), UnstorableValue);
+    assert.throws(() => float8s([Number.POSITIVE_INFINITY], same), UnstorableValue);
+  });
+
+  async function arrives<V>(type: string, encode: Encode<V>, values: fc.Arbitrary<V>): Promise<void> {
+    const property = fc.asyncProperty(fc.array(fc.option(values), { maxLength: 20 }), async (list) => {
+      const param = encode(list, same);
+      // A column of NULLs alone is NULL itself, and gives no rows.
+      assert.deepEqual(await elements(type, param), list.every((value) => value === null) ? [] : list);
+    });
+    await fc.assert(property, { numRuns: 50 });
+  }
+
+  async function elements(type: string, param: ArrayParam): Promise<unknown[]> {
+    const rows = await db.run("query", { text: `SELECT unnest($1::${type}[])`, values: [param] });
+    return rows.map(([value]) => value);
+  }
+});

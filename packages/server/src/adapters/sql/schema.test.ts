@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import pg from "pg";
+import { StoreUnusable } from "../../ports/store.ts";
+import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+const OBJECTS = `SELECT relname::text, relkind::text, relfilenode::int8 FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace ORDER BY 1`;
+
+it("migrates an empty database once, and finds it as it left it", async () => {
+  const database = await server.newDatabase();
+  await (await openTestStore(database)).close();
+  const before = await asked(database, OBJECTS);
+  await (await openTestStore(database)).close();
+  assert.deepEqual(await asked(database, OBJECTS), before);
+  assert.deepEqual(await asked(database, "SELECT version, name FROM schema_migrations"), [[1, "initial"]]);
+});
+
+it("leaves alone a database of a newer version, and says what to do", async () => {
+  const database = await server.newDatabase();
+  await (await openTestStore(database)).close();
+  await asked(database, "INSERT INTO schema_migrations (version, name) VALUES (9, 'of the future')");
+  await asked(database, "DROP TABLE pools");
+  const before = await asked(database, OBJECTS);
+  await assert.rejects(openTestStore(database), (error) => {
+    assert.ok(error instanceof StoreUnusable);
+    assert.match(error.message, /schema version 9, which is newer than this program's 1: start the version/);
+    return true;
+  });
+  assert.deepEqual(await asked(database, OBJECTS), before);
+});
+
+it("refuses a database whose encoding cannot hold what people write", async () => {
+  const database = await server.newDatabase();
+  await asked(database, "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+  await assert.rejects(openTestStore({ ...database, database: "latin" }), (error) => {
+    assert.ok(error instanceof StoreUnusable);
+    assert.match(error.message, /has the encoding LATIN1: make one with CREATE DATABASE/);
+    return true;
+  });
+});
+
+it("makes the months around the current one, in the months' own borders", async () => {
+  const database = await server.newDatabase();
+  await (await openTestStore(database, hurriedRuntime(Date.UTC(2031, 11, 31, 23, 59)))).close();
+  const names = await asked(
+    database,
+    "SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relname LIKE '%s\\_20%' ORDER BY 1",
+  );
+  const months = ["2031_11", "2031_12", "2032_01", "2032_02"];
+  assert.deepEqual(names.flat(), [
+    ...months.map((month) => `executions_${month}`),
+    ...months.map((month) => `jobs_${month}`),
+  ]);
+});
+
+it("migrates nothing when it fails half way", async () => {
+  const database = await server.newDatabase();
+  await asked(database, "CREATE TABLE pools (not_ours integer)");
+  const before = await asked(database, OBJECTS);
+  await assert.rejects(openTestStore(database), pg.DatabaseError);
+  assert.deepEqual(await asked(database, OBJECTS), before);
+});

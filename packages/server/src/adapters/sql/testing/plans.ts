@@ -1,0 +1,49 @@
+import type { Session } from "../connections.ts";
+
+/** A node of a plan, as EXPLAIN (FORMAT JSON) tells it. */
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Name"?: string;
+  "Actual Loops"?: number;
+  Plans?: PlanNode[];
+}
+
+/** One access to a table: `Index Scan executions_2026_07 by executions_2026_07_pkey`. */
+export interface Access {
+  how: string;
+  table: string;
+  index: string | undefined;
+  loops: number;
+}
+
+/** How a statement, prepared on this session and planned without values, gets at its rows. */
+export async function preparedPlan(session: Session, name: string, text: string): Promise<Access[]> {
+  await session.run({ text: `PREPARE ${name} AS ${text}` });
+  const parameters = Math.max(...[...text.matchAll(/\$(\d+)/g)].map((match) => Number(match[1])));
+  const nulls = Array.from({ length: parameters }, () => "NULL").join(", ");
+  const rows = await session.run({ text: `EXPLAIN (FORMAT JSON) EXECUTE ${name}(${nulls})` });
+  return accesses(rows);
+}
+
+/** What a statement really visited; it is executed. */
+export async function executedPlan(session: Session, text: string, values: readonly unknown[]): Promise<Access[]> {
+  return accesses(await session.run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values }));
+}
+
+function accesses(rows: unknown[][]): Access[] {
+  const [{ Plan }] = JSON.parse(rows[0]?.[0] as string) as [{ Plan: PlanNode }];
+  return [...nodes(Plan)]
+    .filter((node) => node["Relation Name"] !== undefined && node["Node Type"] !== "ModifyTable")
+    .map((node) => ({
+      how: node["Node Type"],
+      table: node["Relation Name"] as string,
+      index: node["Index Name"],
+      loops: node["Actual Loops"] ?? 0,
+    }));
+}
+
+function* nodes(node: PlanNode): Generator<PlanNode> {
+  yield node;
+  for (const child of node.Plans ?? []) yield* nodes(child);
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApi, type TestApi } from "./api.fixture.ts";
+
+type Node = Record<string, unknown>;
+interface Operation {
+  operationId: string;
+  summary: string;
+  responses: Record<string, { description: string; content?: Record<string, { schema: Node }> }>;
+}
+interface OpenApi {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+}
+
+describe("the description of the API", () => {
+  let api: TestApi;
+  let document: OpenApi;
+  before(async () => {
+    api = await startTestApi();
+    document = (await api.app.inject({ url: "/openapi.json" })).json();
+  });
+  after(() => api.stop());
+
+  const operations = () =>
+    Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+    );
+
+  it("is OpenAPI 3.1 and has every route, and nothing of what does not exist yet", () => {
+    assert.equal(document.openapi, "3.1.0");
+    assert.deepEqual(
+      operations()
+        .map(({ name }) => name)
+        .sort(),
+      [
+        "GET /healthz",
+        "GET /metrics",
+        "GET /problems/{name}",
+        "GET /readyz",
+        "GET /v1/executions",
+        "GET /v1/executions/{executionId}",
+        "GET /v1/jobs",
+        "GET /v1/jobs/{jobId}",
+        "GET /v1/jobs/{jobId}/executions",
+        "GET /v1/stats",
+        "GET /v1/workers",
+        "POST /v1/executions/{executionId}/cancel",
+        "POST /v1/jobs",
+        "POST /v1/jobs/batch",
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(document), /cron|everySec|workflow|timezone/i);
+  });
+
+  it("says of every answer what it means and what it looks like", () => {
+    for (const { name, operation } of operations()) {
+      assert.ok(operation.operationId && operation.summary, name);
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        assert.ok(description && description !== "Default Response", `${name} ${status}`);
+        const media = Object.entries(content ?? {});
+        assert.equal(media.length, 1, `${name} ${status}`);
+        assert.ok(Object.keys(media[0]?.[1].schema ?? {}).length > 0, `${name} ${status}`);
+        if (Number(status) >= 400 && name !== "GET /readyz") assert.equal(media[0]?.[0], "application/problem+json");
+      }
+    }
+  });
+
+  it("has no reference that leads nowhere", () => {
+    for (const [, path = ""] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      const target = path.split("/").reduce<unknown>((node, key) => (node as Node | undefined)?.[key], document);
+      assert.ok(target, path);
+    }
+  });
+
+  it("has a page to try it that needs nothing from elsewhere", async () => {
+    const page = await api.app.inject({ url: "/docs" });
+    assert.equal(page.statusCode, 200, page.headers.location);
+    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = ""]) => url);
+    assert.ok(assets.length > 3);
+    for (const asset of assets) {
+      assert.doesNotMatch(asset, /^(https?:)?\/\//);
+      const url = new URL(asset, "http://localhost/docs/").pathname;
+      assert.equal((await api.app.inject({ url })).statusCode, 200, url);
+    }
+    assert.match(String(page.headers["content-security-policy"]), /default-src 'self'/);
+  });
+});

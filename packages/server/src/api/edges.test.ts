@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { after, before, describe, it } from "node:test";
+import type { InjectOptions } from "fastify";
+import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { PROBLEM_NAMES } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+
+const KEY = "a-key-of-twenty-chars";
+
+describe("the edges of the HTTP API", () => {
+  let api: TestApi;
+  let port: number;
+  before(async () => {
+    api = await startTestApi();
+    await api.app.listen({ host: "127.0.0.1", port: 0 });
+    port = (api.app.server.address() as AddressInfo).port;
+  });
+  after(() => api.stop());
+
+  /** Sends bytes as they are, and returns all that comes until the server closes the connection. */
+  const converse = async (text: string): Promise<string> => {
+    const socket = connect(port, "127.0.0.1");
+    let heard = "";
+    socket.on("data", (data) => (heard += data)).on("error", () => {});
+    socket.write(text);
+    await once(socket, "close");
+    return heard;
+  };
+  const problemOf = async (app: HttpApp, request: InjectOptions) => {
+    const { statusCode, body } = await app.inject(request);
+    return [statusCode, body.startsWith("{") ? JSON.parse(body).type : body];
+  };
+
+  it("refuses a body that says it is too large before any of it was sent", async () => {
+    const head = `POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+    const heard = await converse(`${head}Content-Length: 1500000\r\n\r\n`);
+    assert.match(heard, /^HTTP\/1.1 413 /);
+    assert.match(heard, /"\/problems\/payload-too-large"/);
+  });
+
+  it("refuses a body that does not say how large it is as soon as it is too large", async () => {
+    const sending = httpRequest({
+      ...{ host: "127.0.0.1", port, method: "POST", path: "/v1/jobs" },
+      headers: { "content-type": "application/json", "transfer-encoding": "chunked" },
+    });
+    sending.on("error", () => {});
+    const answered = once(sending, "response");
+    // Never ended: an answer can only come before the whole was read.
+    for (let i = 0; i < 24; i++) sending.write("x".repeat(64 * 1024));
+    const [response] = await answered;
+    assert.equal(response.statusCode, 413);
+    sending.destroy();
+  });
+
+  it("answers a problem to what is no HTTP, or has too many headers", async () => {
+    assert.match(await converse("NONSENSE\r\n\r\n"), /^HTTP\/1.1 400 [^]*"\/problems\/malformed-http"/);
+    const large = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
+    assert.match(await converse(large), /^HTTP\/1.1 431 [^]*"\/problems\/headers-too-large"/);
+    assert.deepEqual(await problemOf(api.app, { url: "/v1/jobs/%zz" }), [400, "/problems/malformed-http"]);
+  });
+
+  it("tells an unknown path from a method that a path does not have", async () => {
+    assert.deepEqual(await problemOf(api.app, { url: "/v1/crons" }), [404, "/problems/not-found"]);
+    const answer = await api.app.inject({ method: "DELETE", url: "/v1/jobs/019a0000-0000-7000-8000-000000000000" });
+    assert.equal(answer.statusCode, 405);
+    assert.equal(answer.headers.allow, "GET, HEAD");
+    const posted = await api.app.inject({ method: "PUT", url: "/v1/jobs", payload: "not json" });
+    assert.equal(posted.statusCode, 405);
+    assert.equal(posted.headers.allow, "GET, HEAD, POST");
+  });
+
+  it("without a key serves loopback names only, and no pages of elsewhere", async () => {
+    for (const host of ["localhost:8080", "127.0.0.1", "[::1]:8080"]) {
+      assert.equal((await api.app.inject({ url: "/v1/jobs", headers: { host } })).statusCode, 200, host);
+    }
+    for (const host of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "8.8.8.8"]) {
+      assert.deepEqual(await problemOf(api.app, { url: "/v1/jobs", headers: { host } }), [403, "/problems/forbidden"]);
+    }
+    const host = "localhost:8080";
+    const own = { url: "/v1/jobs", headers: { host, origin: "http://localhost:8080" } };
+    assert.equal((await api.app.inject(own)).statusCode, 200);
+    for (const origin of ["https://evil.example", "null", "http://localhost:9090"]) {
+      const foreign = { url: "/v1/jobs", headers: { host, origin } };
+      assert.deepEqual(await problemOf(api.app, foreign), [403, "/problems/forbidden"], origin);
+    }
+  });
+
+  it("with a key asks for it everywhere but where nothing is told of the jobs", async () => {
+    const app = await api.another({ apiKey: KEY });
+    const headers = { host: "jobs.example" };
+    for (const url of ["/v1/jobs", "/v1/stats", "/metrics", "/nowhere"]) {
+      assert.deepEqual(await problemOf(app, { url, headers }), [401, "/problems/unauthorized"]);
+    }
+    for (const authorization of [`Bearer ${KEY}x`, `Basic ${KEY}`, KEY, "Bearer "]) {
+      assert.equal((await app.inject({ url: "/v1/jobs", headers: { ...headers, authorization } })).statusCode, 401);
+    }
+    const authorization = `Bearer ${KEY}`;
+    assert.equal((await app.inject({ url: "/v1/jobs", headers: { ...headers, authorization } })).statusCode, 200);
+    for (const url of ["/healthz", "/readyz", "/docs", "/openapi.json", "/problems/internal"]) {
+      assert.notEqual((await app.inject({ url, headers })).statusCode, 401, url);
+    }
+    await app.close();
+  });
+
+  it("explains every problem that it answers with", async () => {
+    for (const name of PROBLEM_NAMES) {
+      const answer = await api.inject({ method: "GET", url: `/problems/${name}` });
+      assert.equal(answer.json().type, `/problems/${name}`);
+    }
+    assert.equal((await api.inject({ method: "GET", url: "/problems/toString" })).statusCode, 404);
+  });
+
+  it("tells what the node is", async () => {
+    const stats = (await api.inject({ method: "GET", url: "/v1/stats" })).json();
+    assert.deepEqual(stats, {
+      version: "0.1.0",
+      node: api.bus.node,
+      addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
+      workers: { connected: 0 },
+      shards: { total: 64, owned: 0 },
+    });
+    assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
+    assert.equal((await api.inject({ method: "GET", url: "/readyz" })).json().status, "ready");
+    assert.match((await api.inject({ method: "GET", url: "/metrics" })).body, /mainspring_up 1/);
+    assert.ok(api.counted.includes("GET /v1/stats 200"));
+  });
+
+  it("lists workers page by page, those that connected last first", async () => {
+    const end = api.bus.listen("gateway", (envelopes) => {
+      for (const { from, message } of envelopes) {
+        if (message.kind !== "LIST_WORKERS") continue;
+        const workers = ["a", "b", "c"].map((workerId, index) => ({
+          ...{ workerId, name: workerId, pool: "default", handlers: ["echo"], capabilities: [], slots: 1, prefetch: 0 },
+          ...{ state: "ALIVE" as const, running: 0, connectedAt: 1_700_000_000_000 + index, loopLagMs: 0 },
+          lastHeartbeatAt: 1_700_000_000_000,
+        }));
+        api.bus.send({ node: from, role: "api" }, { kind: "WORKERS", request: message.request, workers });
+      }
+    });
+    const first = (await api.inject({ method: "GET", url: "/v1/workers?limit=2" })).json();
+    const second = (await api.inject({ method: "GET", url: `/v1/workers?limit=2&cursor=${first.nextCursor}` })).json();
+    end();
+    const names = [...first.items, ...second.items].map(({ workerId }: { workerId: string }) => workerId);
+    assert.deepEqual(names, ["c", "b", "a"]);
+    assert.equal(second.nextCursor, null);
+  });
+
+  it("lets go of who waits when it is closed", async () => {
+    const app = await api.another({ apiKey: null });
+    const { executionId } = (
+      await app.inject({ method: "POST", url: "/v1/jobs", payload: { target: { handler: "echo" } } })
+    ).json();
+    const url = await app.listen({ host: "127.0.0.1", port: 0 });
+    const waiting = fetch(`${url}/v1/executions/${executionId}?waitSec=60`);
+    await once(app.server, "request");
+    await app.close();
+    const answer = (await (await waiting).json()) as { state: string };
+    assert.equal(answer.state, "PENDING");
+  });
+});

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { LiveExecution } from "../ports/messages.ts";
+import type { Command, RowChange } from "../ports/store.ts";
+import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+
+const WORKER = "worker-1";
+
+describe("reading and cancelling executions over HTTP", () => {
+  let api: TestApi;
+  let epochs: Epoch[];
+  before(async () => {
+    api = await startTestApi();
+    const shards = Array.from({ length: 64 }, (_, shard) => shard);
+    epochs = await api.store.takeOver(shards, api.bus.node);
+  });
+  after(() => api.stop());
+
+  const submit = async (job: object = {}): Promise<{ jobId: string; executionId: string }> => {
+    const payload = { target: { handler: "echo" }, ...job };
+    return (await api.inject({ method: "POST", url: "/v1/jobs", payload })).json();
+  };
+  const get = (url: string) => api.inject({ method: "GET", url });
+  const cancel = (id: string) => api.inject({ method: "POST", url: `/v1/executions/${id}/cancel` });
+
+  /** Commits an end, as the owner does. */
+  const finish = async (executionId: string, state: "SUCCEEDED" | "CANCELLED" | "DEAD") => {
+    const [row] = await api.store.load([executionId]);
+    assert.ok(row);
+    const at = row.scheduledAt + 40;
+    const ran = state !== "CANCELLED";
+    const change: RowChange = {
+      ...{ id: row.id, wasState: "PENDING", wasAttempt: 0, state, attempt: ran ? 1 : 0, failures: 0, lost: 0 },
+      ...{ queue: "NONE", rank: row.rank, dueAt: row.dueAt, reason: null, workerId: null, gateway: null },
+      ...{
+        attemptStartedAt: null,
+        startedAt: ran ? at : null,
+        finishedAt: at + 2,
+        error: null,
+        releaseUniqueKey: false,
+      },
+      result: state === "SUCCEEDED" ? Buffer.from('{"big":1e400}') : null,
+      ended: ran
+        ? [{ attempt: 1, workerId: WORKER, state: "SUCCEEDED", startedAt: at, finishedAt: at + 2, error: null }]
+        : [],
+    };
+    await commit(row.shard, [change], []);
+  };
+  const commit = async (shard: ShardId, changes: RowChange[], commandsDone: string[]) => {
+    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone };
+    const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
+    assert.equal(outcome?.status, "APPLIED");
+  };
+
+  it("shows what an execution that ended has left behind", async () => {
+    const { executionId } = await submit({ payload: [1, 2] });
+    await finish(executionId, "SUCCEEDED");
+    const { body } = await api.app.inject({ method: "GET", url: `/v1/executions/${executionId}` });
+    assert.match(body, /"payload":\[1,2\],"result":\{"big":1e400\}/);
+    const execution = (await get(`/v1/executions/${executionId}`)).json();
+    assert.deepEqual([execution.state, execution.latenessMs, execution.attempt], ["SUCCEEDED", 40, 1]);
+    assert.equal(execution.attempts[0].workerId, WORKER);
+    assert.equal((await get(`/v1/jobs/${execution.jobId}`)).json().state, "FINISHED");
+  });
+
+  it("tells what the owner knows of work in progress, in one question for a page", async () => {
+    const ids = [await submit({ target: { handler: "live" } }), await submit({ target: { handler: "live" } })];
+    let questions = 0;
+    const end = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "ASK") return;
+      questions++;
+      const executions = message.executionIds.map((executionId): LiveExecution => {
+        return {
+          executionId,
+          state: "RUNNING",
+          attempt: 1,
+          workerId: WORKER,
+          startedAt: 1_700_000_000_000,
+          cancelRequested: false,
+        };
+      });
+      api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
+    });
+    const single = (await get(`/v1/executions/${ids[0]?.executionId}`)).json();
+    const page = (await get("/v1/executions?limit=2")).json();
+    const running = (await get("/v1/executions?state=RUNNING&limit=2")).json();
+    const pending = (await get("/v1/executions?state=PENDING&limit=2")).json();
+    end();
+    assert.deepEqual([single.state, single.attempt, single.assignedWorker], ["RUNNING", 1, WORKER]);
+    assert.equal(single.startedAt, "2023-11-14T22:13:20.000Z");
+    assert.deepEqual(
+      page.items.map(({ state }: { state: string }) => state),
+      ["RUNNING", "RUNNING"],
+    );
+    assert.deepEqual(running.items, page.items);
+    assert.deepEqual(pending.items, []);
+    assert.equal(questions, 4);
+  });
+
+  it("falls back on the row while nobody answers", async () => {
+    const { executionId } = await submit();
+    const end = playOwner(api.bus, () => {});
+    const { state } = (await get(`/v1/executions/${executionId}`)).json();
+    end();
+    assert.equal(state, "PENDING");
+  });
+
+  it("answers who waits as soon as the owner says that it is final", async () => {
+    const { executionId } = await submit();
+    const heard: string[] = [];
+    const end = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "WATCH") return;
+      heard.push(message.executionId);
+      void finish(executionId, "SUCCEEDED").then(() => {
+        api.bus.send({ node, role: "api" }, { kind: "FINAL", executionId, state: "SUCCEEDED" });
+      });
+    });
+    const answer = await get(`/v1/executions/${executionId}?waitSec=30`);
+    end();
+    assert.equal(answer.json().state, "SUCCEEDED");
+    assert.deepEqual(heard, [executionId]);
+  });
+
+  it("finds the end by itself where the owner's word is lost", async () => {
+    const { executionId } = await submit();
+    const waiting = get(`/v1/executions/${executionId}?waitSec=30`);
+    await finish(executionId, "DEAD");
+    assert.equal((await waiting).json().state, "DEAD");
+  });
+
+  it("answers with what there is when the time is up", async () => {
+    const { executionId } = await submit();
+    assert.equal((await get(`/v1/executions/${executionId}?waitSec=0.05`)).json().state, "PENDING");
+  });
+
+  it("pages through lists, newest first, without losing or repeating anything", async () => {
+    const pool = "paging";
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.unshift((await submit({ target: { handler: "echo", pool } })).executionId);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? "" : `&cursor=${cursor}`;
+      const page = (await get(`/v1/executions?pool=${pool}&limit=2${query}`)).json();
+      seen.push(...page.items.map(({ executionId }: { executionId: string }) => executionId));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    assert.deepEqual(seen, ids);
+    const jobs = (await get(`/v1/jobs?pool=${pool}&state=ACTIVE&type=ONCE&limit=3`)).json();
+    assert.equal(jobs.items.length, 3);
+    const other = await get(`/v1/executions?cursor=${jobs.nextCursor}`);
+    assert.equal(other.statusCode, 400);
+    assert.equal(other.json().type, "/problems/invalid-cursor");
+  });
+
+  it("lists the executions of a job, and knows when there is no such job", async () => {
+    const { jobId, executionId } = await submit();
+    const page = (await get(`/v1/jobs/${jobId.toUpperCase()}/executions`)).json();
+    assert.deepEqual(
+      page.items.map((item: { executionId: string }) => item.executionId),
+      [executionId],
+    );
+    assert.equal((await get("/v1/jobs/019a0000-0000-7000-8000-000000000000/executions")).statusCode, 404);
+  });
+
+  it("refuses ids, limits and filters that are none", async () => {
+    const cases: [string, number, string][] = [
+      ["/v1/executions/42", 400, "executionId"],
+      ["/v1/jobs/nonsense", 400, "jobId"],
+      ["/v1/executions?limit=0", 400, "limit"],
+      ["/v1/executions?limit=1001", 400, "limit"],
+      ["/v1/executions?limit=ten", 400, "limit"],
+      ["/v1/executions?limit=1&limit=2", 400, "limit"],
+      ["/v1/executions?state=DONE", 400, "state"],
+      ["/v1/executions?since=2030-01-01", 400, "since"],
+      ["/v1/executions?tenant=acme", 400, "tenant"],
+      ["/v1/executions/019a0000-0000-7000-8000-000000000000?waitSec=61", 400, "waitSec"],
+    ];
+    for (const [url, status, field] of cases) {
+      const answer = await get(url);
+      assert.equal(answer.statusCode, status, url);
+      assert.deepEqual(
+        answer.json().errors.map((error: { field: string }) => error.field),
+        [field],
+        answer.body,
+      );
+    }
+    assert.equal((await get("/v1/executions/019a0000-0000-7000-8000-000000000000")).statusCode, 404);
+    assert.equal((await get("/v1/executions?cursor=AAAA")).json().type, "/problems/invalid-cursor");
+  });
+
+  it("cancels what has not started, and says so again when asked again", async () => {
+    const { executionId } = await submit();
+    const end = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "COMMAND") return;
+      void obey(message.command).then(() => {
+        api.bus.send(
+          { node, role: "api" },
+          { kind: "COMMAND_DONE", commandId: message.command.id, outcome: "CANCELLED" },
+        );
+      });
+    });
+    const obey = async (command: Command) => {
+      // Durable before it was sent: the owner finds it in the store as well.
+      assert.deepEqual(await api.store.readCommands([command.shard], 10), [command]);
+      await finish(executionId, "CANCELLED");
+      await commit(command.shard, [], [command.id]);
+    };
+    const answer = await cancel(executionId);
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.deepEqual(answer.json(), { executionId, state: "CANCELLED", cancelRequested: false });
+    assert.equal((await cancel(executionId)).statusCode, 200);
+    end();
+  });
+
+  it("says that a running one was told, and that the command is kept while nobody owns the shard", async () => {
+    const { executionId } = await submit();
+    assert.equal((await cancel(executionId)).statusCode, 202);
+    const end = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "COMMAND") return;
+      api.bus.send(
+        { node, role: "api" },
+        { kind: "COMMAND_DONE", commandId: message.command.id, outcome: "REQUESTED" },
+      );
+    });
+    const answer = await cancel(executionId);
+    end();
+    assert.equal(answer.statusCode, 202);
+    assert.equal(answer.json().cancelRequested, true);
+    const [row] = await api.store.load([executionId]);
+    assert.equal((await api.store.readCommands([row?.shard ?? 0], 10)).length, 2);
+  });
+
+  it("refuses to cancel what ended otherwise", async () => {
+    const { executionId } = await submit();
+    await finish(executionId, "SUCCEEDED");
+    const answer = await cancel(executionId);
+    assert.equal(answer.statusCode, 409);
+    assert.match(answer.json().detail, /SUCCEEDED/);
+    assert.equal((await cancel("019a0000-0000-7000-8000-000000000000")).statusCode, 404);
+  });
+});

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { Client, MainspringError, RetryAtError, TerminalError, task, Worker } from "@mainspring/sdk";
+import { type RunningNode, startNode } from "./node.ts";
+import { loadConfig } from "./ops/config.ts";
+
+/** The whole of it: HTTP, the real embedded store, gRPC, a worker with its thread. */
+describe("a node", () => {
+  let folder: string;
+  let node: RunningNode;
+  let client: Client;
+
+  const config = (more: Record<string, string> = {}) =>
+    loadConfig({
+      MAINSPRING_HTTP: "127.0.0.1:0",
+      MAINSPRING_GRPC: "127.0.0.1:0",
+      MAINSPRING_DATA_DIR: folder,
+      MAINSPRING_LOG_LEVEL: "fatal",
+      ...more,
+    });
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mainspring-node-"));
+    node = await startNode(config());
+    client = new Client({ url: node.httpUrl });
+  });
+
+  after(async () => {
+    await node.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it("runs a job on its built-in worker and gives its result", async () => {
+    const { executionId } = await client.submit({ target: { handler: "echo" }, payload: { hello: ["world", 1] } });
+    const execution = await client.getExecution(executionId, { waitSec: 30 });
+    assert.equal(execution.state, "SUCCEEDED");
+    assert.deepEqual(execution.result, { hello: ["world", 1] });
+    assert.equal(execution.attempts.length, 1);
+  });
+
+  it("runs tasks of a worker of one's own, by capability, and passes results and errors back", async () => {
+    const seen: number[] = [];
+    const flaky = task({
+      name: "flaky",
+      retry: { maxAttempts: 3, backoff: "FIXED", initialDelayMs: 10, jitter: false },
+      run: (payload: { until: number }, ctx) => {
+        seen.push(ctx.attempt);
+        if (ctx.attempt < payload.until) throw new Error("not yet");
+        return { took: ctx.attempt, fence: ctx.fence };
+      },
+    });
+    const hopeless = task({
+      name: "hopeless",
+      run: () => {
+        throw new TerminalError("never");
+      },
+    });
+    const later = task({
+      name: "later",
+      run: (_: null, ctx) => {
+        if (ctx.attempt === 1) throw new RetryAtError(new Date(Date.now() + 50), new Error("soon"));
+        return ctx.attempt;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, capabilities: ["gpu"], tasks: [flaky, hopeless, later] });
+    await worker.start();
+    const handle = await flaky.submit(client, { until: 3 }, { requires: ["gpu"] });
+    assert.deepEqual(await handle.result(), { took: 3, fence: `${handle.executionId}:3` });
+    assert.deepEqual(seen, [1, 2, 3]);
+    const dead = await hopeless.submit(client, undefined as never);
+    await assert.rejects(dead.result());
+    assert.equal((await dead.get()).state, "DEAD");
+    assert.equal(await (await later.submit(client, null)).result(), 2);
+    await worker.stop();
+  });
+
+  it("cancels a running job, and says so", async () => {
+    const running = Promise.withResolvers<void>();
+    const patient = task({
+      name: "patient",
+      run: (_: null, { signal }) => {
+        running.resolve();
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [patient] });
+    await worker.start();
+    const handle = await patient.submit(client, null);
+    await running.promise;
+    await handle.cancel();
+    const ended = await client.getExecution(handle.executionId, { waitSec: 30 });
+    assert.equal(ended.state, "CANCELLED");
+    await worker.stop();
+  });
+
+  it("runs what is due later when it is due, and skips what could not start in time", async () => {
+    const { executionId } = await client.submit({ target: { handler: "echo" }, delayMs: 300 });
+    const execution = await client.getExecution(executionId, { waitSec: 30 });
+    assert.equal(execution.state, "SUCCEEDED");
+    assert.ok((execution.latenessMs ?? -1) >= 0, "never early");
+    const startBefore = new Date(Date.now() + 200).toISOString();
+    const nobody = await client.submit({ target: { handler: "nobody-has-it" }, startBefore });
+    const skipped = await client.getExecution(nobody.executionId, { waitSec: 30 });
+    assert.deepEqual([skipped.state, skipped.reason], ["SKIPPED", "START_BEFORE_PASSED"]);
+  });
+
+  it("keeps at most as many of a concurrency key running as allowed", async () => {
+    let running = 0;
+    let most = 0;
+    const gate = task({
+      name: "gate",
+      run: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, slots: 10, tasks: [gate] });
+    await worker.start();
+    const jobs = Array.from({ length: 30 }, () => ({
+      target: { handler: "gate" },
+      concurrencyKey: "acme",
+      concurrencyLimit: 2,
+    }));
+    const items = await client.submitBatch(jobs);
+    for (const item of items) {
+      assert.ok("executionId" in item);
+      assert.equal((await client.getExecution(item.executionId, { waitSec: 30 })).state, "SUCCEEDED");
+    }
+    assert.ok(most <= 2, `${most} ran at once`);
+    await worker.stop();
+  });
+
+  it("keeps a worker's running job over its own restart, and everything that was", async () => {
+    const { executionId: old } = await client.submit({ target: { handler: "echo" }, payload: 7 });
+    await client.getExecution(old, { waitSec: 30 });
+    const running = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<string>();
+    const long = task({
+      name: "long",
+      run: () => {
+        running.resolve();
+        return finish.promise;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [long] });
+    await worker.start();
+    const handle = await long.submit(client, undefined as never);
+    await running.promise;
+    const { grpcAddress } = node;
+    await node.stop();
+    node = await startNode(config({ MAINSPRING_GRPC: grpcAddress }));
+    client = new Client({ url: node.httpUrl });
+    finish.resolve("carried on");
+    const ended = await client.getExecution(handle.executionId, { waitSec: 30 });
+    assert.deepEqual([ended.state, ended.result, ended.attempt], ["SUCCEEDED", "carried on", 1]);
+    assert.equal((await client.getExecution(old)).result, 7);
+    await worker.stop();
+  });
+
+  it("names a port that is taken, and an unknown field", async () => {
+    const taken = node.httpUrl.replace("http://", "");
+    const other = await mkdtemp(join(tmpdir(), "mainspring-taken-"));
+    await assert.rejects(
+      startNode(config({ MAINSPRING_DATA_DIR: other, MAINSPRING_HTTP: taken })),
+      new RegExp(`${taken} is taken.*MAINSPRING_HTTP`),
+    );
+    await rm(other, { recursive: true });
+    await assert.rejects(
+      client.submit({ target: { handler: "echo" }, schedule: "* * * * *" } as never),
+      MainspringError,
+    );
+  });
+
+  it("refuses a data folder that another server uses", async () => {
+    await assert.rejects(startNode(config()), /in use/);
+  });
+});
