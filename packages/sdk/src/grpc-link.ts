@@ -9,7 +9,7 @@ import {
 } from "@grpc/grpc-js";
 import { type ServerMessage, ServerMessageSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
 import type { GrpcTarget } from "./grpc-target.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Runtime, Timer } from "./runtime.ts";
 import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
 
 const METHOD = "/mainspring.worker.v1.WorkerService/Connect";
@@ -48,11 +48,13 @@ function connectionOf(
   runtime: Runtime,
 ): LinkConnection {
   let isOver = false;
+  let patience: Timer | null = null;
   call.on("data", (message: ServerMessage) => events.message(message));
   // The status says the same and always comes; without a listener an error would be thrown.
   call.on("error", () => undefined);
   call.on("status", (status: StatusObject) => {
     isOver = true;
+    patience?.cancel();
     client.close();
     events.closed({ code: status.code, message: status.details || `gRPC status ${status.code}` });
   });
@@ -63,7 +65,7 @@ function connectionOf(
     close() {
       if (isOver) return;
       call.end();
-      runtime.setTimer(GOODBYE_MAX_MS, () => call.cancel());
+      patience ??= runtime.setTimer(GOODBYE_MAX_MS, () => call.cancel());
     },
     isCongested: () => call.writableNeedDrain,
   };

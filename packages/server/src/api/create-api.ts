@@ -70,5 +70,5 @@ function createIntake({ store, bus, runtime, metrics }: ApiParts): JobIntake {
       sendHints(bus, jobs);
     },
   });
-  return new JobIntake(submitter, new PoolOrders(store, runtime), runtime);
+  return new JobIntake(submitter, new PoolOrders(store, runtime), store.queries, runtime);
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { DEFAULT_TENANT, type EpochMs } from "../domain/ids.ts";
+import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { AcceptedJob, NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import type { StoreQueries } from "../ports/store-queries.ts";
 import { ProblemError, problem } from "./errors.ts";
 import { formatInstant } from "./instants.ts";
 import { jobDefinition, scheduledAt } from "./job-definition.ts";
@@ -28,11 +29,13 @@ export interface TakenJobs {
 export class JobIntake {
   readonly #submitter: Submitter;
   readonly #orders: PoolOrders;
+  readonly #queries: Pick<StoreQueries, "getJob">;
   readonly #runtime: Runtime;
 
-  constructor(submitter: Submitter, orders: PoolOrders, runtime: Runtime) {
+  constructor(submitter: Submitter, orders: PoolOrders, queries: Pick<StoreQueries, "getJob">, runtime: Runtime) {
     this.#submitter = submitter;
     this.#orders = orders;
+    this.#queries = queries;
     this.#runtime = runtime;
   }
 
@@ -49,12 +52,28 @@ export class JobIntake {
       return newJob(definition, payload, orderOf(definition.pool), createdAt, this.#runtime);
     });
     const outcome = accepted(await this.#submitter.submit({ idempotency, jobs }));
-    const { replayed } = outcome;
-    const bodies = outcome.jobs.map((taken, index) => {
-      const { job } = received[index] as ReceivedJob;
-      return submittedBody(job, taken, replayed ? createdAtOf(taken) : createdAt);
+    if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
+    const bodies = jobs.map(({ definition }, index) => {
+      return submittedBody(outcome.jobs[index] as AcceptedJob, definition.scheduledAt, createdAt);
     });
-    return { replayed, bodies };
+    return { replayed: false, bodies };
+  }
+
+  /** As they were answered the first time. */
+  async #repeatedBodies(received: readonly ReceivedJob[], taken: readonly AcceptedJob[]): Promise<TakenJobs["bodies"]> {
+    const bodies: TakenJobs["bodies"] = [];
+    for (const [index, accepted] of taken.entries()) {
+      const { job } = received[index] as ReceivedJob;
+      const createdAt = await this.#createdAt(accepted.jobId, job);
+      bodies.push(submittedBody(accepted, scheduledAt(job, createdAt), createdAt));
+    }
+    return bodies;
+  }
+
+  /** Only a delay needs to know it to the millisecond; for the rest the time in the id will do. */
+  async #createdAt(jobId: JobId, { delayMs = 0 }: JobSubmission): Promise<EpochMs> {
+    const row = delayMs > 0 ? await this.#queries.getJob(DEFAULT_TENANT, jobId) : null;
+    return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   }
 }
 
@@ -71,14 +90,8 @@ function accepted(outcome: SubmitOutcome): Extract<SubmitOutcome, { kind: "ACCEP
   throw new ProblemError(problem("idempotency-key-reused", detail));
 }
 
-function submittedBody(job: JobSubmission, taken: AcceptedJob, createdAt: EpochMs): SubmittedBody | DeduplicatedBody {
+function submittedBody(taken: AcceptedJob, fireAt: EpochMs, createdAt: EpochMs): SubmittedBody | DeduplicatedBody {
   const { jobId, executionId } = taken;
   if (taken.deduplicated) return { jobId, state: "ACTIVE", executionId, deduplicated: true };
-  const fireAt = scheduledAt(job, createdAt);
   return { jobId, state: "ACTIVE", nextFireAt: fireAt > createdAt ? formatInstant(fireAt) : null, executionId };
-}
-
-/** When a job of an earlier request was made: its id begins with the time. */
-function createdAtOf({ jobId }: AcceptedJob): EpochMs {
-  return Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
 }

@@ -1,6 +1,6 @@
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Store, Submission, SubmitOutcome } from "../ports/store.ts";
+import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../ports/store.ts";
 import { busy } from "./errors.ts";
 
 export interface SubmitLimits {
@@ -101,7 +101,7 @@ export class Submitter {
       const outcomes = await this.#write(submissions);
       for (const [index, waiting] of group.entries()) waiting.resolve(outcomes[index] as SubmitOutcome);
     } catch (error) {
-      this.#parts.metrics.storeOutage();
+      if (error instanceof StoreUnavailable) this.#parts.metrics.storeOutage();
       for (const waiting of group) waiting.reject(error);
     } finally {
       this.#inFlight--;

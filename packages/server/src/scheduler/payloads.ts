@@ -1,9 +1,10 @@
-import type { ExecutionId } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId } from "../domain/ids.ts";
 import type { Assignment, HintedRow } from "../ports/messages.ts";
 import type { Store } from "../ports/store.ts";
 
 /** Bytes of payloads kept for executions that were just submitted. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+const KEPT_MAX = 100_000;
 
 /** Payloads on their way to workers: those that came with a hint are at hand, the others are read when they are needed. */
 export class Payloads {
@@ -15,13 +16,20 @@ export class Payloads {
     this.#store = store;
   }
 
-  keep(rows: readonly HintedRow[]): void {
+  /** @param dueUntil what is due later is left in the store, with its payload */
+  keep(rows: readonly HintedRow[], dueUntil: EpochMs): void {
     for (const { row, payload } of rows) {
-      if (payload === null || this.#keptBytes + payload.length > KEPT_BYTES_MAX || this.#kept.has(row.id)) continue;
+      if (
+        payload === null ||
+        row.dueAt > dueUntil ||
+        this.#keptBytes + payload.length > KEPT_BYTES_MAX ||
+        this.#kept.has(row.id)
+      )
+        continue;
       this.#kept.set(row.id, payload);
       this.#keptBytes += payload.length;
-      // What was submitted for later would crowd out what is about to run: the oldest go first.
-      if (this.#kept.size > 100_000) this.#drop(this.#kept.keys().next().value as ExecutionId);
+      // What found no room in its lane is never asked for here: the oldest go first.
+      if (this.#kept.size > KEPT_MAX) this.#drop(this.#kept.keys().next().value as ExecutionId);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Envelope } from "../ports/bus.ts";
 import type { LiveExecution, ToScheduler } from "../ports/messages.ts";
-import type { Input } from "../shard/inputs.ts";
+import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { countEntries, liveExecution } from "../shard/live.ts";
 import { takeOwnership } from "./ownership.ts";
 import { Payloads } from "./payloads.ts";
@@ -76,7 +76,7 @@ export class Scheduler {
     const { watchers, payloads } = this.#parts;
     switch (message.kind) {
       case "HINT":
-        payloads.keep(message.rows);
+        payloads.keep(message.rows, this.#parts.runtime.now() + DEFAULT_LIMITS.horizonMs);
         inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
         break;
       case "COMMAND":

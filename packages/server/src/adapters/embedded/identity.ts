@@ -16,12 +16,12 @@ export interface Identity {
 export const SELF: Identity = { owner: null, command: (file, args) => ({ file, args }) };
 
 /** A user namespace in which our own uid is called `inside`. Its programs have the rights of our uid, and no more. */
-export function namespaceIdentity(inside: Owner): Identity {
+function namespaceIdentity(inside: Owner): Identity {
   const wrapper = ["--user", `--map-user=${inside.uid}`, `--map-group=${inside.gid}`, "--"];
   return { owner: null, command: (program, args) => ({ file: "unshare", args: [...wrapper, program, ...args] }) };
 }
 
-export function userIdentity(owner: Owner): Identity {
+function userIdentity(owner: Owner): Identity {
   return { owner, command: (file, args) => ({ file, args }) };
 }
 

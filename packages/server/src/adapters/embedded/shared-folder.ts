@@ -43,7 +43,7 @@ async function copyBinaries(root: string, copy: string): Promise<void> {
 }
 
 async function openToAll(folder: string): Promise<void> {
-  const { code, output } = await runProgram("chmod", ["-R", "a+rX", folder]);
+  const { code, output } = await runProgram("/bin/chmod", ["-R", "a+rX", folder]);
   if (code !== 0) throw new Error(`chmod of ${folder} failed: ${output}`);
 }
 

@@ -1,0 +1,21 @@
+import { after, before, describe } from "node:test";
+import { storeConformance } from "../../../ports/store.conformance.ts";
+import { systemRuntime } from "../../system/system-runtime.ts";
+import { openTestStore, type TestServer } from "./databases.ts";
+
+/** The port's conformance suite on a server, with a new database for each test. */
+export function testConformance(name: string, start: () => Promise<TestServer>): void {
+  describe(`the sql store on ${name}`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await start();
+    });
+    after(() => server.stop());
+
+    storeConformance(name, async () => {
+      const runtime = systemRuntime();
+      const store = await openTestStore(await server.newDatabase(), runtime);
+      return { store, runtime, close: () => store.close() };
+    });
+  });
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type pg from "pg";
+import type { NewJob } from "../../../ports/store.ts";
+import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
+import { systemRuntime } from "../../system/system-runtime.ts";
+import { commitStatement } from "../commit-statement.ts";
+import { Connections, type Purpose } from "../connections.ts";
+import { createPartition, monthOf } from "../partitions.ts";
+import * as reads from "../reads.ts";
+import { READ_HELD } from "../recover.ts";
+import type { SqlStore } from "../sql-store.ts";
+import { asked, openTestStore, silent, type TestServer } from "./databases.ts";
+import { type Access, executedPlan, preparedPlan } from "./plans.ts";
+
+const MONTHS = 14;
+const COMMIT = commitStatement([], 0).text;
+
+/** Statements of the hot path, and the index by which each is to find its executions. */
+const HOT: [name: string, purpose: Purpose, text: string, index: RegExp][] = [
+  ["commit", "commit", COMMIT, /_pkey$/],
+  ["load", "read", reads.LOAD, /_pkey$/],
+  ["payloads", "read", reads.READ_PAYLOADS, /_pkey$/],
+  ["ready", "read", reads.READ_READY, /_lane_rank_id_idx$/],
+  ["lanes", "read", reads.READ_LANES, /_lane_rank_id_idx$/],
+  ["waiting", "read", reads.READ_WAITING, /_due_at_id_idx$/],
+  ["held", "read", READ_HELD, /_shard_idx$/],
+];
+
+/** How the hot path gets at its rows, on a server of some version, with many months and statistics of unlucky moments. */
+export function testHotPlans(name: string, start: () => Promise<TestServer>): void {
+  describe(`plans on ${name} with ${MONTHS} months`, () => hotPlans(start));
+}
+
+function hotPlans(start: () => Promise<TestServer>): void {
+  let server: TestServer;
+  let database: pg.ClientConfig;
+  let store: SqlStore;
+  let scene: Scene;
+  let jobs: NewJob[];
+  const runtime = systemRuntime();
+
+  before(async () => {
+    server = await start();
+    database = await server.newDatabase();
+    store = await openTestStore(database, runtime);
+    scene = await Scene.open({ store, runtime, close: () => store.close() });
+    for (let back = 2; back <= MONTHS - 3; back++) {
+      const month = monthOf(runtime.now(), -back);
+      await asked(
+        database,
+        `DO $$ BEGIN ${createPartition("jobs", month)} ${createPartition("executions", month)} END $$`,
+      );
+    }
+    jobs = Array.from({ length: 20_000 }, () => scene.job());
+  });
+  after(async () => {
+    await store.close();
+    await server.stop();
+  });
+
+  it("are by the right index on empty tables", async () => {
+    await asked(database, "ANALYZE");
+    await assertHotPlans();
+  });
+
+  it("are by the right index when statistics were taken while everything was ready", async () => {
+    await store.submit([{ idempotency: null, jobs }]);
+    await asked(database, "ANALYZE");
+    await assertHotPlans();
+  });
+
+  it("are by the right index when statistics were taken while nothing was", async () => {
+    await store.commit(
+      ALL_SHARDS.map((shard) =>
+        scene.tick(shard, {
+          changes: jobs.filter((job) => job.shard === shard).map((job) => scene.succeeded(job)),
+        }),
+      ),
+    );
+    await asked(database, "ANALYZE");
+    await asked(database, "VACUUM");
+    await assertHotPlans();
+  });
+
+  it("visit one month where the ids are of one month", async () => {
+    const now = runtime.now();
+    const fresh = Array.from({ length: 10 }, () => scene.job({ shard: 0 }));
+    await store.submit([{ idempotency: null, jobs: fresh }]);
+    const tick = scene.tick(0, {
+      changes: fresh.slice(5).map((job) => scene.succeeded(job)),
+      expected: fresh.slice(0, 5).map((job) => ({ id: job.executionId, attempt: 0 })),
+    });
+    const { values = [] } = commitStatement([tick], now);
+    const db = new Connections(database, runtime.uuid(), silent);
+    const plan = await db.session("commit", (session) => executedPlan(session, COMMIT, values));
+    await db.close();
+    const visited = plan.filter(({ table, loops }) => table.startsWith("executions_") && loops > 0);
+    const month = `executions_${monthOf(now).name}`;
+    assert.deepEqual([...new Set(visited.map(({ table }) => table))], [month]);
+    assert.deepEqual(
+      visited.map(({ loops }) => loops),
+      [5, 5],
+    );
+  });
+
+  /** On connections of their own: plans of earlier tests are kept by those that made them. */
+  async function assertHotPlans(): Promise<void> {
+    const db = new Connections(database, runtime.uuid(), silent);
+    for (const [name, purpose, text, index] of HOT) {
+      const plan = await db.session(purpose, (session) => preparedPlan(session, `plan_of_${name}`, text));
+      const executions = plan.filter(({ table }) => table.startsWith("executions_"));
+      assert.ok(new Set(executions.map(({ table }) => table)).size === MONTHS, `${name} reads every month`);
+      for (const access of executions) assertIndexed(name, access, index);
+      for (const access of plan) assertIndexed(name, access, /./);
+    }
+    await db.close();
+  }
+
+  function assertIndexed(name: string, { how, table, index }: Access, wanted: RegExp): void {
+    assert.match(how, /^Index (Only )?Scan$/, `${name}: ${how} of ${table}`);
+    assert.match(index ?? "", wanted, `${name}: ${table} by ${index}`);
+  }
+}
