@@ -115,7 +115,7 @@ export default {
         path: "^packages/(cli|proto|sdk|server)/(src|bin)/",
         pathNot: [...test, conformance],
       },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["npm", "npm-optional", "type-only"] },
     },
   ],
   options: {

@@ -16,11 +16,11 @@ const READY_OLD_MS_MAX = 2_000;
 /** Whatever listens on the usual ports of this machine stays undisturbed. */
 const FREE_PORTS = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
 
-try {
-  const { username, homedir } = userInfo();
-  await visit({ name: username, home: homedir, isSomebodyElse: false });
-  if (process.getuid?.() === 0) await asGuest(visit);
-} catch (error) {
+const { username, homedir } = userInfo();
+await visit({ name: username, home: homedir, isSomebodyElse: false }).catch(report);
+if (process.getuid?.() === 0) await asGuest(visit).catch(report);
+
+function report(error: unknown): void {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

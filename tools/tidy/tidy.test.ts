@@ -60,6 +60,8 @@ describe("tidy", () => {
     assert.deepEqual(messages(noTestLeftOut, "a.test.ts", unixOnly), []);
     assert.equal(messages(noTestLeftOut, "a.test.ts", unixOnly.replace(/process.*"win32"/, "true")).length, 1);
     assert.equal(messages(testsAssert, "a.test.ts", 'it("f", () => { f(); });').length, 1);
+    const indirect = 'const same = (x) => assert.equal(x, 1); it("f", () => { same(f()); });';
+    assert.deepEqual(messages(testsAssert, "a.test.ts", indirect), []);
     assert.deepEqual(messages(testsAssert, "a.test.ts", 'it("f", () => { assert.ok(f()); });'), []);
   });
 

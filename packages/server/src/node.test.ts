@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Client, MainspringError, RetryAtError, TerminalError, task, Worker } from "@mainspring/sdk";
+import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
 
@@ -61,7 +62,7 @@ describe("a node", () => {
     const later = task({
       name: "later",
       run: (_: null, ctx) => {
-        if (ctx.attempt === 1) throw new RetryAtError(new Date(Date.now() + 50), new Error("soon"));
+        if (ctx.attempt === 1) throw new RetryAtError(new Date(systemRuntime().now() + 50), new Error("soon"));
         return ctx.attempt;
       },
     });
@@ -101,7 +102,7 @@ describe("a node", () => {
     const execution = await client.getExecution(executionId, { waitSec: 30 });
     assert.equal(execution.state, "SUCCEEDED");
     assert.ok((execution.latenessMs ?? -1) >= 0, "never early");
-    const startBefore = new Date(Date.now() + 200).toISOString();
+    const startBefore = new Date(systemRuntime().now() + 200).toISOString();
     const nobody = await client.submit({ target: { handler: "nobody-has-it" }, startBefore });
     const skipped = await client.getExecution(nobody.executionId, { waitSec: 30 });
     assert.deepEqual([skipped.state, skipped.reason], ["SKIPPED", "START_BEFORE_PASSED"]);
@@ -173,6 +174,23 @@ describe("a node", () => {
       client.submit({ target: { handler: "echo" }, schedule: "* * * * *" } as never),
       MainspringError,
     );
+  });
+
+  it("asks clients and workers for its key, where it has one", async () => {
+    await node.stop();
+    node = await startNode(config({ MAINSPRING_API_KEY: "a-key-of-some-length" }));
+    const tasks = [task({ name: "x", run: () => 1 })];
+    const stranger = new Client({ url: node.httpUrl });
+    await assert.rejects(stranger.submit({ target: { handler: "x" } }), { code: "UNAUTHENTICATED" });
+    await assert.rejects(new Worker({ url: node.grpcAddress, tasks, apiKey: "a-wrong-key" }).start(), {
+      code: "WORKER_REFUSED",
+    });
+    client = new Client({ url: node.httpUrl, apiKey: "a-key-of-some-length" });
+    const worker = new Worker({ url: node.grpcAddress, tasks, apiKey: "a-key-of-some-length" });
+    await worker.start();
+    const { executionId } = await client.submit({ target: { handler: "x" } });
+    assert.equal((await client.getExecution(executionId, { waitSec: 30 })).result, 1);
+    await worker.stop();
   });
 
   it("refuses a data folder that another server uses", async () => {

@@ -9,6 +9,7 @@ import { builtinWorker } from "./builtin-worker.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
+import { authorizes } from "./ops/api-key.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -117,7 +118,7 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
 async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
-    startGrpcServer({ gateway, ...config.grpc, runtime, log }),
+    startGrpcServer({ gateway, ...config.grpc, isAuthorized: authorizes(config.apiKey), runtime, log }),
   );
   life.started("gRPC", async () => {
     gateway.close();

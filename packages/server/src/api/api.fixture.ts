@@ -28,6 +28,8 @@ export interface TestApi {
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Another API on the same store, with a bus of its own; the caller closes it. */
   another(config: ApiParts["config"]): Promise<HttpApp>;
+  /** Ends the store's server, so that every later use of the store is an outage. */
+  loseStore(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,7 +51,8 @@ export async function startTestApi(): Promise<TestApi> {
     await embedded.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { app, store, bus, counted, inject: (request) => documented(app, request), another, stop };
+  const loseStore = () => embedded.stop();
+  return { app, store, bus, counted, inject: (request) => documented(app, request), another, loseStore, stop };
 }
 
 const about: About = {

@@ -1,12 +1,14 @@
 import type { Logger } from "pino";
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
+import type { Runtime } from "../ports/runtime.ts";
 import { Batch } from "./batch.ts";
+import { parseBatchBody } from "./batch-body.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid } from "./errors.ts";
-import { type HttpApp, validator } from "./http-app.ts";
+import { type HttpApp, takeJson, validator } from "./http-app.ts";
 import { idempotencyOf, type JobIntake } from "./job-intake.ts";
-import { BATCH_BODY_BYTES_MAX } from "./json-body.ts";
-import { elementsOf, memberOf } from "./json-scan.ts";
+import { BATCH_BODY_BYTES_MAX, parseJsonBody } from "./json-body.ts";
+import type { Slice } from "./json-scan.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import { ProblemBody } from "./schemas/node.ts";
 import { IdempotencyHeaders, payloadIn, refusal } from "./submit-route.ts";
@@ -25,8 +27,7 @@ const ItemError = Type.Object({
 const BatchBody = Type.Object({ items: Type.Array(Type.Union([SubmittedBody, DeduplicatedBody, ItemError])) });
 
 /** POST /v1/jobs/batch */
-export function batchRoute(app: HttpApp, intake: JobIntake, log: Logger): void {
-  const jobCheck = compileCheck(JobSubmission);
+export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, log: Logger): void {
   const schema = {
     operationId: "submitJobs",
     tags: ["jobs"],
@@ -38,36 +39,46 @@ export function batchRoute(app: HttpApp, intake: JobIntake, log: Logger): void {
       ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused"),
     },
   };
-  const compilers: Record<string, ReturnType<typeof validator>> = { body: validator(Envelope, false) };
-  app.post(
-    "/v1/jobs/batch",
-    {
-      schema,
-      bodyLimit: BATCH_BODY_BYTES_MAX,
-      validatorCompiler: ({ schema, httpPart }) => compilers[httpPart ?? ""] ?? validator(schema, false),
-    },
-    async (request, reply) => {
-      const batch = new Batch(request.body.jobs.length);
-      const values: readonly unknown[] = request.body.jobs;
-      // There is one: its schema was met.
+  const validators: Record<string, ReturnType<typeof validator>> = { body: validator(Envelope, false) };
+  const options = {
+    schema,
+    bodyLimit: BATCH_BODY_BYTES_MAX,
+    validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
+      validators[httpPart ?? ""] ?? validator(schema, false),
+  };
+  void app.register(async (scope) => {
+    takeJson(scope, parseBatchBody);
+    (scope as HttpApp).post("/v1/jobs/batch", options, async (request, reply) => {
+      // What the parser made of the body, which is there, as its schema was met.
+      const slices = request.body.jobs as unknown as Slice[];
       const bytes = request.rawBody as Buffer;
-      const payloads = payloadsIn(bytes);
-      for (const [index, value] of values.entries()) {
-        const payload = payloads[index] ?? null;
-        const error = jobCheck.ok(value) ? refusal(value, payload) : invalid(jobCheck.errors(value));
-        if (error === null) batch.add(index, { job: value as JobSubmission, payload });
-        else batch.refuse(index, error);
-      }
+      const batch = await receive(bytes, slices, runtime);
       const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs/batch", bytes);
       const { replayed } = await batch.take(intake, idempotency, log);
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
-    },
-  );
+    });
+  });
 }
 
-/** The payload of each job of a batch, in order. */
-function payloadsIn(body: Buffer): (Uint8Array | null)[] {
-  const jobs = memberOf(body, 0, "jobs");
-  return jobs === null ? [] : elementsOf(body, jobs.start).map(({ start }) => payloadIn(body, start));
+const jobCheck = compileCheck(JobSubmission);
+/** After so much the others have their turn. */
+const TURN_BYTES = 256 * 1024;
+
+/** Judges each job by itself. @throws {ProblemError} malformed-json, for all of them */
+async function receive(bytes: Buffer, slices: readonly Slice[], runtime: Runtime): Promise<Batch> {
+  const batch = new Batch(slices.length);
+  let turnEnd = TURN_BYTES;
+  for (const [index, { start, end }] of slices.entries()) {
+    if (end > turnEnd) {
+      turnEnd = end + TURN_BYTES;
+      await new Promise<void>((resolve) => void runtime.setTimer(0, resolve));
+    }
+    const job = parseJsonBody(bytes.subarray(start, end), `jobs[${index}]`);
+    const payload = payloadIn(bytes, start);
+    const error = jobCheck.ok(job) ? refusal(job, payload) : invalid(jobCheck.errors(job));
+    if (error === null) batch.add(index, { job: job as JobSubmission, payload });
+    else batch.refuse(index, error);
+  }
+  return batch;
 }

@@ -46,7 +46,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
 
   await collectRoutes(app, about.version);
   submitRoute(app, intake);
-  batchRoute(app, intake, log);
+  batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
   executionRoutes(app, reader, store.queries);
   cancelRoute(app, { store, bus, runtime, inbox, reader });

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "typebox";
+import type { TSchema } from "typebox";
 import { type ProblemName, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { ProblemBody } from "./schemas/node.ts";
@@ -27,5 +27,3 @@ const EVERYWHERE: ProblemName[] = ["invalid-request", "unauthorized", "forbidden
 export function answer<T extends TSchema>(schema: T, description: string): T {
   return { ...schema, description };
 }
-
-export const Nothing = Type.Object({}, { additionalProperties: false });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { PROBLEM_NAMES } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 
@@ -148,6 +148,21 @@ describe("the edges of the HTTP API", () => {
     assert.equal(second.nextCursor, null);
   });
 
+  it("no longer watches what a client waited for that has gone", async () => {
+    const job = { target: { handler: "echo" } };
+    const { executionId } = (await api.inject({ method: "POST", url: "/v1/jobs", payload: job })).json();
+    const news = new EventEmitter();
+    const end = playOwner(api.bus, (message) => news.emit(message.kind));
+    const socket = connect(port, "127.0.0.1");
+    const watched = once(news, "WATCH");
+    socket.write(`GET /v1/executions/${executionId}?waitSec=60 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await watched;
+    const unwatched = once(news, "UNWATCH");
+    socket.destroy();
+    assert.deepEqual(await unwatched, []);
+    end();
+  });
+
   it("lets go of who waits when it is closed", async () => {
     const app = await api.another({ apiKey: null });
     const { executionId } = (
@@ -159,5 +174,21 @@ describe("the edges of the HTTP API", () => {
     await app.close();
     const answer = (await (await waiting).json()) as { state: string };
     assert.equal(answer.state, "PENDING");
+  });
+
+  it("answers 503 and when to come again while the store is away", async () => {
+    await api.loseStore();
+    const job = { target: { handler: "echo" } };
+    for (const request of [
+      { method: "POST" as const, url: "/v1/jobs", payload: job },
+      { method: "POST" as const, url: "/v1/jobs/batch", payload: { jobs: [job] } },
+      { method: "GET" as const, url: "/v1/executions" },
+    ]) {
+      const answer = await api.inject(request);
+      assert.equal(answer.statusCode, 503, answer.body);
+      assert.equal(answer.headers["retry-after"], "1");
+      assert.equal(answer.json().type, "/problems/unavailable");
+      assert.doesNotMatch(answer.body, /ECONN|socket|sql/i);
+    }
   });
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger } from "fastify";
-import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
 import type { ApiMetrics } from "../ports/metrics.ts";
@@ -60,18 +60,22 @@ export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: L
 }
 
 function speakJson(app: HttpApp): void {
-  app.removeAllContentTypeParsers();
   app.decorateRequest("rawBody", null);
-  app.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer" },
-    async (request: { rawBody: Buffer | null }, body: Buffer) => {
-      request.rawBody = body;
-      return parseJsonBody(body);
-    },
-  );
+  takeJson(app, parseJsonBody);
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => validator(schema, httpPart === "querystring"));
   app.setSerializerCompiler(() => writeJson);
+}
+
+/** Bodies are JSON and nothing else, read by `parse`, and kept as they came. */
+export function takeJson(
+  app: Pick<FastifyInstance, "removeAllContentTypeParsers" | "addContentTypeParser">,
+  parse: (body: Buffer) => unknown,
+): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
+    request.rawBody = body;
+    return parse(body);
+  });
 }
 
 /** @param fromText the values come as text, as in a query, and numbers are to be read out of it */

@@ -12,17 +12,19 @@ export const BATCH_BODY_BYTES_MAX = 32 * 1024 * 1024;
 const DEPTH_MAX = 128;
 
 /**
- * Reads a body as JSON. Keys such as `__proto__` become plain members, which schemas refuse and nothing merges.
+ * Reads a body, or a part of one, as JSON. Keys such as `__proto__` become plain members, which schemas refuse and
+ * nothing merges.
+ * @param what how a complaint names it
  * @throws {ProblemError} malformed-json
  */
-export function parseJsonBody(bytes: Buffer): unknown {
+export function parseJsonBody(bytes: Buffer, what = "the body"): unknown {
   if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw malformed("the body is not valid UTF-8");
-  if (depthOf(bytes) > DEPTH_MAX) throw malformed(`the body is nested deeper than ${DEPTH_MAX} levels`);
+  if (!isUtf8(bytes)) throw malformed(`${what} is not valid UTF-8`);
+  if (depthOf(bytes) > DEPTH_MAX) throw malformed(`${what} is nested deeper than ${DEPTH_MAX} levels`);
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw malformed(`the body is not JSON: ${placeOf(error as SyntaxError)}`);
+    throw malformed(`${what} is not JSON: ${placeOf(error as SyntaxError)}`);
   }
 }
 

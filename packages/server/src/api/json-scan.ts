@@ -2,7 +2,7 @@
  * Finds where values lie in a JSON text, so that payloads pass through byte for byte: parsing and writing them again
  * would change what JavaScript cannot hold (numbers beyond its doubles, the order of keys such as "2" and "1").
  *
- * All of it expects valid JSON, proven by a parser before; on anything else the slices are meaningless, but every
+ * All of it expects JSON that a parser has proven or will prove; on anything else the slices are meaningless, but every
  * function ends.
  */
 
@@ -51,26 +51,34 @@ export function memberOf(json: Buffer, at: number, key: string): Slice | null {
   return found;
 }
 
-/** The values of the array that starts at `at`, in order; none if it is no array. */
-export function elementsOf(json: Buffer, at: number): Slice[] {
+/** The values of the array that starts at `at`, in order; null if it is none. Of values nothing is proven but their ends. */
+export function elementsOf(json: Buffer, at: number): Slice[] | null {
   const slices: Slice[] = [];
   let next = skipSpace(json, at);
-  if (json[next] !== OPEN_BRACKET) return slices;
+  if (json[next] !== OPEN_BRACKET) return null;
   next = skipSpace(json, next + 1);
-  while (next < json.length && json[next] !== CLOSE_BRACKET) {
+  if (json[next] === CLOSE_BRACKET) return slices;
+  while (next < json.length) {
     const end = valueEnd(json, next);
-    slices.push({ start: next, end });
     const after = skipSpace(json, end);
-    if (json[after] !== COMMA) break;
+    if (end === next) return null;
+    slices.push({ start: next, end });
+    if (json[after] === CLOSE_BRACKET) return slices;
+    if (json[after] !== COMMA) return null;
     next = skipSpace(json, after + 1);
   }
-  return slices;
+  return null;
 }
 
 function isKey(json: Buffer, start: number, end: number, key: string): boolean {
   const raw = json.toString("latin1", start + 1, end - 1);
+  if (!raw.includes("\\")) return raw === key;
   // A key may be written with escapes: "p\u0061yload" is `payload` too.
-  return raw.includes("\\") ? JSON.parse(json.toString("utf8", start, end)) === key : raw === key;
+  try {
+    return JSON.parse(json.toString("utf8", start, end)) === key;
+  } catch {
+    return false;
+  }
 }
 
 function valueEnd(json: Buffer, start: number): number {

@@ -78,12 +78,12 @@ describe("the worker protocol over gRPC", () => {
   const peers: Peer[] = [];
   const stages: Stage[] = [];
 
-  async function start(): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
+  async function start(isAuthorized = () => true): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
     const stage = new Stage();
     stage.own();
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
-    const server = await startGrpcServer({ gateway, host: "127.0.0.1", port: 0, runtime, log });
+    const server = await startGrpcServer({ gateway, host: "127.0.0.1", port: 0, isAuthorized, runtime, log });
     const peer = new Peer(server.address);
     stages.push(stage);
     servers.push(server);
@@ -119,6 +119,13 @@ describe("the worker protocol over gRPC", () => {
     const { code, details } = await peer.status;
     assert.equal(code, status.FAILED_PRECONDITION);
     assert.equal(details, "protocol version 2 is not known here; this server speaks 1");
+  });
+
+  it("takes nobody who is not authorized", async () => {
+    const { peer, stage } = await start(() => false);
+    peer.say({ hello: HELLO });
+    assert.equal((await peer.status).code, status.UNAUTHENTICATED);
+    assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 
   it("survives bytes that are no message, and messages that are too large", async () => {
@@ -189,10 +196,13 @@ describe("the worker protocol over gRPC", () => {
     const { port } = other.address() as { port: number };
     const { gateway, runtime } = new Stage();
     const log = pino({ level: "silent" });
-    await assert.rejects(startGrpcServer({ gateway, host: "127.0.0.1", port, runtime, log }), {
-      code: "EADDRINUSE",
-      port,
-    });
+    await assert.rejects(
+      startGrpcServer({ gateway, host: "127.0.0.1", port, isAuthorized: () => true, runtime, log }),
+      {
+        code: "EADDRINUSE",
+        port,
+      },
+    );
     other.close();
     gateway.close();
   });

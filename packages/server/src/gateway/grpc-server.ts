@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { fromBinary } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { Server, ServerCredentials, type ServerOptions, status } from "@grpc/grpc-js";
 import { WorkerMessageSchema, WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Runtime } from "../ports/runtime.ts";
@@ -22,6 +22,8 @@ export interface GrpcServerOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
+  /** Judges the metadata `authorization` of each connection. */
+  isAuthorized(authorization: string | undefined): boolean;
   runtime: Runtime;
   log: Logger;
 }
@@ -46,12 +48,16 @@ const OPTIONS: ServerOptions = {
  * stream that its peer does not read.
  * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
  */
-export async function startGrpcServer({ gateway, host, port, runtime, log }: GrpcServerOptions): Promise<GrpcServer> {
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  const { gateway, host, port, isAuthorized, runtime, log } = options;
   const sockets = new Map<string, Socket>();
   const grpc = new Server(OPTIONS);
   const path = `/${WorkerService.typeName}/${WorkerService.method.connect.name}`;
-  // Every connection comes through here with its metadata: the place where an API key is to be checked.
-  grpc.register(path, (call: WorkerCall) => serve(call, gateway, runtime, log, sockets), asIs, readMessage, "bidi");
+  const admit = (call: WorkerCall) => {
+    if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call, gateway, runtime, log, sockets);
+    else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
+  };
+  grpc.register(path, admit, asIs, readMessage, "bidi");
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer({ noDelay: true }, (socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;

@@ -67,8 +67,8 @@ const KEYS = {
 type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 
-/** Variables that are not the server's keys, and are not mistakes either. MAINSPRING_URL is what clients read. */
-const OTHER_VARIABLES = ["MAINSPRING_CONFIG", "MAINSPRING_URL"];
+/** Variables that are not the server's keys, and are not mistakes either. the URLs are what clients and workers read. */
+const OTHER_VARIABLES = ["MAINSPRING_CONFIG", "MAINSPRING_URL", "MAINSPRING_GRPC_URL"];
 
 type Texts = Readonly<Record<string, string | undefined>>;
 

@@ -35,7 +35,9 @@ describe("the embedded PostgreSQL", () => {
       assert.deepEqual(await ask(again.connection, "select answer from kept"), [42]);
       await again.stop();
     });
-    assert.deepEqual((await readdir(dataDir)).sort(), ["lock", "postgres", "postgres.log", "socket"]);
+    // `lib` holds links that the npm package's install script makes, where that did not run.
+    const made = (await readdir(dataDir)).filter((name) => name !== "lib").sort();
+    assert.deepEqual(made, ["lock", "postgres", "postgres.log", "socket"]);
   });
 
   it("is a real PostgreSQL 18 with UTF8, bytewise order and durable commits", async () => {

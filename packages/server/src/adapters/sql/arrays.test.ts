@@ -16,7 +16,9 @@ describe("array parameters", () => {
   let db: Connections;
   before(async () => {
     server = await startTestServer();
-    db = new Connections(await server.newDatabase(), systemRuntime().uuid(), silent);
+    const runtime = systemRuntime();
+    const connection = await server.newDatabase();
+    db = new Connections({ connection, incarnation: runtime.uuid(), runtime, log: silent });
   });
   after(async () => {
     await db.close();
@@ -25,13 +27,13 @@ describe("array parameters", () => {
 
   it("arrive as what they were, NULLs included", async () => {
     const text = fc.string({ unit: "binary", maxLength: 20 }).filter((value) => !value.includes("\u0000"));
-    await arrives("int2", int2s, fc.integer({ min: -32_768, max: 32_767 }));
-    await arrives("int4", int4s, fc.integer());
-    await arrives("int8", int8s, fc.maxSafeInteger());
-    await arrives("float8", float8s, fc.double({ noDefaultInfinity: true, noNaN: true }));
-    await arrives("bool", bools, fc.boolean());
-    await arrives("text", texts, text);
-    await arrives(
+    await assertArrives("int2", int2s, fc.integer({ min: -32_768, max: 32_767 }));
+    await assertArrives("int4", int4s, fc.integer());
+    await assertArrives("int8", int8s, fc.maxSafeInteger());
+    await assertArrives("float8", float8s, fc.double({ noDefaultInfinity: true, noNaN: true }));
+    await assertArrives("bool", bools, fc.boolean());
+    await assertArrives("text", texts, text);
+    await assertArrives(
       "bytea",
       byteas,
       fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
@@ -54,7 +56,7 @@ describe("array parameters", () => {
     assert.throws(() => float8s([Number.POSITIVE_INFINITY], same), UnstorableValue);
   });
 
-  async function arrives<V>(type: string, encode: Encode<V>, values: fc.Arbitrary<V>): Promise<void> {
+  async function assertArrives<V>(type: string, encode: Encode<V>, values: fc.Arbitrary<V>): Promise<void> {
     const property = fc.asyncProperty(fc.array(fc.option(values), { maxLength: 20 }), async (list) => {
       const param = encode(list, same);
       // A column of NULLs alone is NULL itself, and gives no rows.

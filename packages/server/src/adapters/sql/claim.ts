@@ -1,9 +1,7 @@
 import pg from "pg";
-import type { Logger } from "pino";
-import type { Incarnation } from "../../domain/ids.ts";
-import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Timer } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
-import { type Connection, clientConfig } from "./connections.ts";
+import { type ConnectionsOptions, clientConfig } from "./connections.ts";
 import { storeError } from "./errors.ts";
 
 /** The advisory lock that a server holds on its database; any number that nobody else in the database uses. */
@@ -18,26 +16,19 @@ const HOLDER = `
   WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (l.classid::bigint << 32 | l.objid::bigint) = $1`;
 
-interface ClaimOptions {
-  connection: Connection;
-  incarnation: Incarnation;
-  runtime: Runtime;
-  log: Logger;
-}
-
 /**
  * That this server alone uses its database. Held by a session, so it ends with the process however that ends, and it is
  * taken again when the connection broke. What keeps data right is the fence; this keeps two servers that were started by
  * mistake from taking the shards from each other for ever.
  */
 export class Claim {
-  readonly #options: ClaimOptions;
+  readonly #options: ConnectionsOptions;
   #client: pg.Client | null = null;
   #taking: Promise<void> | null = null;
   #retake: Timer | null = null;
   #released = false;
 
-  constructor(options: ClaimOptions) {
+  constructor(options: ConnectionsOptions) {
     this.#options = options;
   }
 

@@ -4,6 +4,7 @@ import { bisected } from "./bisect.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import type { Connections } from "./connections.ts";
 import { isDataError } from "./errors.ts";
+import { type PackLimit, packed } from "./packs.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
 
 /** A change that the store cannot hold, and what it said. */
@@ -12,6 +13,12 @@ interface Culprit {
   change: RowChange;
   message: string;
 }
+
+/**
+ * A tick is one statement, unless it brings results by the hundred megabytes: PostgreSQL takes no message of a gigabyte,
+ * and would not at the next attempt either. Shards are never cut.
+ */
+const STATEMENT: PackLimit = { count: Number.POSITIVE_INFINITY, bytes: 128 * 1024 * 1024 };
 
 /** Writes ticks, one at a time: there is one connection for it. See Store.commit. */
 export class Committer {
@@ -25,6 +32,17 @@ export class Committer {
   }
 
   async commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
+    const outcomes: ShardOutcome[] = [];
+    for (const part of packed(batch, STATEMENT, weightOf)) outcomes.push(...(await this.#commitPart(part)));
+    return outcomes;
+  }
+
+  /** What was kept back for the owner before is open in the journal, where the new one finds it. */
+  forget(shards: readonly ShardId[]): void {
+    this.#withheld.forget(shards);
+  }
+
+  async #commitPart(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
     const whole = batch.map((commit) => this.#withheld.addTo(commit));
     try {
       return this.#outcomes(whole, await this.#run(whole), []);
@@ -35,11 +53,6 @@ export class Committer {
       if (culprits.length === 0) throw error;
       return this.#outcomes(whole, await this.#run(whole.map((commit) => without(commit, culprits))), culprits);
     }
-  }
-
-  /** What was kept back for the owner before is open in the journal, where the new one finds it. */
-  forget(shards: readonly ShardId[]): void {
-    this.#withheld.forget(shards);
   }
 
   async #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
@@ -100,4 +113,10 @@ function without(commit: ShardCommit, culprits: readonly Culprit[]): ShardCommit
 function missedOf(commit: ShardCommit, missed: ReadonlySet<string>): string[] {
   const ids = new Set([...commit.changes, ...commit.expected].map((item) => item.id));
   return [...ids].filter((id) => missed.has(id));
+}
+
+function weightOf(commit: ShardCommit): PackLimit {
+  let bytes = 0;
+  for (const change of commit.changes) bytes += change.result?.length ?? 0;
+  return { count: 1, bytes };
 }

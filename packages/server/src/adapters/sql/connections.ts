@@ -1,7 +1,8 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
-import { storeError } from "./errors.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { isDataError, storeError } from "./errors.ts";
 
 /**
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
@@ -21,6 +22,15 @@ export interface Statement {
 /** Columns in order: numbers, booleans, Buffers for bytea, texts for all else; null. */
 export type Row = unknown[];
 
+export interface ConnectionsOptions {
+  /** postgres://user:password@host:port/database, or the same in pg's own words. */
+  connection: Connection;
+  /** Who is using the store; it names the connections. */
+  incarnation: Incarnation;
+  runtime: Runtime;
+  log: Logger;
+}
+
 /** One connection, for as long as the callback of `session` runs. */
 export interface Session {
   run(statement: Statement): Promise<Row[]>;
@@ -31,6 +41,7 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 const LONG_STATEMENT_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+const CLOSE_GRACE_MS = 5_000;
 
 /** Connections for each purpose; with the one that holds the claim at most 12 in all. */
 const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = { commit: 1, submit: 3, read: 2, query: 4, maintain: 1 };
@@ -64,8 +75,11 @@ const SETTINGS: Record<Purpose, Record<string, string>> = {
 /** Pools of connections by purpose, opened when needed and replaced when they break. */
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
+  readonly #open = new Set<pg.PoolClient>();
+  readonly #runtime: Runtime;
 
-  constructor(connection: Connection, incarnation: Incarnation, log: Logger) {
+  constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
+    this.#runtime = runtime;
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
         ...clientConfig(connection, incarnation, purpose),
@@ -73,37 +87,28 @@ export class Connections {
         // The hot connections keep their prepared statements.
         idleTimeoutMillis: purpose === "query" || purpose === "maintain" ? 10_000 : 0,
       });
-      // An idle connection that breaks is replaced when one is needed; without a listener it would end the process.
+      // A connection that breaks is replaced when one is needed; without listeners it would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
+      pool.on("connect", (client) => {
+        client.on("error", ignore);
+        this.#open.add(client);
+      });
+      pool.on("remove", (client) => this.#open.delete(client));
       this.#pools.set(purpose, pool);
     }
   }
 
   /** @throws {StoreUnavailable} the statement may or may not have been executed */
-  async run(purpose: Purpose, statement: Statement): Promise<Row[]> {
-    try {
-      return rows(await this.#pool(purpose).query(queryConfig(statement)));
-    } catch (error) {
-      throw storeError(error);
-    }
+  run(purpose: Purpose, statement: Statement): Promise<Row[]> {
+    // A statement by itself that was refused for its data has done nothing to its connection.
+    return this.#borrow(purpose, isDataError, async (client) => rows(await client.query(queryConfig(statement))));
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
-  async session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    let client: pg.PoolClient | undefined;
-    try {
-      const connected = await this.#pool(purpose).connect();
-      client = connected;
-      // Errors between two statements are also those of the next one.
-      connected.on("error", ignore);
-      const answer = await use({ run: async (statement) => rows(await connected.query(queryConfig(statement))) });
-      connected.off("error", ignore);
-      connected.release();
-      return answer;
-    } catch (error) {
-      client?.release(true);
-      throw storeError(error);
-    }
+  session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
+    return this.#borrow(purpose, never, (client) =>
+      use({ run: async (statement) => rows(await client.query(queryConfig(statement))) }),
+    );
   }
 
   /** All that is done within is done at once or not at all. */
@@ -116,8 +121,30 @@ export class Connections {
     });
   }
 
+  /** Lets what is under way end, for a while. */
   async close(): Promise<void> {
+    const timer = this.#runtime.setTimer(CLOSE_GRACE_MS, () => {
+      for (const client of this.#open) void (client as unknown as pg.Client).end().catch(ignore);
+    });
     await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
+    timer.cancel();
+  }
+
+  async #borrow<T>(
+    purpose: Purpose,
+    isHarmless: (error: unknown) => boolean,
+    use: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.#pool(purpose).connect();
+      const answer = await use(client);
+      client.release();
+      return answer;
+    } catch (error) {
+      client?.release(!isHarmless(error));
+      throw storeError(error);
+    }
   }
 
   #pool(purpose: Purpose): pg.Pool {
@@ -128,16 +155,25 @@ export class Connections {
 }
 
 export function clientConfig(connection: Connection, incarnation: Incarnation, purpose: Purpose): pg.ClientConfig {
-  const given = typeof connection === "string" ? { connectionString: connection } : connection;
+  const given = typeof connection === "string" ? fromUrl(connection) : connection;
   const timeoutMs = purpose === "maintain" ? LONG_STATEMENT_TIMEOUT_MS : STATEMENT_TIMEOUT_MS;
   return {
     ...given,
     application_name: applicationName(incarnation, purpose),
-    options: options(purpose, typeof connection === "string" ? undefined : connection.options),
+    options: options(purpose, given.options),
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: timeoutMs + ANSWER_GRACE_MS,
   };
+}
+
+/** In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. */
+function fromUrl(text: string): pg.ClientConfig {
+  if (!URL.canParse(text)) return { connectionString: text };
+  const url = new URL(text);
+  const given = url.searchParams.get("options");
+  for (const name of ["application_name", "options"]) url.searchParams.delete(name);
+  return { connectionString: url.href, ...(given === null ? {} : { options: given }) };
 }
 
 /** How a backend is known in pg_stat_activity, to people and to takeovers; shorter than the 63 bytes that fit. */
@@ -167,7 +203,8 @@ function rows(result: pg.QueryArrayResult | pg.QueryArrayResult[]): Row[] {
   return Array.isArray(result) ? [] : result.rows;
 }
 
-const ignore = () => {};
+function ignore(): void {}
+const never = () => false;
 const asIs = (text: string) => text;
 const PARSERS = new Map<number, (text: string) => unknown>([
   [16, (text) => text === "t"],

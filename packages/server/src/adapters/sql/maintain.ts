@@ -57,7 +57,7 @@ async function months(db: Connections, table: PartitionedTable): Promise<Month[]
 /** Drops the month if none of its rows is to be kept, else removes those that are not. */
 async function retireExecutions(db: Connections, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
   const partition = `executions_${month.name}`;
-  const isOver = `queue = ${QUEUE_CODES.NONE} AND finished_at <
+  const isOver = `queue = ${QUEUE_CODES.NONE} AND coalesce(finished_at, updated_at) <
     CASE state WHEN ${STATE_CODES.DEAD} THEN ${keepDeadFrom} ELSE ${keepFrom} END`;
   const [kept] = await db.run("maintain", { text: `SELECT EXISTS (SELECT FROM ${partition} WHERE NOT (${isOver}))` });
   if (kept?.[0] === false) await drop(db, partition);

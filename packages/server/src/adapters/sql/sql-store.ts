@@ -1,11 +1,9 @@
-import type { Logger } from "pino";
-import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Claim } from "./claim.ts";
 import { Committer } from "./commit.ts";
-import { type Connection, Connections } from "./connections.ts";
+import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { maintain, makePartitions } from "./maintain.ts";
@@ -16,15 +14,6 @@ import { recover } from "./recover.ts";
 import { submit } from "./submit.ts";
 import { takeOver } from "./take-over.ts";
 
-export interface SqlStoreOptions {
-  /** postgres://user:password@host:port/database, or the same as pg's own settings. */
-  connection: Connection;
-  /** Who is using the store; names its connections. */
-  incarnation: Incarnation;
-  runtime: Runtime;
-  log: Logger;
-}
-
 export type SqlStore = Store;
 
 /**
@@ -32,10 +21,10 @@ export type SqlStore = Store;
  * @throws {StoreUnusable} too old, in use by another server, of a newer schema, or refusing us; says what to do
  * @throws {StoreUnavailable} it does not answer (yet)
  */
-export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { connection, incarnation, runtime, log } = options;
-  const db = new Connections(connection, incarnation, log);
-  const claim = new Claim({ connection, incarnation, runtime, log });
+export async function openSqlStore(options: ConnectionsOptions): Promise<SqlStore> {
+  const { runtime } = options;
+  const db = new Connections(options);
+  const claim = new Claim(options);
   try {
     await preflight(db);
     await claim.take();

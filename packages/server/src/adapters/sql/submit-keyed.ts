@@ -16,7 +16,7 @@ export function isKeyed(submission: Submission): boolean {
  * all idempotency keys, then all unique keys, each sorted.
  */
 export async function submitKeyed(
-  db: Connections,
+  db: Pick<Connections, "transaction">,
   batch: readonly Submission[],
   now: number,
   insert: (session: Session, jobs: readonly NewJob[]) => Promise<void>,

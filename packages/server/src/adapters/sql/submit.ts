@@ -2,11 +2,11 @@ import type { NewJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import { bisected } from "./bisect.ts";
 import type { Connections, Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
+import { type PackLimit, packed } from "./packs.ts";
 import { isKeyed, submitKeyed } from "./submit-keyed.ts";
 
 /** What one statement carries at most, so that neither side needs memory without bound for it. */
-const STATEMENT_JOBS = 2_000;
-const STATEMENT_BYTES = 4 * 1024 * 1024;
+const STATEMENT: PackLimit = { count: 2_000, bytes: 4 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */
 export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
@@ -46,27 +46,13 @@ async function insertAll(session: Session, jobs: readonly NewJob[]): Promise<voi
 
 /** Neighbours that fit into one statement; a larger submission is a group by itself. */
 function groups(submissions: readonly Submission[]): Submission[][] {
-  return packed(submissions, (submission) => submission.jobs);
+  return packed(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
 }
 
 function statements(jobs: readonly NewJob[]): NewJob[][] {
-  return packed(jobs, (job) => [job]);
+  return packed(jobs, STATEMENT, (job) => ({ count: 1, bytes: bytesOf([job]) }));
 }
 
-function packed<T>(items: readonly T[], jobsOf: (item: T) => readonly NewJob[]): T[][] {
-  const packs: T[][] = [];
-  let count = 0;
-  let bytes = 0;
-  for (const item of items) {
-    const jobs = jobsOf(item);
-    const size = jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
-    const pack = packs.at(-1);
-    if (pack === undefined || count + jobs.length > STATEMENT_JOBS || bytes + size > STATEMENT_BYTES) {
-      packs.push([item]);
-      [count, bytes] = [0, 0];
-    } else pack.push(item);
-    count += jobs.length;
-    bytes += size;
-  }
-  return packs;
+function bytesOf(jobs: readonly NewJob[]): number {
+  return jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
 }

@@ -75,6 +75,28 @@ describe("taking shards over on PostgreSQL", () => {
     await store.close();
   });
 
+  it("writes nothing of a commit that had to wait for a takeover", async () => {
+    const [lost, kept] = [await scene.submitted({ shard: 1 }), await scene.submitted({ shard: 2 })];
+    const successor = new pg.Client(database);
+    await successor.connect();
+    await successor.query("BEGIN");
+    await successor.query("UPDATE shards SET epoch = epoch + 1 WHERE id = 1");
+    const commit = store.commit([
+      scene.tick(1, { changes: [scene.succeeded(lost)], assigned: [scene.entry(lost)] }),
+      scene.tick(2, { changes: [scene.succeeded(kept)], assigned: [scene.entry(kept)] }),
+    ]);
+    while ((await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length === 0);
+    await successor.query("COMMIT");
+    await successor.end();
+    assert.deepEqual(await commit, [{ shard: 1, status: "FENCED", missed: [], refused: [] }, applied(2)]);
+    assert.deepEqual(
+      (await store.load([lost.executionId, kept.executionId])).map((row) => row.id),
+      [lost.executionId],
+    );
+    assert.deepEqual((await store.recover([1])).journals, []);
+    await store.close();
+  });
+
   it("takes a statement that ran into its time limit for one without an answer", async () => {
     const job = await scene.submitted({ shard: 1 });
     const tick = scene.tick(1, { changes: [scene.succeeded(job)] });

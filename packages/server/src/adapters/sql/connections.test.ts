@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { StoreUnavailable } from "../../ports/store.ts";
+import { systemRuntime } from "../system/system-runtime.ts";
+import { type Connection, Connections } from "./connections.ts";
+import { isDataError } from "./errors.ts";
+import { asked, hurriedRuntime, silent, startTestServer, type TestServer } from "./testing/databases.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+it("names its connections and sets them up, whatever the address says", async () => {
+  const { user, host = "", port, database } = await server.newDatabase();
+  const said = "application_name=mine&options=-c%20statement_timeout%3D1%20-c%20work_mem%3D5MB";
+  const db = open(`postgres://${user}@${encodeURIComponent(host)}:${port}/${database}?${said}`);
+  const settings = ["application_name", "work_mem", "statement_timeout", "default_transaction_isolation"];
+  const text = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(", ")}`;
+  assert.deepEqual(await db.run("commit", { text }), [["mainspring/me/commit", "5MB", "10s", "read committed"]]);
+  await db.close();
+});
+
+it("keeps a connection whose statement was refused for its data, and replaces one that broke", async () => {
+  const db = open(await server.newDatabase());
+  const pid = async () => (await db.run("commit", { text: "SELECT pg_backend_pid()" }))[0]?.[0];
+  const first = await pid();
+  await assert.rejects(db.run("commit", { text: "SELECT 1 / 0" }), isDataError);
+  assert.equal(await pid(), first);
+  await assert.rejects(db.run("commit", { text: "SELECT pg_terminate_backend(pg_backend_pid())" }), StoreUnavailable);
+  assert.notEqual(await pid(), first);
+  await db.close();
+});
+
+it("survives that an idle connection is ended", async () => {
+  const connection = await server.newDatabase();
+  const db = open(connection);
+  await db.run("read", { text: "SELECT 1" });
+  await asked(
+    connection,
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'mainspring/me/read'",
+  );
+  // The news may not have come yet, and then this statement gets to hear it.
+  await db.run("read", { text: "SELECT 1" }).catch((error) => assert.ok(error instanceof StoreUnavailable));
+  assert.deepEqual(await db.run("read", { text: "SELECT 1" }), [[1]]);
+  await db.close();
+});
+
+it("waits for what is under way when it closes, but not for ever", async () => {
+  const connection = await server.newDatabase();
+  const db = open(connection, hurriedRuntime());
+  const endless = db.run("maintain", { text: "SELECT pg_sleep(600)" });
+  const sleeping = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+  while ((await asked(connection, sleeping)).length === 0);
+  const ended = assert.rejects(endless, StoreUnavailable);
+  await db.close();
+  await ended;
+  await assert.rejects(db.run("read", { text: "SELECT 1" }), StoreUnavailable);
+});
+
+function open(connection: Connection, runtime = systemRuntime()): Connections {
+  return new Connections({ connection, incarnation: "me", runtime, log: silent });
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import { StoreUnavailable } from "../ports/store.ts";
+import { ProblemError } from "./errors.ts";
+import { jobDefinition } from "./job-definition.ts";
+import { ManualRuntime, settled } from "./manual-runtime.fixture.ts";
+import { newJob } from "./new-job.ts";
+import { SUBMIT_LIMITS, Submitter } from "./submitter.ts";
+
+/** A store that answers when it is told to. */
+class SlowStore {
+  readonly commits: { batch: readonly Submission[]; answer(): void; fail(): void }[] = [];
+
+  submit(batch: readonly Submission[]): Promise<SubmitOutcome[]> {
+    return new Promise((resolve, reject) => {
+      const answer = () =>
+        resolve(batch.map(({ jobs }) => ({ kind: "ACCEPTED", replayed: false, jobs: jobs.map(taken) })));
+      this.commits.push({ batch, answer, fail: () => reject(new StoreUnavailable("gone")) });
+    });
+  }
+}
+
+const taken = ({ jobId, executionId }: NewJob) => ({ jobId, executionId, deduplicated: false });
+
+function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
+  const runtime = new ManualRuntime();
+  const store = new SlowStore();
+  const counted: string[] = [];
+  const metrics = {
+    request: () => {},
+    submitted: () => {},
+    submitCommit: ({ jobs }: { jobs: number }) => counted.push(`commit of ${jobs}`),
+    storeOutage: () => counted.push("outage"),
+    text: async () => ({ contentType: "", body: "" }),
+  };
+  const submitter = new Submitter({ store, runtime, metrics, written: () => {} }, { ...SUBMIT_LIMITS, ...limits });
+  const submit = (jobs = 1, payload: Buffer | null = null) => {
+    const definition = jobDefinition({ target: { handler: "echo" } }, 0);
+    const make = () => newJob(definition, payload, "FIFO", 0, runtime);
+    return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
+  };
+  return { store, counted, submit };
+}
+
+const sizes = (store: SlowStore) => store.commits.map(({ batch }) => batch.length);
+
+describe("the submitter", () => {
+  it("asks an idle store at once, and gathers what comes while two commits are under way", async () => {
+    const { store, counted, submit } = scene();
+    const answers = Array.from({ length: 12 }, () => submit());
+    assert.deepEqual(sizes(store), [1, 1]);
+    store.commits[1]?.answer();
+    await settled();
+    assert.deepEqual(sizes(store), [1, 1, 10]);
+    for (const commit of store.commits) commit.answer();
+    const outcomes = await Promise.all(answers);
+    assert.ok(outcomes.every(({ kind }) => kind === "ACCEPTED"));
+    assert.deepEqual(counted, ["commit of 1", "commit of 1", "commit of 10"]);
+  });
+
+  it("gives everybody his own answer", async () => {
+    const { store, submit } = scene({ commitsInFlight: 1 });
+    const answers = [submit(), submit(2), submit(3)];
+    store.commits[0]?.answer();
+    await settled();
+    store.commits[1]?.answer();
+    const counts = (await Promise.all(answers)).map((outcome) => outcome.kind === "ACCEPTED" && outcome.jobs.length);
+    assert.deepEqual(counts, [1, 2, 3]);
+  });
+
+  it("divides a long queue into commits of bounded size, but no submission", async () => {
+    const { store, submit } = scene({ commitsInFlight: 1, commitJobs: 5, commitBytes: 100 });
+    void submit();
+    for (const jobs of [3, 2, 9, 1]) void submit(jobs);
+    void submit(1, Buffer.alloc(90));
+    void submit(1, Buffer.alloc(20));
+    for (let commit = 0; commit < 5; commit++) {
+      store.commits[commit]?.answer();
+      await settled();
+    }
+    const jobs = store.commits.map(({ batch }) => batch.map((submission) => submission.jobs.length));
+    assert.deepEqual(jobs, [[1], [3, 2], [9], [1, 1], [1]]);
+  });
+
+  it("turns submits away while too much waits, and takes them again later", async () => {
+    const { store, submit } = scene({ commitsInFlight: 1, jobs: 3, bytes: 100 });
+    const refused = (error: unknown) =>
+      error instanceof ProblemError && error.problem.status === 429 && error.headers["retry-after"] === "1";
+    const first = [submit(2), submit(1)];
+    await assert.rejects(submit(), refused);
+    store.commits[0]?.answer();
+    await first[0];
+    await settled();
+    void submit(1, Buffer.alloc(100));
+    await assert.rejects(submit(1, Buffer.alloc(1)), refused);
+  });
+
+  it("takes a submission that is larger than the bounds if it is alone", async () => {
+    const { store, submit } = scene({ jobs: 3 });
+    const answer = submit(50);
+    store.commits[0]?.answer();
+    assert.equal((await answer).kind, "ACCEPTED");
+  });
+
+  it("tells all of a commit that the store did not answer, and goes on", async () => {
+    const { store, counted, submit } = scene({ commitsInFlight: 1 });
+    const answers = [submit(), submit(), submit()];
+    store.commits[0]?.answer();
+    await settled();
+    store.commits[1]?.fail();
+    const results = await Promise.allSettled(answers);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "rejected", "rejected"],
+    );
+    const later = submit();
+    store.commits[2]?.answer();
+    assert.equal((await later).kind, "ACCEPTED");
+    assert.deepEqual(counted, ["commit of 1", "outage", "commit of 1"]);
+  });
+});

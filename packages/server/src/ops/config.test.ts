@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, describe, it } from "node:test";
+import { ConfigError, loadConfig } from "./config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "config-"));
+
+describe("the configuration", () => {
+  after(() => rmSync(folder, { recursive: true }));
+
+  const file = (content: string) => {
+    const path = join(folder, "mainspring.json");
+    writeFileSync(path, content);
+    return path;
+  };
+  const complaint = (env: Record<string, string>): string => {
+    try {
+      loadConfig(env);
+    } catch (error) {
+      assert.ok(error instanceof ConfigError);
+      return error.message;
+    }
+    return "no complaint";
+  };
+
+  it("is a server for this machine if nothing is said", () => {
+    assert.deepEqual(loadConfig({}), {
+      http: { host: "127.0.0.1", port: 8080 },
+      grpc: { host: "127.0.0.1", port: 8081 },
+      dataDir: resolve("./data"),
+      store: "embedded",
+      apiKey: null,
+      retentionDays: 30,
+      logLevel: "info",
+      builtInWorker: true,
+      warnings: [],
+    });
+  });
+
+  it("comes from the file, and the environment wins", () => {
+    const path = file(
+      '{"MAINSPRING_HTTP":"[::1]:9000","MAINSPRING_RETENTION_DAYS":7,"MAINSPRING_BUILTIN_WORKER":"off"}',
+    );
+    const config = loadConfig({ MAINSPRING_CONFIG: path, MAINSPRING_RETENTION_DAYS: "8", MAINSPRING_HTTP: "" });
+    assert.deepEqual([config.http.host, config.retentionDays, config.builtInWorker], ["::1", 8, false]);
+  });
+
+  it("warns of variables that it does not know, and refuses such keys in the file", () => {
+    const { warnings } = loadConfig({ MAINSPRING_HTPP: "x", MAINSPRING_URL: "http://127.0.0.1:8080", PATH: "/bin" });
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? "", /^MAINSPRING_HTPP is no key of the configuration: the keys are MAINSPRING_HTTP/);
+    assert.match(complaint({ MAINSPRING_CONFIG: file('{"MAINSPRING_HTPP":"x"}') }), /MAINSPRING_HTPP is no key/);
+  });
+
+  it("names each key that is wrong, and says what would be right", () => {
+    const message = complaint({
+      MAINSPRING_HTTP: "8080",
+      MAINSPRING_GRPC: "127.0.0.1:99999",
+      MAINSPRING_STORE: "mysql://root@db",
+      MAINSPRING_API_KEY: "short",
+      MAINSPRING_RETENTION_DAYS: "0",
+      MAINSPRING_LOG_LEVEL: "loud",
+      MAINSPRING_BUILTIN_WORKER: "yes",
+    });
+    for (const sentence of [
+      /^MAINSPRING_HTTP must be host:port, as 127.0.0.1:8080/m,
+      /^MAINSPRING_GRPC must be host:port/m,
+      /^MAINSPRING_STORE must be "embedded" or a URL such as postgres:/m,
+      /^MAINSPRING_API_KEY must be 16 to 512 visible ASCII characters/m,
+      /^MAINSPRING_RETENTION_DAYS must be a whole number from 1 to 36500/m,
+      /^MAINSPRING_LOG_LEVEL must be trace or debug or/m,
+      /^MAINSPRING_BUILTIN_WORKER must be on or off/m,
+    ]) {
+      assert.match(message, sentence);
+    }
+  });
+
+  it("takes the one value of what has one value, and refuses what does not exist yet", () => {
+    loadConfig({ MAINSPRING_BUS: "memory", MAINSPRING_LEASES: "store", MAINSPRING_ROLES: "gateway, api,scheduler" });
+    assert.match(
+      complaint({ MAINSPRING_BUS: "mesh" }),
+      /MAINSPRING_BUS must be memory: this version runs as a single node/,
+    );
+    assert.match(complaint({ MAINSPRING_ROLES: "api" }), /MAINSPRING_ROLES must be api,scheduler,gateway/);
+    assert.match(complaint({ MAINSPRING_ADVERTISE: "10.0.0.1:8081" }), /MAINSPRING_ADVERTISE must not be set/);
+  });
+
+  it("serves other machines only with a key", () => {
+    for (const address of ["0.0.0.0:8080", "10.0.0.1:8080", "[::]:8080", "jobs.example:8080", "127.example:8080"]) {
+      assert.match(complaint({ MAINSPRING_HTTP: address }), /MAINSPRING_HTTP must be a loopback address/, address);
+      assert.match(complaint({ MAINSPRING_GRPC: address }), /MAINSPRING_GRPC must be a loopback address/);
+      loadConfig({ MAINSPRING_HTTP: address, MAINSPRING_GRPC: address, MAINSPRING_API_KEY: "k".repeat(16) });
+    }
+    loadConfig({ MAINSPRING_HTTP: "localhost:0", MAINSPRING_GRPC: "127.8.8.8:0" });
+  });
+
+  it("never repeats a secret in a complaint", () => {
+    const secrets = { MAINSPRING_STORE: "postgres//me:hunter2@db/x", MAINSPRING_API_KEY: "hunter2 hunter2 hunter2" };
+    assert.doesNotMatch(complaint(secrets), /hunter2/);
+    const path = file('{"MAINSPRING_STORE": "postgres://me:hunter2@db/x" ');
+    assert.match(complaint({ MAINSPRING_CONFIG: path }), /is not JSON$/);
+    assert.doesNotMatch(complaint({ MAINSPRING_CONFIG: path }), /hunter2/);
+  });
+
+  it("says what is wrong with the file", () => {
+    assert.match(complaint({ MAINSPRING_CONFIG: "/nowhere/x.json" }), /MAINSPRING_CONFIG must name a file .*ENOENT/);
+    assert.match(complaint({ MAINSPRING_CONFIG: file("[]") }), /must hold a JSON object/);
+    assert.match(complaint({ MAINSPRING_CONFIG: file('{"MAINSPRING_HTTP":{}}') }), /MAINSPRING_HTTP must be a string/);
+  });
+});
