@@ -40,17 +40,15 @@ export async function pauseServer(world: World): Promise<void> {
 export async function killStore(world: World): Promise<void> {
   await busyWorker(world, 1);
   await fellStore(world);
-  await world.store.revive();
   await isReady(world, "STORE_READY");
 }
 
 export async function killServerAndStore(world: World): Promise<void> {
-  const { server, store, dice } = world;
+  const { server, dice } = world;
   await busyWorker(world, 1);
   await fellStore(world);
   await sleep(dice.between(0, 300));
   await fellServer(world);
-  await store.revive();
   server.start();
   await isReady(world, "SERVER_READY");
 }

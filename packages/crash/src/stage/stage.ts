@@ -35,7 +35,7 @@ const SLOTS = "20";
 
 /** A store and a server that is ready, and nobody there yet to use them. */
 export async function openStage({ kind, folder, dice, say }: StageOptions): Promise<Stage> {
-  const store = kind === "embedded" ? embeddedStore(folder) : await ownStore(folder);
+  const store = kind === "embedded" ? embeddedStore(folder) : await ownStore();
   const [httpPort, grpcPort] = [await freePort(dice), await freePort(dice)];
   const server = new Server({ folder, httpPort, grpcPort, storeEnv: store.serverEnv });
   const faultFile = join(folder, "faults.jsonl");

@@ -2,9 +2,8 @@ import type { FinalState } from "../domain/execution.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Batch } from "../shard/batch.ts";
 
-/** Counts what a commit has made true. */
-export function countBatch(metrics: Metrics, batch: Batch, durationMs: number): void {
-  metrics.commit({ durationMs, changes: batch.changeCount, assigned: batch.assigns.length });
+/** Counts what has become true, with a commit or without one. */
+export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const { pool, latenessMs } of batch.starts) metrics.lateness(pool, latenessMs);
   const finals = new Map<FinalState, number>();
   let retried = 0;

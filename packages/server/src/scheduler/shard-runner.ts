@@ -128,7 +128,8 @@ export class ShardRunner {
       return this.#giveUp("a commit was not answered");
     }
     if (this.#over) return;
-    countBatch(metrics, batch, runtime.monotonicMs() - beganMs);
+    const durationMs = runtime.monotonicMs() - beganMs;
+    metrics.commit({ durationMs, changes: batch.changeCount, assigned: batch.assigns.length });
     this.#answered(batch, judge(batch, outcomes));
   }
 
@@ -145,7 +146,8 @@ export class ShardRunner {
 
   /** The batch is durable: what depends on it may leave. */
   #release(batch: Batch, missed: readonly string[]): void {
-    const { bus, watchers } = this.#parts;
+    const { bus, watchers, metrics } = this.#parts;
+    countBatch(metrics, batch);
     const skip = new Set(missed);
     for (const { node, message } of batch.toGateway) bus.send({ node, role: "gateway" }, message);
     for (const node of bus.nodes("api")) {

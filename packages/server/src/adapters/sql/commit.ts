@@ -15,10 +15,10 @@ interface Culprit {
 }
 
 /**
- * A tick is one statement, unless it brings results by the hundred megabytes: PostgreSQL takes no message of a gigabyte,
+ * A tick is one statement, unless it brings very many large results: PostgreSQL takes no message of a gigabyte,
  * and would not at the next attempt either. Shards are never cut.
  */
-const STATEMENT: PackLimit = { count: Number.POSITIVE_INFINITY, bytes: 128 * 1024 * 1024 };
+const STATEMENT: PackLimit = { count: Number.POSITIVE_INFINITY, bytes: 32 * 1024 * 1024 };
 
 /** Writes ticks, one at a time: there is one connection for it. See Store.commit. */
 export class Committer {
