@@ -97,7 +97,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   life.started("api", () => api.close());
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
   addresses.http = httpUrl;
-  return { httpUrl, grpcAddress, failed, stop: () => life.stop() };
+  return { httpUrl, grpcAddress, failed: Promise.race([failed, scheduler.failed]), stop: () => life.stop() };
 }
 
 async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Promise<Error> }> {

@@ -27,9 +27,10 @@ export function opening(dice: Dice): Step[] {
   return withGaps(dice, ["KILL_WORKER", "KILL_STORE", "KILL_CLIENT"]);
 }
 
-/** Every action there is, the server's death twice, in any order. */
+/** Every action there is, the server's death twice, in any order; but what takes longest begins. */
 export function round(dice: Dice): Step[] {
-  return withGaps(dice, ["KILL_SERVER", ...ACTIONS]);
+  const others = ACTIONS.filter((action) => action !== "STOP_WORKER");
+  return [{ gapMs: 0, action: "STOP_WORKER" }, ...withGaps(dice, ["KILL_SERVER", ...others])];
 }
 
 function withGaps(dice: Dice, actions: readonly Action[]): Step[] {

@@ -19,4 +19,4 @@ const customers = Array.from({ length: CUSTOMERS }, (_, index) => {
   return new Customer({ client, history, dice, keyPrefix: `${process.pid}-${seed}-${index}` });
 });
 await Promise.all(customers.map((customer) => customer.shop(leaving.signal)));
-process.disconnect();
+process.exit(0);

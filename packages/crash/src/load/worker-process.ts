@@ -11,4 +11,4 @@ const worker = new Worker({ url, slots: Number(slots), prefetch: Number(prefetch
 // Whoever started this process is gone.
 process.on("disconnect", () => process.exit(1));
 await worker.run({ timeoutMs: 60_000 });
-process.disconnect();
+process.exit(0);

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../clock.ts";
 import { type Child, forkNode } from "./child.ts";
@@ -35,6 +36,8 @@ export class Crew {
     const { role, program, folder, argumentsFor } = this.#options;
     const hired = this.historyFiles.length;
     const historyFile = join(folder, `${role}-${hired}.jsonl`);
+    // It is read from now on, whether its writer has come up or not.
+    writeFileSync(historyFile, "");
     const child = forkNode(program, argumentsFor(historyFile, hired), {
       logFile: join(folder, `${role}-${hired}.log`),
     });

@@ -13,6 +13,7 @@ export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers">;
 export class Scheduler {
   readonly #parts: RunnerParts;
   readonly #unlisten: () => void;
+  readonly #failed = Promise.withResolvers<Error>();
   #runner: ShardRunner | null = null;
   #stopped = false;
 
@@ -28,7 +29,15 @@ export class Scheduler {
     metrics.gauge("owned_shards", () => this.#runner?.state.epochs.size ?? 0);
   }
 
-  /** Resolves when the shards are owned. Losing them later leads to another takeover by itself. */
+  /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
+  get failed(): Promise<Error> {
+    return this.#failed.promise;
+  }
+
+  /**
+   * Resolves when the shards are owned. Losing them later leads to another takeover by itself.
+   * @throws {StoreUnusable} another server has the store
+   */
   async start(): Promise<void> {
     const { store, bus, runtime, log } = this.#parts;
     const owned = await takeOwnership(store, bus.node, runtime, log, () => !this.#stopped);
@@ -63,7 +72,7 @@ export class Scheduler {
     metrics.takeover(reason);
     this.#runner = null;
     bus.announce([]);
-    if (!this.#stopped) void this.start();
+    if (!this.#stopped) this.start().catch((error: Error) => this.#failed.resolve(error));
   }
 
   #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
