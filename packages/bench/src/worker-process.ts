@@ -9,15 +9,16 @@ export interface DrainReport {
 }
 
 export interface DrainWorker extends AsyncDisposable {
-  report(): Promise<DrainReport>;
+  /** Its word once it has run that many. */
+  reportAfter(runs: number): Promise<DrainReport>;
 }
 
 /** A worker in a process of its own, as users run it. */
 export async function startDrainWorker(grpcAddress: string): Promise<DrainWorker> {
   const child = fork(fileURLToPath(new URL("./drain-worker.ts", import.meta.url)), [grpcAddress]);
   return {
-    report: async () => {
-      child.send("report");
+    reportAfter: async (runs) => {
+      child.send(runs);
       const [report] = await once(child, "message");
       return report as DrainReport;
     },

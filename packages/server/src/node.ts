@@ -5,11 +5,11 @@ import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { createApi } from "./api/create-api.ts";
+import { authorizes } from "./api/security.ts";
 import { builtinWorker } from "./builtin-worker.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
-import { authorizes } from "./ops/api-key.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -118,7 +118,13 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
 async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
-    startGrpcServer({ gateway, ...config.grpc, isAuthorized: authorizes(config.apiKey), runtime, log }),
+    startGrpcServer({
+      gateway,
+      ...config.grpc,
+      isAuthorized: config.apiKey === null ? () => true : authorizes(config.apiKey),
+      runtime,
+      log,
+    }),
   );
   life.started("gRPC", async () => {
     gateway.close();

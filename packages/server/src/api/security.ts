@@ -12,15 +12,15 @@ const BEARER = /^Bearer +(\S+)$/i;
  * elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
  */
 export function guard(app: FastifyInstance, apiKey: string | null): void {
-  const isKey = apiKey === null ? null : sameAs(apiKey);
+  const isAuthorized = apiKey === null ? null : authorizes(apiKey);
   app.addHook("onRequest", async (request, reply) => {
     const { host, origin, authorization } = request.headers;
     if (origin !== undefined && !isSameOrigin(origin, host)) {
       throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");
     }
-    if (isKey === null) {
+    if (isAuthorized === null) {
       if (!LOOPBACK.test(host ?? "")) throw forbidden("without an API key, Host must be localhost, 127.0.0.1 or [::1]");
-    } else if (!isPublic(request) && !isKey(BEARER.exec(authorization ?? "")?.[1] ?? "")) {
+    } else if (!isPublic(request) && !isAuthorized(authorization)) {
       void reply.header("www-authenticate", "Bearer");
       throw new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
     }
@@ -38,11 +38,11 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
 }
 
-/** Compares in a time that tells nothing: digests are of one length, whatever was sent. */
-function sameAs(secret: string): (text: string) => boolean {
+/** Whether an `Authorization` header holds the key. Compares in a time that tells nothing: digests are of one length. */
+export function authorizes(apiKey: string): (authorization: string | undefined) => boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = digest(secret);
-  return (text) => timingSafeEqual(digest(text), expected);
+  const expected = digest(apiKey);
+  return (authorization) => timingSafeEqual(digest(BEARER.exec(authorization ?? "")?.[1] ?? ""), expected);
 }
 
 function forbidden(detail: string): ProblemError {

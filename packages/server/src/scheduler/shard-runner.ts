@@ -149,6 +149,9 @@ export class ShardRunner {
     const { bus, watchers, metrics } = this.#parts;
     countBatch(metrics, batch);
     const skip = new Set(missed);
+    for (const [node, workers] of batch.acks) {
+      for (const [workerId, tokens] of workers) bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
+    }
     for (const { node, message } of batch.toGateway) bus.send({ node, role: "gateway" }, message);
     for (const node of bus.nodes("api")) {
       for (const message of batch.toApi) bus.send({ node, role: "api" }, message);

@@ -62,10 +62,7 @@ export function attemptFinished(step: Step, from: string, news: FinishedAttempt)
   const timedOut = news.state === "CANCELLED" && assigned.stopping === "TIMED_OUT";
   const startedAt = news.state === "RELEASED" ? null : (news.startedAt ?? assigned.startedAt);
   endAttempt(step, found.entry, assigned, { ...news, startedAt, state: timedOut ? "TIMED_OUT" : news.state });
-  step.batch.toGateway.push({
-    node: from,
-    message: { kind: "ACK", workerId: news.workerId, tokens: [tokenOf(news)] },
-  });
+  step.batch.acknowledge(from, news.workerId, news);
 }
 
 /** The worker is gone for good, or took too long to stop: nobody waits for this attempt any more. */

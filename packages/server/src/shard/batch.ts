@@ -1,5 +1,5 @@
-import type { ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
-import type { Assignment, ToApi, ToGateway } from "../ports/messages.ts";
+import type { ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { JournalEntry, JournalRef, RowChange } from "../ports/store.ts";
 import type { JournalBox } from "./journal-box.ts";
 
@@ -24,6 +24,8 @@ export class Batch {
   readonly assigns: Assignment[] = [];
   readonly toGateway: { node: Incarnation; message: ToGateway }[] = [];
   readonly toApi: ToApi[] = [];
+  /** Results that the batch makes durable, by gateway and worker. */
+  readonly acks = new Map<Incarnation, Map<WorkerId, Token[]>>();
   /** Executions that started for the first time, for the figures. */
   readonly starts: { pool: string; latenessMs: number }[] = [];
   /** Rows that a miss does not condemn the machine for. */
@@ -71,6 +73,14 @@ export class Batch {
       wasAttempt: before.wasAttempt,
       ended: [...before.ended, ...change.ended],
     });
+  }
+
+  acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {
+    let workers = this.acks.get(node);
+    if (workers === undefined) this.acks.set(node, (workers = new Map()));
+    const tokens = workers.get(workerId);
+    if (tokens === undefined) workers.set(workerId, [token]);
+    else tokens.push(token);
   }
 
   get hasWrites(): boolean {

@@ -56,7 +56,7 @@ export interface Limits {
 export const DEFAULT_LIMITS: Limits = {
   laneEntries: 4_000,
   entries: 200_000,
-  batchAssigns: 2_000,
+  batchAssigns: 4_000,
   batchBytes: 32 * 1024 * 1024,
   horizonMs: 10_000,
   ownRowAfterMs: 1_000,
