@@ -1,5 +1,5 @@
 /** A bug: something that cannot be has come about. Whoever meets one stops what it was doing. */
-export class InvariantViolated extends Error {
+class InvariantViolated extends Error {
   override readonly name = "InvariantViolated";
 }
 

@@ -9,12 +9,6 @@ export interface Mail {
 }
 export type Role = keyof Mail;
 
-/** One role on one node. Nodes are known by their incarnation: a restarted node is another one. */
-export interface Address {
-  node: Incarnation;
-  role: Role;
-}
-
 /**
  * Carries messages between roles; never the truth. It may lose, repeat and reorder them, and it never delivers within
  * `send`: the receiver runs later, with all that has come in the meantime.

@@ -44,7 +44,7 @@ function settleTail(
   }
 }
 
-export function compare(a: RankCursor | null, b: RankCursor | null): number {
+function compare(a: RankCursor | null, b: RankCursor | null): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   if (a.rank !== b.rank) return a.rank - b.rank;
   return a.id < b.id ? -1 : Number(a.id > b.id);
