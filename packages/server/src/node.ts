@@ -3,6 +3,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
+import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { createApi } from "./api/create-api.ts";
 import { authorizes } from "./api/security.ts";
@@ -17,6 +18,7 @@ import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import { StoreUnavailable } from "./ports/store.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
@@ -38,6 +40,10 @@ const DEAD_LETTER_DAYS = 90;
 /** What the built-in worker may finish when the node stops; the rest is handed back or started again elsewhere. */
 const FINISH_WITHIN_MS = 20_000;
 
+/** How long a start waits for a store that does not answer, and how often it asks. */
+const STORE_PATIENCE_MS = 60_000;
+const STORE_RETRY_MS = 500;
+
 /** What every part of a node is given. */
 interface Ground {
   config: Config;
@@ -56,11 +62,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const log = createLog(config.logLevel);
   for (const warning of config.warnings) log.warn(warning);
   const life = new Lifecycle(log);
+  // Until it listens, nothing else may hold the process: the timers of a runtime do not.
+  const sleep = stayAwake();
   try {
     return await start(config, log, life);
   } catch (error) {
     await life.stop();
     throw error;
+  } finally {
+    sleep();
   }
 }
 
@@ -110,9 +120,24 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
     connection = postgres.connection;
     failed = postgres.exited;
   }
-  const store = await openSqlStore({ connection, incarnation: bus.node, runtime, log });
+  const store = await openPatiently(() => openSqlStore({ connection, incarnation: bus.node, runtime, log }), ground);
   life.started("store", () => store.close());
   return { store, failed };
+}
+
+/** A PostgreSQL that was started together with the server, or is being repaired, may need a moment. */
+async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Ground): Promise<T> {
+  const untilMs = runtime.monotonicMs() + STORE_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      const leftMs = untilMs - runtime.monotonicMs();
+      if (!(error instanceof StoreUnavailable) || leftMs <= 0) throw error;
+      log.warn({ err: error, givingUpInSec: Math.ceil(leftMs / 1_000) }, "the store does not answer yet");
+      await new Promise<void>((resolve) => runtime.setTimer(STORE_RETRY_MS, resolve));
+    }
+  }
 }
 
 async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
