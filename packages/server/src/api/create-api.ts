@@ -5,20 +5,17 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
+import { createIntake } from "./create-intake.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { listWorkers } from "./fleet.ts";
-import { sendHints, writtenJobs } from "./hints.ts";
 import { createHttpApp, type HttpApp } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
-import { JobIntake } from "./job-intake.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
-import { PoolOrders } from "./pool-orders.ts";
 import { submitRoute } from "./submit-route.ts";
-import { Submitter } from "./submitter.ts";
 import { Waiters } from "./waiters.ts";
 
 export interface ApiParts {
@@ -57,18 +54,4 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
   return app;
-}
-
-function createIntake({ store, bus, runtime, metrics }: ApiParts): JobIntake {
-  const submitter = new Submitter({
-    store,
-    runtime,
-    metrics,
-    written: (submissions, outcomes) => {
-      const jobs = writtenJobs(submissions, outcomes);
-      metrics.submitted(jobs.length);
-      sendHints(bus, jobs);
-    },
-  });
-  return new JobIntake(submitter, new PoolOrders(store, runtime), store.queries, runtime);
 }

@@ -13,6 +13,8 @@ export interface Runtime {
   random(): number;
   /** A new UUIDv7; within one process each is greater than the last. */
   uuid(): string;
+  /** Calls `run` once, when what this turn of the loop has to do is done. Where it is absent, a timer of 0 ms serves. */
+  defer?(run: () => void): void;
 }
 
 export interface Timer {

@@ -9,6 +9,7 @@ export function systemRuntime(): Runtime {
     setTimer: startTimer,
     random: () => Math.random(),
     uuid: uuidSource(() => Date.now()),
+    defer: (run) => void setImmediate(run),
   };
 }
 

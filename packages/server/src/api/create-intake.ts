@@ -1,0 +1,30 @@
+import type { Bus } from "../ports/bus.ts";
+import type { ApiMetrics } from "../ports/metrics.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+import { sendHints, writtenJobs } from "./hints.ts";
+import { JobIntake } from "./job-intake.ts";
+import { PoolOrders } from "./pool-orders.ts";
+import { Submitter } from "./submitter.ts";
+
+export interface IntakeParts {
+  store: Store;
+  bus: Bus;
+  runtime: Runtime;
+  metrics: ApiMetrics;
+}
+
+/** The way of a received job into the store, and of the hint about it to its owner. */
+export function createIntake({ store, bus, runtime, metrics }: IntakeParts): JobIntake {
+  const submitter = new Submitter({
+    store,
+    runtime,
+    metrics,
+    written: (submissions, outcomes) => {
+      const jobs = writtenJobs(submissions, outcomes);
+      metrics.submitted(jobs.length);
+      sendHints(bus, jobs);
+    },
+  });
+  return new JobIntake(submitter, new PoolOrders(store, runtime), store.queries, runtime);
+}
