@@ -1,3 +1,38 @@
 /** The door for the repository's own tools and tests that need a part of the server rather than a whole one. */
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
+export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
+export { createIntake } from "./api/create-intake.ts";
+export type { JobIntake } from "./api/job-intake.ts";
+export type {
+  Candidate,
+  EndedAttempt,
+  ExecutionError,
+  ExecutionState,
+  Queue,
+} from "./domain/execution.ts";
+export { isFinal } from "./domain/execution.ts";
+export {
+  type Epoch,
+  type EpochMs,
+  type ExecutionId,
+  type Incarnation,
+  type JobId,
+  SHARD_COUNT,
+  type ShardId,
+  type WorkerId,
+} from "./domain/ids.ts";
+export { invariant } from "./domain/invariant.ts";
+export type { Pool } from "./domain/pool.ts";
+export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
+export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { createLog } from "./ops/logging.ts";
+export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
+export type { Runtime, Timer } from "./ports/runtime.ts";
+export { storeConformance } from "./ports/store.conformance.ts";
+export * from "./ports/store.ts";
+export type * from "./ports/store-queries.ts";
+export { Scene } from "./ports/store-scene.conformance.ts";
+export { Scheduler } from "./scheduler/scheduler.ts";
+export { followStoreClock } from "./scheduler/store-clock.ts";
+export { Heap } from "./shard/heap.ts";

@@ -1,0 +1,23 @@
+import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
+import { budgetsHold } from "./budgets-hold.ts";
+import type { Checker } from "./checker.ts";
+import { epochsGrow } from "./epochs-grow.ts";
+import { finalStatesAbsorb } from "./final-states-absorb.ts";
+import { limitsHold } from "./limits-hold.ts";
+import { nothingIsLost } from "./nothing-is-lost.ts";
+import { resultsAreCurrent } from "./results-are-current.ts";
+import { tokensGrow } from "./tokens-grow.ts";
+
+/** New ones of each kind: they remember what they saw. */
+export function allCheckers(): Checker[] {
+  return [
+    attemptsDoNotOverlap(),
+    budgetsHold(),
+    epochsGrow(),
+    finalStatesAbsorb(),
+    limitsHold(),
+    nothingIsLost(),
+    resultsAreCurrent(),
+    tokensGrow(),
+  ];
+}

@@ -1,0 +1,25 @@
+import type { Epoch, Incarnation, ShardId } from "@mainspring/server/testing";
+import { type Checker, Violation } from "./checker.ts";
+
+/** DESIGN 9.8: epochs grow, and nothing of an older epoch or of another node is committed. */
+export function epochsGrow(): Checker {
+  const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation }>();
+  return {
+    name: "epochs grow",
+    saw(event) {
+      if (event.kind === "TAKEN_OVER") {
+        for (const { shard, epoch } of event.shards) {
+          const before = owners.get(shard)?.epoch ?? 0;
+          if (epoch <= before) throw new Violation(`shard ${shard} went from epoch ${before} to ${epoch}`);
+          owners.set(shard, { epoch, owner: event.owner });
+        }
+      }
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      const { shard, epoch } = event.asked;
+      const current = owners.get(shard);
+      if (current?.epoch !== epoch || current.owner !== event.by) {
+        throw new Violation(`shard ${shard} took a commit of epoch ${epoch} while ${current?.epoch} was current`);
+      }
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { type Checker, Violation } from "./checker.ts";
+
+/** DESIGN 9.5: of a concurrency key there are never more current attempts than it allows. */
+export function limitsHold(): Checker {
+  const keyOf = new Map<string, string>();
+  const limits = new Map<string, number>();
+  const running = new Map<string, Set<string>>();
+  const leave = (id: string) => running.get(keyOf.get(id) ?? "")?.delete(id);
+  return {
+    name: "limits hold",
+    saw(event) {
+      if (event.kind === "SUBMITTED") {
+        for (const { id, job } of event.rows) {
+          const { concurrencyKey, concurrencyLimit } = job.definition;
+          if (concurrencyKey === null) continue;
+          keyOf.set(id, concurrencyKey);
+          limits.set(concurrencyKey, Math.max(limits.get(concurrencyKey) ?? 0, concurrencyLimit));
+        }
+      }
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      for (const { after } of event.applied) if (after.state !== "RUNNING") leave(after.id);
+      const missed = new Set(event.outcome.missed);
+      for (const { id } of event.asked.assigned) {
+        const key = keyOf.get(id);
+        if (key === undefined || missed.has(id)) continue;
+        const ids = running.get(key) ?? new Set();
+        running.set(key, ids.add(id));
+        if (ids.size > (limits.get(key) ?? 0)) throw new Violation(`${ids.size} of the key ${key} are current`);
+      }
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { isFinal } from "@mainspring/server/testing";
+import { type Checker, Violation } from "./checker.ts";
+
+/** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
+export function nothingIsLost(): Checker {
+  const states = new Map<string, string>();
+  const byKey = new Map<string, Set<string>>();
+  return {
+    name: "nothing is lost",
+    saw(event) {
+      if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
+      if (event.kind !== "SUBMITTED") return;
+      for (const { id, state } of event.rows) states.set(id, state);
+      const key = event.submission.idempotency?.key;
+      if (key === undefined || event.rows.length === 0) return;
+      byKey.set(key, new Set([...(byKey.get(key) ?? []), ...event.rows.map(({ id }) => id)]));
+    },
+    atEnd(history) {
+      for (const [key, ids] of byKey)
+        if (ids.size > 1) throw new Violation(`the key ${key} made ${ids.size} executions`);
+      for (const { executionId } of history.of("ACCEPTED")) {
+        if (!states.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
+      }
+      for (const [id, state] of states) if (!isFinal(state as never)) throw new Violation(`${id} stayed ${state}`);
+    },
+  };
+}

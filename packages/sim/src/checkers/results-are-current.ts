@@ -1,0 +1,18 @@
+import { type Checker, Violation } from "./checker.ts";
+
+/** DESIGN 9.2: the result that is kept is the current attempt's. Every handler returns the number of its attempt. */
+export function resultsAreCurrent(): Checker {
+  return {
+    name: "results are current",
+    saw(event) {
+      if (event.kind !== "COMMITTED") return;
+      for (const { after } of event.applied) {
+        if (after.state !== "SUCCEEDED") continue;
+        const said = after.result === null ? "nothing" : Buffer.from(after.result).toString();
+        if (said !== String(after.attempt)) {
+          throw new Violation(`attempt ${after.attempt} of ${after.id} has the result of attempt ${said}`);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { type Checker, Violation } from "./checker.ts";
+
+/** DESIGN 9.2: each assignment has a token of its own, greater than all before it of the same execution. */
+export function tokensGrow(): Checker {
+  const highest = new Map<string, number>();
+  return {
+    name: "tokens grow",
+    saw(event) {
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      const missed = new Set(event.outcome.missed);
+      for (const { id, attempt } of event.asked.assigned) {
+        if (missed.has(id)) continue;
+        const before = highest.get(id) ?? 0;
+        if (attempt <= before) throw new Violation(`attempt ${attempt} of ${id} was given out after ${before}`);
+        highest.set(id, attempt);
+      }
+      for (const { before, after } of event.applied) {
+        if (after.attempt < before.attempt) throw new Violation(`the attempt of ${after.id} went back`);
+      }
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** Something that was seen from outside of the system. */
+export type Seen =
+  | { kind: "SUBMITTED"; key: string; handler: string }
+  | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
+  | { kind: "CANCEL_ASKED"; executionId: string }
+  | { kind: "HANDLER_STARTED"; executionId: string; attempt: number; worker: string }
+  | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
+  | { kind: "WORKER_HOLDS"; worker: string; count: number; bound: number }
+  | { kind: "FAULT"; fault: string; on: string };
+
+export type Moment = Seen & { atMs: number };
+
+/** What was seen, in order; only ever added to. The trace is all of it, and what the store was told, as one hash. */
+export class History {
+  readonly moments: Moment[] = [];
+  readonly #clock: VirtualClock;
+  readonly #hash = createHash("sha256");
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  add(seen: Seen): void {
+    this.moments.push({ ...seen, atMs: this.#clock.nowMs });
+    this.trace(seen);
+  }
+
+  /** Belongs to the trace, but not to what checkers look at. */
+  trace(what: unknown): void {
+    this.#hash.update(`${this.#clock.nowMs} ${JSON.stringify(what)}\n`);
+  }
+
+  of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {
+    return this.moments.filter((moment): moment is Extract<Moment, { kind: K }> => moment.kind === kind);
+  }
+
+  traceHash(): string {
+    return this.#hash.copy().digest("hex");
+  }
+}

@@ -1,0 +1,75 @@
+import type { Runtime } from "@mainspring/server/testing";
+import type { Dice } from "./dice.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** Where simulated time begins: 2026-01-01T00:00:00Z. */
+export const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+/**
+ * One simulated process: its clock, its timers, its dice. When it dies, nothing that it planned happens any more and
+ * nothing that it waits for comes. While it is paused everything waits, and then comes at once.
+ */
+export class SimProcess {
+  readonly name: string;
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  #alive = true;
+  #pausedUntilMs = 0;
+  /** How far its wall clock is off. */
+  skewMs = 0;
+  #uuids = 0;
+
+  constructor(name: string, clock: VirtualClock, dice: Dice) {
+    this.name = name;
+    this.#clock = clock;
+    this.#dice = dice;
+  }
+
+  get isAlive(): boolean {
+    return this.#alive;
+  }
+
+  kill(): void {
+    this.#alive = false;
+  }
+
+  pause(forMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.nowMs + forMs);
+  }
+
+  get isPaused(): boolean {
+    return this.#pausedUntilMs > this.#clock.nowMs;
+  }
+
+  /** Happens in this process, if it is there then; when it is paused, as soon as it goes on. */
+  plan(delayMs: number, run: () => void): () => void {
+    let cancel = this.#clock.plan(delayMs, () => {
+      if (!this.#alive) return;
+      if (this.isPaused) cancel = this.plan(this.#pausedUntilMs - this.#clock.nowMs, run);
+      else run();
+    });
+    return () => cancel();
+  }
+
+  /** What the production code is given for a platform. */
+  runtime(): Runtime {
+    return {
+      now: () => Math.floor(EPOCH_MS + this.#clock.nowMs + this.skewMs),
+      monotonicMs: () => this.#clock.nowMs,
+      setTimer: (delayMs, run) => ({ cancel: this.plan(delayMs, run) }),
+      random: () => this.#dice.roll(),
+      uuid: () => this.#uuid(),
+      defer: (run) => queueMicrotask(() => this.#alive && run()),
+    };
+  }
+
+  /** UUIDv7 of the simulated time, growing within the process. */
+  #uuid(): string {
+    const time = Math.floor(EPOCH_MS + this.#clock.nowMs)
+      .toString(16)
+      .padStart(12, "0");
+    const count = (this.#uuids++ & 0xfff).toString(16).padStart(3, "0");
+    const rest = Array.from({ length: 4 }, () => this.#dice.between(0, 0xffff).toString(16).padStart(4, "0"));
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${rest[0]?.slice(1)}-${rest.slice(1).join("")}`;
+  }
+}

@@ -1,0 +1,124 @@
+import type {
+  Candidate,
+  EndedAttempt,
+  EpochMs,
+  ExecutionError,
+  ExecutionId,
+  ExecutionState,
+  Incarnation,
+  NewJob,
+  Queue,
+  RowChange,
+  WorkerId,
+} from "@mainspring/server/testing";
+
+/** A row of the simulated table. Never changed, only replaced: so history can keep what it was before. */
+export interface ExecutionRow {
+  readonly id: ExecutionId;
+  /** As it was submitted: all that never changes. */
+  readonly job: NewJob;
+  readonly state: ExecutionState;
+  readonly queue: Queue;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly lost: number;
+  readonly rank: number;
+  readonly dueAt: EpochMs;
+  readonly reason: string | null;
+  readonly workerId: WorkerId | null;
+  readonly gateway: Incarnation | null;
+  readonly attemptStartedAt: EpochMs | null;
+  readonly startedAt: EpochMs | null;
+  readonly finishedAt: EpochMs | null;
+  readonly result: Uint8Array | null;
+  readonly error: ExecutionError | null;
+  readonly attempts: readonly EndedAttempt[];
+  readonly updatedAt: EpochMs;
+  /** Which commit wrote it; 0: none so far. */
+  readonly commitNumber: number;
+}
+
+export function newRow(job: NewJob): ExecutionRow {
+  return {
+    id: job.executionId,
+    job,
+    state: "PENDING",
+    queue: job.queue,
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    rank: job.rank,
+    dueAt: job.definition.scheduledAt,
+    reason: null,
+    workerId: null,
+    gateway: null,
+    attemptStartedAt: null,
+    startedAt: null,
+    finishedAt: null,
+    result: null,
+    error: null,
+    attempts: [],
+    updatedAt: job.createdAt,
+    commitNumber: 0,
+  };
+}
+
+export function changedRow(
+  row: ExecutionRow,
+  change: RowChange,
+  updatedAt: EpochMs,
+  commitNumber: number,
+): ExecutionRow {
+  return {
+    id: row.id,
+    job: row.job,
+    state: change.state,
+    queue: change.queue,
+    attempt: change.attempt,
+    failures: change.failures,
+    lost: change.lost,
+    rank: change.rank,
+    dueAt: change.dueAt,
+    reason: change.reason,
+    workerId: change.workerId,
+    gateway: change.gateway,
+    attemptStartedAt: change.attemptStartedAt,
+    startedAt: change.startedAt,
+    finishedAt: change.finishedAt,
+    result: change.result,
+    error: change.error,
+    attempts: change.ended.length === 0 ? row.attempts : [...row.attempts, ...change.ended],
+    updatedAt,
+    commitNumber,
+  };
+}
+
+/** The owner's part of a row that is not final. */
+export function candidateOf(row: ExecutionRow): Candidate {
+  const { job } = row;
+  const { definition } = job;
+  return {
+    id: row.id,
+    jobId: job.jobId,
+    shard: job.shard,
+    tenant: job.tenant,
+    pool: definition.pool,
+    handler: definition.handler,
+    requires: definition.requires,
+    concurrencyKey: definition.concurrencyKey,
+    concurrencyLimit: definition.concurrencyLimit,
+    hasUniqueKey: definition.uniqueKey !== null,
+    priority: definition.priority,
+    rank: row.rank,
+    dueAt: row.dueAt,
+    scheduledAt: definition.scheduledAt,
+    policy: definition.policy,
+    payloadBytes: job.payload?.length ?? 0,
+    state: row.state as Candidate["state"],
+    queue: row.queue,
+    attempt: row.attempt,
+    failures: row.failures,
+    lost: row.lost,
+    startedAt: row.startedAt,
+  };
+}

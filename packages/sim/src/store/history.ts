@@ -1,0 +1,68 @@
+import type {
+  Command,
+  Epoch,
+  EpochMs,
+  Incarnation,
+  ShardCommit,
+  ShardId,
+  ShardOutcome,
+  Submission,
+  SubmitOutcome,
+} from "@mainspring/server/testing";
+import type { ExecutionRow } from "./execution-row.ts";
+
+/**
+ * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
+ * the system: nothing in it is ever changed afterwards.
+ */
+export type StoreEvent = Submitted | Committed | TakenOver | Commanded | Forgotten;
+
+export interface Submitted {
+  kind: "SUBMITTED";
+  at: EpochMs;
+  by: Incarnation;
+  submission: Submission;
+  outcome: SubmitOutcome;
+  /** The rows that are new. */
+  rows: readonly ExecutionRow[];
+}
+
+/** What one commit did in one shard. */
+export interface Committed {
+  kind: "COMMITTED";
+  at: EpochMs;
+  by: Incarnation;
+  /** As it was asked for; of a FENCED one nothing is true. */
+  asked: ShardCommit;
+  outcome: ShardOutcome;
+  /** The changes that were neither missed nor refused. */
+  applied: readonly AppliedChange[];
+}
+
+export interface AppliedChange {
+  before: ExecutionRow;
+  after: ExecutionRow;
+}
+
+export interface TakenOver {
+  kind: "TAKEN_OVER";
+  at: EpochMs;
+  owner: Incarnation;
+  shards: readonly { shard: ShardId; epoch: Epoch; from: Incarnation | null }[];
+  /** How many commits and takeovers that were on their way never take effect because of it. */
+  shutOut: number;
+}
+
+export interface Commanded {
+  kind: "COMMANDED";
+  at: EpochMs;
+  by: Incarnation;
+  command: Command;
+}
+
+/** Retention let these go. */
+export interface Forgotten {
+  kind: "FORGOTTEN";
+  at: EpochMs;
+  rows: readonly ExecutionRow[];
+}

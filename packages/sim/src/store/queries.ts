@@ -1,0 +1,135 @@
+import type {
+  ExecutionFilter,
+  ExecutionId,
+  ExecutionSummary,
+  ExecutionView,
+  JobFilter,
+  JobId,
+  JobSummary,
+  JobView,
+  Listing,
+  NewJob,
+  Page,
+} from "@mainspring/server/testing";
+import type { ExecutionRow } from "./execution-row.ts";
+import type { StoreData } from "./store-data.ts";
+
+const LATEST = 5;
+
+export function getExecution(data: StoreData, tenant: string, id: ExecutionId): ExecutionView | null {
+  const row = data.executions.get(id);
+  if (row === undefined || row.job.tenant !== tenant) return null;
+  const { requires, policy } = row.job.definition;
+  const { result, error } = row;
+  return { ...summary(row), requires, policy, payload: row.job.payload, result, error, attempts: [...row.attempts] };
+}
+
+export function listExecutions(
+  data: StoreData,
+  tenant: string,
+  filter: ExecutionFilter,
+  page: Page,
+): Listing<ExecutionSummary> {
+  const { jobId, pool, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const isAsked = (row: ExecutionRow) =>
+    row.job.tenant === tenant &&
+    (jobId === undefined || row.job.jobId === jobId) &&
+    (pool === undefined || row.job.definition.pool === pool) &&
+    (state === undefined || row.state === state) &&
+    row.job.createdAt >= since &&
+    row.job.createdAt < until;
+  const rows: ExecutionRow[] = [];
+  data.executions.newestFirst(page.after, (row) => {
+    if (isAsked(row)) rows.push(row);
+    return rows.length <= page.limit;
+  });
+  return listing(rows.map(summary), page.limit, (item) => item.executionId);
+}
+
+export function getJob(data: StoreData, tenant: string, id: JobId): JobView | null {
+  const job = data.jobs.get(id);
+  if (job === undefined || job.tenant !== tenant) return null;
+  const ids = data.executions.ofJob(id).toSorted().reverse().slice(0, LATEST);
+  const latestExecutions = ids.map((latest) => summary(data.executions.get(latest) as ExecutionRow));
+  return { ...jobSummary(data, job), definition: job.definition, payload: job.payload, latestExecutions };
+}
+
+export function listJobs(data: StoreData, tenant: string, filter: JobFilter, page: Page): Listing<JobSummary> {
+  const { state, pool, handler, name } = filter;
+  const isAsked = ({ tenant: of, definition, jobId }: NewJob) =>
+    of === tenant &&
+    (pool === undefined || definition.pool === pool) &&
+    (handler === undefined || definition.handler === handler) &&
+    (name === undefined || definition.name === name) &&
+    (state === undefined || stateOf(data, jobId) === state);
+  const jobs: NewJob[] = [];
+  data.jobs.newestFirst(page.after, (job) => {
+    if (isAsked(job)) jobs.push(job);
+    return jobs.length <= page.limit;
+  });
+  return listing(
+    jobs.map((job) => jobSummary(data, job)),
+    page.limit,
+    (item) => item.jobId,
+  );
+}
+
+/** Cuts the one item more than the page that was read to see whether there is more. */
+function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
+  if (items.length <= limit) return { items, next: null };
+  return { items: items.slice(0, limit), next: idOf(items[limit - 1] as T) };
+}
+
+function summary(row: ExecutionRow): ExecutionSummary {
+  const { job } = row;
+  const { definition } = job;
+  return {
+    executionId: row.id,
+    jobId: job.jobId,
+    shard: job.shard,
+    tenant: job.tenant,
+    trigger: "API",
+    state: row.state,
+    reason: row.reason,
+    attempt: row.attempt,
+    failures: row.failures,
+    lost: row.lost,
+    maxAttempts: definition.policy.retry.maxAttempts,
+    pool: definition.pool,
+    handler: definition.handler,
+    priority: definition.priority,
+    scheduledAt: definition.scheduledAt,
+    dueAt: row.dueAt,
+    workerId: row.workerId,
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
+    createdAt: job.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
+
+/** A job without executions that may still run is finished. */
+function stateOf(data: StoreData, jobId: JobId): "ACTIVE" | "FINISHED" {
+  return data.executions.ofJob(jobId).some((id) => data.executions.get(id)?.queue !== "NONE") ? "ACTIVE" : "FINISHED";
+}
+
+function jobSummary(data: StoreData, job: NewJob): JobSummary {
+  const { name, pool, handler, priority, scheduledAt, labels } = job.definition;
+  const { jobId, tenant, createdAt } = job;
+  const state = stateOf(data, jobId);
+  const version = 1;
+  return {
+    jobId,
+    tenant,
+    name,
+    state,
+    version,
+    pool,
+    handler,
+    priority,
+    scheduledAt,
+    labels,
+    createdAt,
+    updatedAt: createdAt,
+  };
+}

@@ -1,0 +1,98 @@
+import type {
+  Candidate,
+  Command,
+  EpochMs,
+  ExecutionId,
+  Incarnation,
+  InFlightRow,
+  Pool,
+  RankCursor,
+  Recovered,
+  ShardId,
+} from "@mainspring/server/testing";
+import { candidateOf, type ExecutionRow } from "./execution-row.ts";
+import { byText } from "./sorted-list.ts";
+import type { StoreData } from "./store-data.ts";
+
+/** Those beyond are read when these have been obeyed. */
+const COMMANDS_LIMIT = 10_000;
+
+/** See Store.recover. */
+export function recover(data: StoreData, shards: readonly ShardId[]): Recovered {
+  const sorted = [...new Set(shards)].sort((a, b) => a - b);
+  const journals: Recovered["journals"] = [];
+  const inFlight: InFlightRow[] = [];
+  for (const shard of sorted) {
+    for (const { ref, entries } of data.shard(shard).journals()) {
+      const before = inFlight.length;
+      for (const { id, ...assignment } of entries) {
+        const row = living(data, id);
+        // A row that is final, or that tells of this attempt or a later one, has settled the entry.
+        if (row === null || row.attempt >= assignment.attempt) continue;
+        inFlight.push({ row: candidateOf(row), ...assignment, attemptStartedAt: null, journal: { ...ref } });
+      }
+      journals.push({ shard, ref: { ...ref }, unsettled: inFlight.length - before });
+    }
+  }
+  for (const shard of sorted) inFlight.push(...data.executions.held(shard).map(heldRow));
+  return { inFlight, journals, commands: data.commands.read(new Set(shards), COMMANDS_LIMIT) };
+}
+
+function heldRow(row: ExecutionRow): InFlightRow {
+  return {
+    row: candidateOf(row),
+    attempt: row.attempt,
+    workerId: row.workerId ?? "",
+    gateway: row.gateway ?? "",
+    // The row does not keep when it was assigned; it started a moment later.
+    assignedAt: row.attemptStartedAt ?? row.dueAt,
+    attemptStartedAt: row.attemptStartedAt,
+    journal: null,
+  };
+}
+
+function living(data: StoreData, id: ExecutionId): ExecutionRow | null {
+  const row = data.executions.get(id);
+  return row === undefined || row.queue === "NONE" ? null : row;
+}
+
+export function readWaiting(data: StoreData, shards: readonly ShardId[], dueUntil: EpochMs, limit: number) {
+  return data.executions.waiting(new Set(shards), dueUntil, limit).map(candidateOf);
+}
+
+export function readReady(
+  data: StoreData,
+  shards: readonly ShardId[],
+  laneHash: number,
+  after: RankCursor | null,
+  limit: number,
+): Candidate[] {
+  return data.executions.ready(new Set(shards), laneHash, after, limit).map(candidateOf);
+}
+
+export function load(data: StoreData, ids: readonly ExecutionId[]): Candidate[] {
+  const found: Candidate[] = [];
+  for (const id of ids) {
+    const row = living(data, id);
+    if (row !== null) found.push(candidateOf(row));
+  }
+  return found;
+}
+
+export function payloads(data: StoreData, ids: readonly ExecutionId[]): Map<ExecutionId, Uint8Array> {
+  const found = new Map<ExecutionId, Uint8Array>();
+  for (const id of ids) {
+    const payload = data.executions.get(id)?.job.payload ?? null;
+    if (payload !== null && payload.length > 0) found.set(id, payload);
+  }
+  return found;
+}
+
+export function addCommand(data: StoreData, by: Incarnation, command: Command): void {
+  const kept = { ...command };
+  if (data.commands.add(kept)) data.tell({ kind: "COMMANDED", at: data.now(), by, command: kept });
+}
+
+export function readPools(data: StoreData): Pool[] {
+  return [...data.pools.values()].sort((a, b) => byText(a.name, b.name)).map((pool) => ({ ...pool }));
+}

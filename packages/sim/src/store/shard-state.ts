@@ -1,0 +1,73 @@
+import {
+  type Epoch,
+  type ExecutionId,
+  type Incarnation,
+  invariant,
+  type JournalEntry,
+  type JournalRef,
+  type RowChange,
+} from "@mainspring/server/testing";
+
+interface OpenJournal {
+  ref: JournalRef;
+  entries: readonly JournalEntry[];
+}
+
+/** Journal rows that stay open although they were settled, until these executions are written after all. */
+interface Withheld {
+  waitsFor: Set<ExecutionId>;
+  refs: JournalRef[];
+}
+
+/** The fence of a shard and its journal. */
+export class ShardState {
+  epoch: Epoch = 0;
+  owner: Incarnation | null = null;
+  readonly #journal = new Map<string, OpenJournal>();
+  #withheld: Withheld | null = null;
+
+  takeOver(owner: Incarnation): Epoch {
+    this.owner = owner;
+    // The successor finds in the journal what was withheld.
+    this.#withheld = null;
+    this.epoch += 1;
+    return this.epoch;
+  }
+
+  /** In order of epoch and number. */
+  journals(): OpenJournal[] {
+    return [...this.#journal.values()].sort((a, b) => a.ref.epoch - b.ref.epoch || a.ref.seq - b.ref.seq);
+  }
+
+  addJournal(ref: JournalRef, entries: readonly JournalEntry[]): void {
+    invariant(!this.#journal.has(nameOf(ref)), "a journal number is used once in an epoch");
+    this.#journal.set(nameOf(ref), { ref, entries });
+  }
+
+  /**
+   * Deletes journal rows, unless the commit that settles them had to leave a row out: then the journal may be all that
+   * knows of that row's attempt.
+   * @param refused what this commit left out
+   */
+  settle(refs: readonly JournalRef[], changes: readonly RowChange[], refused: readonly ExecutionId[]): void {
+    if (this.#withheld === null && refused.length === 0) {
+      this.#delete(refs);
+      return;
+    }
+    const { waitsFor, refs: before } = this.#withheld ?? { waitsFor: new Set<ExecutionId>(), refs: [] };
+    for (const change of changes) waitsFor.delete(change.id);
+    const isSettled = waitsFor.size === 0 && refused.length === 0;
+    for (const id of refused) waitsFor.add(id);
+    if (isSettled || refused.length === 0) this.#delete(refs);
+    if (isSettled) this.#delete(before);
+    this.#withheld = isSettled ? null : { waitsFor, refs: refused.length === 0 ? before : [...before, ...refs] };
+  }
+
+  #delete(refs: readonly JournalRef[]): void {
+    for (const ref of refs) this.#journal.delete(nameOf(ref));
+  }
+}
+
+function nameOf({ epoch, seq }: JournalRef): string {
+  return `${epoch}/${seq}`;
+}

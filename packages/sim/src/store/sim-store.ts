@@ -1,0 +1,160 @@
+import {
+  type Command,
+  type Epoch,
+  type Incarnation,
+  type ShardCommit,
+  type ShardId,
+  type ShardOutcome,
+  type Store,
+  type StoreQueries,
+  StoreUnavailable,
+  type Submission,
+  type SubmitOutcome,
+} from "@mainspring/server/testing";
+import { commit } from "./commit.ts";
+import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
+import { Journey, type StoreTime } from "./journey.ts";
+import { maintain } from "./maintain.ts";
+import * as queries from "./queries.ts";
+import * as reads from "./reads.ts";
+import type { StoreData } from "./store-data.ts";
+import { submit } from "./submit.ts";
+import { takeOver } from "./take-over.ts";
+
+export interface SimStoreOptions {
+  data: StoreData;
+  /** Who is connected. */
+  node: Incarnation;
+  time: StoreTime;
+  latency: Latency;
+  /** Hands answers to the node; by default at once. */
+  deliver?: (run: () => void) => void;
+  /** Told of every fault that has come about. */
+  sighted?: (sighting: StoreSighting) => void;
+}
+
+/**
+ * One node's connection to a simulated store. Whatever it asks takes effect and is answered as the latency decides; the
+ * commits and takeovers of a node go one after the other, as on the one connection that the real store has for them.
+ */
+export class SimStore implements Store {
+  readonly #options: Required<SimStoreOptions>;
+  readonly #data: StoreData;
+  #commits: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #closing: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(options: SimStoreOptions) {
+    this.#options = { deliver: (run) => run(), sighted: () => undefined, ...options };
+    this.#data = options.data;
+  }
+
+  readonly queries: StoreQueries = {
+    getExecution: (...asked) => this.#call("getExecution", () => queries.getExecution(this.#data, ...asked)),
+    listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
+    getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
+    listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+  };
+
+  /** In two steps where only some have keys: the second may fail when the first is done. */
+  async submit(batch: readonly Submission[]): Promise<SubmitOutcome[]> {
+    // As they are now: whatever becomes of the caller's objects, this is what was sent.
+    const sent = batch.map((submission) => ({ ...submission, jobs: [...submission.jobs] }));
+    const outcomes = new Map<Submission, SubmitOutcome>();
+    for (const part of [sent.filter((submission) => !isKeyed(submission)), sent.filter(isKeyed)]) {
+      if (part.length === 0) continue;
+      const answers = await this.#call("submit", () => submit(this.#data, this.#options.node, part));
+      for (const [i, submission] of part.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+    }
+    return sent.map((submission) => outcomes.get(submission) as SubmitOutcome);
+  }
+
+  commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
+    const sent = batch.map(copied);
+    return this.#inTurn("commit", () => commit(this.#data, this.#options.node, sent));
+  }
+
+  takeOver(shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
+    const sent = [...shards];
+    return this.#inTurn("takeOver", () => takeOver(this.#data, sent, owner));
+  }
+
+  recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
+  readWaiting: Store["readWaiting"] = (...asked) =>
+    this.#call("readWaiting", () => reads.readWaiting(this.#data, ...asked));
+  readReady: Store["readReady"] = (...asked) => this.#call("readReady", () => reads.readReady(this.#data, ...asked));
+  readLanes: Store["readLanes"] = (...asked) => this.#call("readLanes", () => this.#data.executions.lanes(...asked));
+  load: Store["load"] = (ids) => this.#call("load", () => reads.load(this.#data, ids));
+  payloads: Store["payloads"] = (ids) => this.#call("payloads", () => reads.payloads(this.#data, ids));
+  readCommands: Store["readCommands"] = (shards, limit) =>
+    this.#call("readCommands", () => this.#data.commands.read(new Set(shards), limit));
+  readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
+  clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());
+  maintain: Store["maintain"] = (now, retention) => this.#call("maintain", () => maintain(this.#data, now, retention));
+
+  addCommand(command: Command): Promise<void> {
+    const sent = { ...command };
+    return this.#call("addCommand", () => reads.addCommand(this.#data, this.#options.node, sent));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#waiting > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
+  }
+
+  #inTurn<T>(operation: "commit" | "takeOver", effect: () => T): Promise<T> {
+    const turn = this.#commits.then(() => this.#call(operation, effect, true));
+    this.#commits = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** @param canBeShutOut a takeover may end it while it is on its way */
+  #call<T>(operation: StoreOperation, effect: () => T, canBeShutOut = false): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable("The simulated store's connection was closed"));
+    const { node, latency } = this.#options;
+    const { onTheWay } = this.#data;
+    const fate = latency({ node, operation });
+    return new Promise((resolve, reject) => {
+      const journey: Journey<T> = new Journey<T>(this.#wire(operation), fate, {
+        effect: () => {
+          // Before its effect: a takeover does not shut out itself.
+          onTheWay.remove(node, journey);
+          return effect();
+        },
+        resolve: (answer) => this.#settled(() => resolve(answer)),
+        reject: (error) => this.#settled(() => reject(error)),
+      });
+      this.#waiting += 1;
+      if (canBeShutOut && fate.effectAfterMs !== null) onTheWay.add(node, journey);
+      journey.begin();
+    });
+  }
+
+  #wire(operation: StoreOperation) {
+    const { node, time, deliver, sighted } = this.#options;
+    return { time, deliver, sighted: (kind: StoreSighting["kind"]) => sighted({ kind, node, operation }) };
+  }
+
+  #settled(tell: () => void): void {
+    this.#waiting -= 1;
+    tell();
+    if (this.#waiting === 0) this.#closing?.();
+  }
+}
+
+function isKeyed({ idempotency, jobs }: Submission): boolean {
+  return idempotency !== null || jobs.some((job) => job.definition.uniqueKey !== null);
+}
+
+function copied(commit: ShardCommit): ShardCommit {
+  const { changes, assigned, settledJournals, expected, commandsDone } = commit;
+  return {
+    ...commit,
+    changes: [...changes],
+    assigned: [...assigned],
+    settledJournals: [...settledJournals],
+    expected: [...expected],
+    commandsDone: [...commandsDone],
+  };
+}

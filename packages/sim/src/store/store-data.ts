@@ -1,0 +1,79 @@
+import {
+  type EpochMs,
+  invariant,
+  type Pool,
+  type RowChange,
+  SHARD_COUNT,
+  type ShardId,
+} from "@mainspring/server/testing";
+import { CommandInbox } from "./command-inbox.ts";
+import { ExecutionTable } from "./execution-table.ts";
+import type { StoreEvent } from "./history.ts";
+import { JobTable } from "./job-table.ts";
+import { IdempotencyKeys, UniqueKeys } from "./keys.ts";
+import { OnTheWay } from "./on-the-way.ts";
+import { ShardState } from "./shard-state.ts";
+
+/** Ways to break the store on purpose: whoever judges must notice each of them. All off by default. */
+export interface StoreBugs {
+  /** Commits are taken whatever their epoch. */
+  noEpochCheck?: boolean;
+  /** Changes are taken whatever attempt the row tells of. */
+  noAttemptCheck?: boolean;
+}
+
+export interface StoreDataOptions {
+  /** The store's own clock. */
+  now: () => EpochMs;
+  bugs?: StoreBugs;
+  /** Data that the store will not hold, beyond what its columns cannot: says why, or null. Must be the same each time. */
+  refuses?: (change: RowChange) => string | null;
+}
+
+/**
+ * The truth of a simulated store: tables and what was told of their changes. Nothing here waits, so whatever is done to
+ * it by one call is atomic. The operations are the functions beside it (submit.ts, commit.ts, …).
+ */
+export class StoreData {
+  readonly now: () => EpochMs;
+  readonly bugs: Readonly<StoreBugs>;
+  readonly refuses: (change: RowChange) => string | null;
+  readonly jobs = new JobTable();
+  readonly executions = new ExecutionTable();
+  readonly uniqueKeys = new UniqueKeys();
+  readonly idempotencyKeys = new IdempotencyKeys();
+  readonly commands = new CommandInbox();
+  /** By name; those that have settings of their own. */
+  readonly pools = new Map<string, Pool>();
+  /** Calls that have been sent and have not taken effect. */
+  readonly onTheWay = new OnTheWay();
+  readonly #shards: readonly ShardState[] = Array.from({ length: SHARD_COUNT }, () => new ShardState());
+  readonly #listeners: ((event: StoreEvent) => void)[] = [];
+  #commits = 0;
+
+  constructor({ now, bugs = {}, refuses = () => null }: StoreDataOptions) {
+    this.now = now;
+    this.bugs = bugs;
+    this.refuses = refuses;
+  }
+
+  /** Tells of everything that becomes true from now on, before anybody else can act on it. */
+  observe(listener: (event: StoreEvent) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  tell(event: StoreEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  shard(id: ShardId): ShardState {
+    const shard = this.#shards[id];
+    invariant(shard !== undefined, `the store has no shard ${id}`);
+    return shard;
+  }
+
+  nextCommitNumber(): number {
+    this.#commits += 1;
+    return this.#commits;
+  }
+}

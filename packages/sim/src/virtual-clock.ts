@@ -1,0 +1,42 @@
+import { Heap } from "@mainspring/server/testing";
+
+/** Nothing happens but what was planned here, in the order of its time; between two events no time passes. */
+export class VirtualClock {
+  readonly #events = new Heap<() => void>();
+  #nowMs = 0;
+  #planned = 0;
+  #ran = 0;
+
+  /** Milliseconds since the beginning. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Events so far. */
+  get ran(): number {
+    return this.#ran;
+  }
+
+  /** @returns takes it back; does nothing once it has run */
+  plan(delayMs: number, run: () => void): () => void {
+    const tie = String(this.#planned++).padStart(12, "0");
+    const node = this.#events.push(this.#nowMs + Math.max(0, delayMs), tie, run);
+    return () => this.#events.remove(node);
+  }
+
+  /** Runs all that is planned up to then, and what comes of it. `after` is called when each event has worked itself out. */
+  async runUntil(untilMs: number, after: () => void = () => undefined): Promise<void> {
+    for (;;) {
+      const next = this.#events.peek();
+      if (next === undefined || next.key > untilMs) break;
+      this.#events.pop();
+      this.#nowMs = next.key;
+      this.#ran++;
+      next.item();
+      // Everything that was promised and can be kept is kept before the next event.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      after();
+    }
+    this.#nowMs = untilMs;
+  }
+}

@@ -1,0 +1,75 @@
+import type { LinkConnection, LinkEvents } from "@mainspring/sdk/worker-core";
+import type { ConnectedWorker, WorkerConnection } from "@mainspring/server/testing";
+import type { Dice } from "../dice.ts";
+import type { SimProcess } from "../sim-process.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+
+/** How long a half-open connection goes unnoticed: the keepalive of both ends. */
+const HALF_OPEN_MS = 15_000;
+
+interface Ends {
+  worker: SimProcess;
+  server: SimProcess;
+  events: LinkEvents;
+  accept(connection: WorkerConnection): ConnectedWorker;
+}
+
+/** One stream between a worker and a gateway: in order, late by dice, until it breaks. What is under way then is lost. */
+export class SimConnection implements LinkConnection {
+  readonly worker: SimProcess;
+  readonly server: SimProcess;
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  readonly #events: LinkEvents;
+  #gatewayEnd: ConnectedWorker | null = null;
+  #isOpen = true;
+  #lastArrivalMs = { up: 0, down: 0 };
+
+  constructor({ worker, server, events, accept }: Ends, clock: VirtualClock, dice: Dice) {
+    this.worker = worker;
+    this.server = server;
+    this.#clock = clock;
+    this.#dice = dice;
+    this.#events = events;
+    this.#carry("up", () => {
+      this.#gatewayEnd = accept({
+        send: (message) => this.#carry("down", () => events.message(message)),
+        close: (_code, message) => this.#end(message),
+      });
+    });
+  }
+
+  send(message: Parameters<LinkConnection["send"]>[0]): void {
+    this.#carry("up", () => this.#gatewayEnd?.receive(message));
+  }
+
+  close(): void {
+    this.#carry("up", () => this.#end("goodbye"));
+  }
+
+  /** The network fails, or one of the ends died. @param halfOpen nobody is told until the keepalive notices */
+  break(halfOpen: boolean): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const afterMs = halfOpen ? HALF_OPEN_MS : this.#dice.delayMs(1);
+    this.server.plan(afterMs, () => this.#gatewayEnd?.closed());
+    this.worker.plan(afterMs, () => this.#events.closed({ message: "the connection broke" }));
+  }
+
+  #end(message: string): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.server.plan(0, () => this.#gatewayEnd?.closed());
+    this.worker.plan(this.#dice.delayMs(1), () => this.#events.closed({ code: 0, message }));
+  }
+
+  #carry(way: "up" | "down", deliver: () => void): void {
+    if (!this.#isOpen) return;
+    const arrivalMs = Math.max(this.#clock.nowMs + this.#dice.delayMs(1), this.#lastArrivalMs[way]);
+    this.#lastArrivalMs[way] = arrivalMs;
+    const receiver = way === "up" ? this.server : this.worker;
+    receiver.plan(arrivalMs - this.#clock.nowMs, () => {
+      if (this.#isOpen) deliver();
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import type { WorkerLink } from "@mainspring/sdk/worker-core";
+import type { Dice } from "../dice.ts";
+import type { History } from "../history.ts";
+import { SimProcess } from "../sim-process.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import { SimConnection } from "./connection.ts";
+import type { SimServer } from "./sim-server.ts";
+import { startWorker, type WorkerShape } from "./sim-worker.ts";
+
+/** The workers, and the connections that they have. A worker that died comes back as another process. */
+export class Fleet {
+  readonly workers: SimProcess[] = [];
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  readonly #history: History;
+  readonly #server: () => SimServer | null;
+  readonly #connections = new Set<SimConnection>();
+  #born = 0;
+  /** There is always one that can run everything. */
+  #able: SimProcess | null = null;
+
+  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+    this.#clock = clock;
+    this.#dice = dice;
+    this.#history = history;
+    this.#server = server;
+  }
+
+  /** @param able can run everything there is */
+  add(able: boolean): void {
+    const dice = this.#dice;
+    const name = `worker-${++this.#born}`;
+    const process = new SimProcess(name, this.#clock, dice.fork(name));
+    const shape: WorkerShape = {
+      slots: dice.between(1, 8),
+      prefetch: dice.chance(0.5) ? 0 : dice.between(1, 8),
+      capabilities: able || dice.chance(0.5) ? ["gpu"] : [],
+    };
+    if (able) this.#able = process;
+    this.workers.push(process);
+    startWorker(process, shape, this.#linkOf(process), this.#history);
+  }
+
+  /** It is gone at once; its host closes its connection, or nobody does. */
+  kill(worker: SimProcess): void {
+    worker.kill();
+    this.workers.splice(this.workers.indexOf(worker), 1);
+    this.breakConnections((connection) => connection.worker === worker);
+    this.add(worker === this.#able);
+  }
+
+  breakConnections(which: (connection: SimConnection) => boolean): void {
+    for (const connection of [...this.#connections]) {
+      if (!which(connection)) continue;
+      this.#connections.delete(connection);
+      connection.break(this.#dice.chance(0.3));
+    }
+  }
+
+  #linkOf(worker: SimProcess): WorkerLink {
+    return {
+      open: (events) => {
+        const server = this.#server();
+        const gateway = server?.gateway ?? null;
+        if (server === null || gateway === null || !server.process.isAlive) {
+          worker.plan(this.#dice.delayMs(1), () => events.closed({ code: 14, message: "nobody listens" }));
+          return { send: () => undefined, close: () => undefined };
+        }
+        const ends = { worker, server: server.process, events, accept: gateway.connect.bind(gateway) };
+        const connection = new SimConnection(ends, this.#clock, this.#dice.fork(`connection of ${worker.name}`));
+        this.#connections.add(connection);
+        return connection;
+      },
+    };
+  }
+}
