@@ -9,6 +9,7 @@ import { Batch } from "../shard/batch.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
 import { createState, type MachineState } from "../shard/state.ts";
+import { isStillWanted } from "../shard/unsent.ts";
 import { countBatch } from "./figures.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { Owned } from "./ownership.ts";
@@ -137,9 +138,10 @@ export class ShardRunner {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.reason);
     this.#flying = null;
     for (const { change, shard, message } of verdict.refused) this.#batch.write(shard, buried(change, message));
-    this.#release(batch, verdict.missed);
-    const dropped: Input[] = verdict.missed.length > 0 ? [{ kind: "CANDIDATES_MISSED", ids: verdict.missed }] : [];
-    this.take(dropped);
+    const { missed } = verdict;
+    if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
+    this.#release(batch, missed);
+    this.take([]);
     this.#pruneTouched();
     this.#land();
   }
@@ -159,25 +161,41 @@ export class ShardRunner {
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
     }
-    const assigns = skip.size === 0 ? batch.assigns : batch.assigns.filter((assign) => !skip.has(assign.executionId));
-    if (assigns.length > 0) void this.#sendAssigns(assigns);
+    const wanted = this.#stillWanted(batch.assigns);
+    if (wanted.length > 0) void this.#sendAssigns(wanted);
+  }
+
+  /** The others are given back: neither what was missed nor what was given up meanwhile may begin now. */
+  #stillWanted(assigns: readonly Assignment[]): readonly Assignment[] {
+    const wanted = assigns.filter((assign) => isStillWanted(this.state, assign));
+    if (wanted.length === assigns.length) return assigns;
+    const unsent = assigns.filter((assign) => !isStillWanted(this.state, assign));
+    this.take([{ kind: "UNSENT", assigns: unsent }]);
+    return wanted;
   }
 
   async #sendAssigns(assigns: readonly Assignment[]): Promise<void> {
-    const { payloads, runtime, log, bus } = this.#parts;
+    const { payloads, runtime, log } = this.#parts;
     for (;;) {
       try {
         const reading = payloads.attach(assigns);
-        if (reading !== null) await reading;
-        break;
+        if (reading === null) return this.#send(assigns);
+        await reading;
+        if (this.#over) return;
+        return this.#send(this.#stillWanted(assigns));
       } catch (error) {
         log.warn({ err: error }, "payloads could not be read and are tried again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
       }
       if (this.#over) return;
     }
+  }
+
+  #send(assigns: readonly Assignment[]): void {
     const byGateway = Map.groupBy(assigns, (assign) => assign.gateway);
-    for (const [node, group] of byGateway) bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
+    for (const [node, group] of byGateway) {
+      this.#parts.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
+    }
   }
 
   #giveUp(reason: string): void {

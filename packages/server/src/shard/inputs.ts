@@ -1,7 +1,7 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { FromGateway } from "../ports/messages.ts";
+import type { Assignment, FromGateway } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
 
 /** All that can happen to the machine, but for time passing. */
@@ -16,6 +16,8 @@ export type Input =
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
+  /** Assignments that became durable and were not sent, because they were not wanted any more. */
+  | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** The store has these hinted rows no more, or otherwise: forget the hint. */
   | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { Assignment, FinishedAttempt } from "../ports/messages.ts";
 import { ModelStore } from "./testing/model-store.ts";
 import { candidate, ordersOf, Story } from "./testing/story.ts";
+import { isStillWanted } from "./unsent.ts";
 
 /** A world of one gateway, some workers and a store, all of which do exactly what they are told to, in any order. */
 class World {
@@ -49,8 +50,10 @@ class World {
     const missed = this.store.apply(batch);
     this.story.commit();
     this.story.tell({ kind: "CANDIDATES_MISSED", ids: missed });
+    const unsent = batch.assigns.filter((assign) => !isStillWanted(this.story.state, assign));
+    this.story.tell({ kind: "UNSENT", assigns: unsent });
     for (const assign of batch.assigns) {
-      if (missed.includes(assign.executionId) || !this.alive.has(assign.workerId)) continue;
+      if (unsent.includes(assign) || !this.alive.has(assign.workerId)) continue;
       this.held.set(`${assign.executionId}:${assign.attempt}`, assign);
     }
     for (const order of ordersOf(batch)) {

@@ -4,6 +4,7 @@ import { DEFAULT_POLICY } from "../domain/job.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Recovered } from "../ports/store.ts";
 import { candidate, changesOf, GATEWAY, ordersOf, START, Story } from "./testing/story.ts";
+import { isStillWanted } from "./unsent.ts";
 
 const only = <T>(items: readonly T[]): T => {
   assert.equal(items.length, 1);
@@ -155,6 +156,16 @@ describe("cancel", () => {
     const ended = story.finish(assign, { state: "FAILED" }).commit();
     assert.equal(only(changesOf(ended)).state, "CANCELLED");
     assert.deepEqual(only([...ended.shards.values()]).commandsDone, ["command-1"]);
+  });
+
+  it("never sends what was given up while its assignment was on its way to the store", () => {
+    const row = candidate();
+    const story = new Story().hint(row).worker("w1");
+    story.tell(command(row)).later(60_000);
+    const batch = story.commit();
+    assert.equal(only(changesOf(batch)).state, "CANCELLED");
+    assert.ok(!isStillWanted(story.state, only(batch.assigns)));
+    assert.equal(story.tell({ kind: "UNSENT", assigns: batch.assigns }).hint(candidate()).assigned().length, 1);
   });
 
   it("is honest about a handler that finished all the same", () => {
@@ -376,8 +387,11 @@ describe("memory", () => {
   it("forgets a hint whose row is not as it said, and gives the slot to the next", () => {
     const stale = candidate();
     const story = new Story().hint(stale).worker("w1");
-    assert.deepEqual(story.assigned(), [stale.id]);
+    const first = story.commit();
+    const { assigns } = first;
     story.tell({ kind: "CANDIDATES_MISSED", ids: [stale.id] });
+    assert.ok(assigns.every((assign) => !isStillWanted(story.state, assign)));
+    story.tell({ kind: "UNSENT", assigns });
     const next = candidate();
     const again = story.hint(next).commit();
     assert.equal(only(again.assigns).executionId, next.id);

@@ -10,6 +10,7 @@ import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { takeOwnership } from "./takeover.ts";
+import { takeBack } from "./unsent.ts";
 
 /**
  * One step of the owner of some shards: what came in, and what follows from it at this time.
@@ -45,6 +46,8 @@ function take(view: Step, input: Input): void {
       return takePools(view, input);
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
+    case "UNSENT":
+      return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
   }
@@ -66,10 +69,6 @@ function dropCandidate(view: Step, id: ExecutionId): void {
     settleJournal(view, entry);
     leaveWorker(view, entry, assigned);
     if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
-    if (assigned.worker !== null) {
-      assigned.worker.used--;
-      refreshWorker(view, assigned.worker);
-    }
     entry.assigned = null;
   }
   forget(view, entry);

@@ -18,11 +18,17 @@ export function limitsHold(): Checker {
         }
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      for (const { after } of event.applied) if (after.state !== "RUNNING") leave(after.id);
       const missed = new Set(event.outcome.missed);
-      for (const { id } of event.asked.assigned) {
+      // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+      const endedBy = new Map<string, number>();
+      for (const { after } of event.applied) {
+        if (after.state === "RUNNING") continue;
+        leave(after.id);
+        endedBy.set(after.id, after.attempt);
+      }
+      for (const { id, attempt } of event.asked.assigned) {
         const key = keyOf.get(id);
-        if (key === undefined || missed.has(id)) continue;
+        if (key === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
         const ids = running.get(key) ?? new Set();
         running.set(key, ids.add(id));
         if (ids.size > (limits.get(key) ?? 0)) throw new Violation(`${ids.size} of the key ${key} are current`);

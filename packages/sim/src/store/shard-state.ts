@@ -21,17 +21,26 @@ interface Withheld {
 
 /** The fence of a shard and its journal. */
 export class ShardState {
-  epoch: Epoch = 0;
-  owner: Incarnation | null = null;
+  #epoch: Epoch = 0;
+  #owner: Incarnation | null = null;
   readonly #journal = new Map<string, OpenJournal>();
   #withheld: Withheld | null = null;
 
+  get epoch(): Epoch {
+    return this.#epoch;
+  }
+
+  /** null: nobody has ever owned it. */
+  get owner(): Incarnation | null {
+    return this.#owner;
+  }
+
   takeOver(owner: Incarnation): Epoch {
-    this.owner = owner;
+    this.#owner = owner;
     // The successor finds in the journal what was withheld.
     this.#withheld = null;
-    this.epoch += 1;
-    return this.epoch;
+    this.#epoch += 1;
+    return this.#epoch;
   }
 
   /** In order of epoch and number. */

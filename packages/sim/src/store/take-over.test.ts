@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type NewJob, type ShardCommit, StoreUnavailable } from "@mainspring/server/testing";
+import { type Epoch, type NewJob, type ShardCommit, StoreUnavailable } from "@mainspring/server/testing";
 import type { TakenOver } from "./history.ts";
-import type { StoreBugs } from "./store-data.ts";
 import { StoreStage, WELL } from "./store.fixture.ts";
+import type { StoreBugs } from "./store-data.ts";
 
 const LATE = { effectAfterMs: 5 * WELL.givesUpAfterMs };
 
@@ -12,7 +12,7 @@ describe("a takeover of the simulated store's shards", () => {
     const { stage, a, jobs, tick } = await told();
     stage.befalls("commit", LATE);
     await assert.rejects(a.commit(tick), StoreUnavailable);
-    assert.deepEqual(await a.takeOver([1], "a"), [2]);
+    assert.deepEqual(await a.takeOver([1], "a"), [3]);
     await stage.time.pass(LATE.effectAfterMs);
     assert.deepEqual(states(stage, jobs), ["PENDING", "PENDING"]);
     assert.deepEqual(stage.sightings, [{ kind: "SHUT_OUT", node: "a", operation: "commit" }]);
@@ -29,7 +29,7 @@ describe("a takeover of the simulated store's shards", () => {
     assert.deepEqual(takeover, {
       kind: "TAKEN_OVER",
       owner: "b",
-      shards: [{ shard: 1, epoch: 2, from: "a" }],
+      shards: [{ shard: 1, epoch: 3, from: "a" }],
       shutOut: 1,
     });
   });
@@ -64,9 +64,9 @@ describe("a takeover of the simulated store's shards", () => {
     const { stage, a } = await told();
     stage.befalls("takeOver", LATE);
     await assert.rejects(a.takeOver([1], "a"), StoreUnavailable);
-    assert.deepEqual(await a.takeOver([1], "a"), [2]);
+    assert.deepEqual(await a.takeOver([1], "a"), [3]);
     await stage.time.pass(LATE.effectAfterMs);
-    assert.equal(stage.data.shard(1).epoch, 2);
+    assert.equal(stage.data.shard(1).epoch, 3);
   });
 
   it("fences what arrives after it", async () => {
@@ -84,16 +84,14 @@ describe("a takeover of the simulated store's shards", () => {
   });
 });
 
-/** Node `a` owns all shards and has a commit for two of them; node `b` is connected too. */
+/** Node `a` owns two shards and has a commit for both; node `b` is connected too. */
 async function told(bugs: StoreBugs = {}) {
   const stage = new StoreStage({ bugs });
   const scene = await stage.scene("a");
   const a = stage.connect("a");
-  await scene.takeOver();
-  // The scene gives owners names of its own.
-  for (const shard of [1, 2]) stage.data.shard(shard).owner = "a";
+  const [epoch] = (await a.takeOver([1, 2], "a")) as [Epoch];
   const jobs = [await scene.submitted({ shard: 1 }), await scene.submitted({ shard: 2 })];
-  const tick: ShardCommit[] = jobs.map((job) => scene.tick(job.shard, { changes: [scene.succeeded(job)] }));
+  const tick: ShardCommit[] = jobs.map((job) => scene.tick(job.shard, { epoch, changes: [scene.succeeded(job)] }));
   const takeovers: TakenOver[] = [];
   stage.data.observe((event) => event.kind === "TAKEN_OVER" && takeovers.push(event));
   return { stage, a, b: stage.connect("b"), jobs, tick, takeovers };
