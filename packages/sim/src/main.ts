@@ -1,5 +1,11 @@
 import { parseArgs } from "node:util";
-import { simulate } from "./simulate.ts";
+import { rememberedSeeds } from "./seeds.ts";
+import { type SimulationOptions, simulate, type Verdict } from "./simulate.ts";
+
+const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--workers N] [--jobs N]
+       npm run sim -- --remembered      every seed that ever found something
+One seed decides everything else. Exit 0: everything held.
+`;
 
 const { values } = parseArgs({
   options: {
@@ -8,23 +14,44 @@ const { values } = parseArgs({
     hours: { type: "string", default: "1" },
     workers: { type: "string", default: "10" },
     jobs: { type: "string", default: "2000" },
+    remembered: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
 
-let failed = 0;
-for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.seeds); seed++) {
-  const began = process.hrtime.bigint();
-  const verdict = await simulate({
-    seed,
-    hours: Number(values.hours),
-    workers: Number(values.workers),
-    jobs: Number(values.jobs),
-  });
-  const tookSec = Number(process.hrtime.bigint() - began) / 1e9;
-  const speed = Math.round(verdict.simulatedMs / 1_000 / tookSec);
-  console.log(`seed ${seed}: ${verdict.violation ?? "everything held"}`);
-  console.log(`  trace-hash ${verdict.traceHash}, ${verdict.events} events, ${speed} simulated seconds a second`);
-  console.log(`  ${JSON.stringify(verdict.figures)}`);
-  if (verdict.violation !== null) failed++;
+function asked(): SimulationOptions[] {
+  if (values.remembered) return rememberedSeeds();
+  const [seed, seeds, hours, workers, jobs] = [
+    values.seed,
+    values.seeds,
+    values.hours,
+    values.workers,
+    values.jobs,
+  ].map(Number) as [number, number, number, number, number];
+  if (![seed, seeds, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1) {
+    process.stderr.write(USAGE);
+    process.exit(2);
+  }
+  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, workers, jobs }));
 }
-process.exitCode = failed === 0 ? 0 : 1;
+
+function told({ seed, violation, traceHash, simulatedMs, events, figures }: Verdict, tookSec: number): string {
+  const speed = Math.round(simulatedMs / 1_000 / tookSec);
+  return `seed ${seed}: ${violation ?? "everything held"}
+  trace-hash ${traceHash}
+  ${events} events, ${speed} simulated seconds a second, ${JSON.stringify(figures)}
+`;
+}
+
+if (values.help) process.stdout.write(USAGE);
+else {
+  let failed = 0;
+  for (const options of asked()) {
+    const began = process.hrtime.bigint();
+    const verdict = await simulate(options);
+    process.stdout.write(told(verdict, Number(process.hrtime.bigint() - began) / 1e9));
+    if (verdict.violation !== null) failed++;
+  }
+  process.stdout.write(failed === 0 ? "everything held\n" : `${failed} failed\n`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}

@@ -6,7 +6,7 @@ import { History } from "./history.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
 import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latency.ts";
 import { SimStore } from "./store/sim-store.ts";
-import { StoreData } from "./store/store-data.ts";
+import { type StoreBugs, StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
@@ -20,6 +20,8 @@ export interface SimulationOptions {
   hours: number;
   workers: number;
   jobs: number;
+  /** The store is broken on purpose: whoever judges must notice. */
+  bugs?: StoreBugs;
 }
 
 export interface Verdict {
@@ -71,7 +73,8 @@ class World {
     this.#options = options;
     this.#dice = new Dice(options.seed);
     this.#history = new History(this.#clock);
-    this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs) });
+    const { bugs = {} } = options;
+    this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs), bugs });
     this.#data.observe((event) => {
       this.#history.trace([event.kind, event.kind === "COMMITTED" ? event.asked : null]);
       for (const checker of this.#checkers) this.#judge(() => checker.saw?.(event));

@@ -14,7 +14,7 @@ interface Planned {
 }
 
 /** Time that passes when everybody waits for it, and only then. */
-export class IdleTime implements Runtime {
+class IdleTime implements Runtime {
   readonly #planned = new SortedList<Planned>((a, b) => a.atMs - b.atMs || byText(a.number, b.number));
   #nowMs = START_MS;
   #count = 0;

@@ -19,7 +19,7 @@ export interface FaultTargets {
   killServer(): void;
 }
 
-export const FAULTS = [
+const FAULTS = [
   "SERVER_KILLED",
   "SERVER_PAUSED",
   "STORE_DOWN",

@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+import type { SimulationOptions } from "./simulate.ts";
+
+/** The seeds that once found something. */
+export function rememberedSeeds(): SimulationOptions[] {
+  const text = readFileSync(new URL("../seeds.txt", import.meta.url), "utf8");
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.map((line) => {
+    const [seed = 0, hours = 1, workers = 10, jobs = 2_000] = line.split(/\s+/, 4).map(Number);
+    return { seed, hours, workers, jobs };
+  });
+}
