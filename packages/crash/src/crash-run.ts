@@ -6,7 +6,7 @@ import { Dice } from "./dice.ts";
 import { injectFaults } from "./faults/inject.ts";
 import { judge, type Verdict } from "./judge/judge.ts";
 import { settle } from "./settle.ts";
-import { openStage, type StoreKind } from "./stage/stage.ts";
+import { openStage, type Stage, type StoreKind } from "./stage/stage.ts";
 import { warmUp } from "./warm-up.ts";
 
 export interface CrashOptions {
@@ -34,19 +34,26 @@ export async function crashRun(options: CrashOptions): Promise<CrashReport> {
   const begunMs = monotonicMs();
   const say = (message: string) => options.say(`${((monotonicMs() - begunMs) / 1_000).toFixed(1)} s: ${message}`);
   say(`seed ${seed}, ${folder}`);
-  const stage = await openStage({ kind: store, folder, dice: new Dice(seed), say });
   try {
-    await warmUp(stage);
-    say("under load");
-    await injectFaults(stage, forMs);
-    say("no more faults");
-    const verdict = judge(await settle(stage, say));
-    say("judged");
+    const verdict = await runOn(await openStage({ kind: store, folder, dice: new Dice(seed), say }), forMs);
     if (verdict.violations.length > 0) return { ...verdict, folder };
     await rm(folder, { recursive: true, force: true });
     return { ...verdict, folder: null };
   } catch (cause) {
     throw new Error(`${(cause as Error).message} (seed ${seed}, see ${folder})`, { cause });
+  }
+}
+
+async function runOn(stage: Stage, forMs: number): Promise<Verdict> {
+  const { say } = stage;
+  try {
+    await warmUp(stage);
+    say("under load");
+    await injectFaults(stage, forMs);
+    say("no more faults");
+    const evidence = await settle(stage);
+    say("everything is known");
+    return judge(evidence);
   } finally {
     await stage.close();
   }

@@ -1,9 +1,9 @@
 import { sleep, until, wallClockZeroMs } from "./clock.ts";
-import type { World } from "./faults/world.ts";
 import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
 import { countActiveJobs, listAll, readAll } from "./read-executions.ts";
+import type { Stage } from "./stage/stage.ts";
 
 /** Generous: what is not done by then is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 120_000;
@@ -15,45 +15,34 @@ const CALM_MS = 5_000;
 const CLOCKS_DIFFER_MS = 100;
 
 /** Lets everything come to rest after the faults. @returns all that is then known */
-export async function settle(world: World & Stage, say: (message: string) => void): Promise<Evidence> {
-  const { clients, workers, client, server } = world;
-  const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - world.wallClockZeroMs);
-  await clients.dismiss(ANSWERED_WITHIN_MS, (child) => child.nudge());
+export async function settle(stage: Stage): Promise<Evidence> {
+  const { clients, workers, client, server, say } = stage;
+  const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - stage.wallClockZeroMs);
+  await clients.dismiss(clients.members, ANSWERED_WITHIN_MS, (child) => child.nudge());
   say("all clients were answered");
-  await drained(world);
+  await drained(stage);
   say("all executions are final, or should be");
-  await workers.dismiss(LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
+  await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
   const executions = await readAll(client);
   await sleep(CALM_MS);
   const listedLater = await listAll(client);
   const activeJobs = await countActiveJobs(client);
-  const end = await server.stop();
+  await server.stop();
   return {
     clients: clients.historyFiles.flatMap((file) => readHistory<ClientEvent>(file)),
     workers: workers.historyFiles.flatMap((file) => readHistory<WorkerEvent>(file)),
-    faults: readHistory<FaultEvent>(world.faultFile),
+    faults: readHistory<FaultEvent>(stage.faultFile),
     executions,
     listedLater,
     activeJobs,
-    unaskedDeaths: [
-      ...clients.deaths,
-      ...workers.deaths,
-      ...server.deaths,
-      ...(end === "code 0" ? [] : [`the server left with ${end}`]),
-    ],
-    wallClockZeroMs: world.wallClockZeroMs,
+    unaskedDeaths: [...clients.deaths, ...workers.deaths, ...server.deaths],
+    wallClockZeroMs: stage.wallClockZeroMs,
     toleranceMs,
   };
 }
 
-interface Stage {
-  faultFile: string;
-  /** As it was in the beginning. */
-  wallClockZeroMs: number;
-}
-
 /** What is not final in time is for the judge to name. */
-async function drained({ client }: World): Promise<void> {
+async function drained({ client }: Stage): Promise<void> {
   const states = ["PENDING", "SCHEDULED", "RUNNING"];
   await until(
     "all executions are final",

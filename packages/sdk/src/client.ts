@@ -12,8 +12,9 @@ import {
   type WorkerInfo,
 } from "./api-types.ts";
 import { MainspringError } from "./errors.ts";
+import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
-import type { Runtime } from "./runtime.ts";
+import { type Runtime, sleep } from "./runtime.ts";
 import { systemRuntime } from "./system-runtime.ts";
 
 export interface ClientOptions {
@@ -45,22 +46,25 @@ export interface ReadOptions {
 
 /** The longest that the server waits in one request. */
 const WAIT_MAX_SEC = 60;
+/** Who waits for an execution does not ask more often. */
+const ASK_EVERY_MS = 1_000;
 
 /** The HTTP api of a Mainspring server. Every method throws `MainspringError`. */
 export class Client {
   readonly url: string;
+  readonly #runtime: Runtime;
   readonly #http: Http;
 
   constructor(options: ClientOptions = {}) {
     this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
-    const apiKey = options.apiKey ?? process.env.MAINSPRING_API_KEY ?? "";
+    this.#runtime = options.runtime ?? systemRuntime(true);
     this.#http = new Http({
       url: this.url,
-      apiKey: apiKey === "" ? null : apiKey,
-      retries: options.retries ?? 4,
+      apiKey: apiKeyOf(options.apiKey),
+      retries: retriesOf(options.retries ?? 4),
       timeoutMs: options.timeoutMs ?? 30_000,
       fetch: options.fetch ?? fetch,
-      runtime: options.runtime ?? systemRuntime(true),
+      runtime: this.#runtime,
     });
   }
 
@@ -96,8 +100,13 @@ export class Client {
   /** The execution once it is final, however long that takes; end it by the signal. */
   async waitForExecution<R = unknown>(executionId: string, options: ReadOptions = {}): Promise<Execution<R>> {
     for (;;) {
+      const askedMs = this.#runtime.monotonicMs();
       const execution = await this.getExecution<R>(executionId, { ...options, waitSec: WAIT_MAX_SEC });
       if (FINAL_STATES.includes(execution.state)) return execution;
+      // A server that is stopping, or something in between, may answer at once: it must not be asked in a tight loop.
+      const earlyMs = ASK_EVERY_MS - (this.#runtime.monotonicMs() - askedMs);
+      if (earlyMs > 0) await sleep(this.#runtime, earlyMs, options.signal);
+      options.signal?.throwIfAborted();
     }
   }
 
@@ -155,6 +164,13 @@ function queryOf(filter: Record<string, unknown>): string {
 }
 
 function urlOf(text: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new MainspringError("BAD_OPTION", `url: "${text}" is not an http(s) URL, as http://127.0.0.1:8080 is`);
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null;
+  if (url !== null && url.username + url.password + url.search + url.hash === "") return url.href.replace(/\/+$/, "");
+  const shown = text.includes("@") ? "what was given, which may hold a password," : `"${text}"`;
+  throw new MainspringError("BAD_OPTION", `url: ${shown} is not a plain http(s) URL, as http://127.0.0.1:8080 is`);
+}
+
+function retriesOf(count: number): number {
+  if (Number.isInteger(count) && count >= 0 && count <= 20) return count;
+  throw new MainspringError("BAD_OPTION", `retries: must be a whole number from 0 to 20, not ${count}`);
 }

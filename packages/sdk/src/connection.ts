@@ -51,8 +51,10 @@ export class Reconnector {
 
   /** Gives the connection up and tries another one. */
   drop(message: string): void {
-    this.#connection?.close();
+    const connection = this.#connection;
+    // First: a link may say that it is closed while it is being closed, and that would be the second time.
     this.#closed({ message });
+    connection?.close();
   }
 
   /** For good. */

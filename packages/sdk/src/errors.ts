@@ -28,7 +28,7 @@ export const ERROR_CODES = [
   "INTERNAL",
   /** An answer that no Mainspring server gives; is the URL right? */
   "UNEXPECTED_ANSWER",
-  /** The payload does not fit the task's schema. Nothing was sent. */
+  /** The payload does not fit the task's schema, or is not JSON. Nothing was sent. */
   "INVALID_PAYLOAD",
   /** The execution ended otherwise than SUCCEEDED; see `ExecutionFailed`. */
   "EXECUTION_FAILED",

@@ -63,9 +63,9 @@ export class Executor {
   }
 
   #take(attempt: Attempt): void {
-    if (this.#isDraining) return this.#finish(attempt, endingOfForce("RELEASED"));
     const { executionId } = attempt.assignment;
     this.#forget(this.#attempts.get(executionId), "SUPERSEDED");
+    if (this.#isDraining) return this.#finish(attempt, endingOfForce("RELEASED"));
     this.#attempts.set(executionId, attempt);
     this.#waiting.push(attempt);
   }
@@ -144,7 +144,7 @@ export class Executor {
     }
     try {
       const value = task.invoke(payload, new AttemptContext(attempt, this.#chatter));
-      if (isThenable(value)) value.then(this.#onReturn(attempt), this.#onThrow(attempt));
+      if (isThenable(value)) settled(value).then(this.#onReturn(attempt), this.#onThrow(attempt));
       else this.#end(attempt, endingOfReturn(value, attempt.abortCause));
     } catch (error) {
       this.#end(attempt, endingOfThrow(error, attempt.abortCause));
@@ -240,6 +240,11 @@ function forcedOutcome(attempt: Attempt): "TIMED_OUT" | "CANCELLED" {
 
 function startedReport({ ref, startedAtMs }: Attempt): StartedReport {
   return { ...ref, startedAtMs };
+}
+
+/** Other libraries' thenables may answer twice, which would free a slot twice. */
+function settled(value: PromiseLike<unknown>): Promise<unknown> {
+  return value instanceof Promise ? value : Promise.resolve(value);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

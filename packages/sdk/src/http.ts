@@ -1,9 +1,11 @@
 import { type Backoff, fullJitterMs } from "./backoff.ts";
 import { MainspringError } from "./errors.ts";
+import { headerValue } from "./headers.ts";
 import { errorOf } from "./problem.ts";
 import { type Runtime, sleep } from "./runtime.ts";
 
 export interface HttpOptions {
+  /** Without a slash at its end; what it has of a path stands before every request's. */
   url: string;
   apiKey: string | null;
   /** Retries of one request at most. */
@@ -27,6 +29,9 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined;
 }
 
+/** Its body as JSON text. */
+type PreparedRequest = Omit<HttpRequest, "body"> & { body: string | undefined };
+
 export interface HttpAnswer {
   status: number;
   body: unknown;
@@ -47,8 +52,9 @@ export class Http {
   /** @throws {MainspringError} for every answer that is not 2xx, and UNAVAILABLE where nobody answered */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     const { runtime, retries } = this.#options;
+    const prepared = { ...request, body: jsonOf(request.body) };
     for (let failures = 1; ; failures++) {
-      const outcome = await this.#once(request);
+      const outcome = await this.#once(prepared);
       if ("status" in outcome) return outcome;
       if (failures > retries || !mayRepeat(request, outcome.error)) throw outcome.error;
       const waitMs = outcome.retryAfterMs ?? fullJitterMs(BACKOFF, failures, runtime.random());
@@ -57,12 +63,12 @@ export class Http {
     }
   }
 
-  async #once(request: HttpRequest): Promise<HttpAnswer | { error: MainspringError; retryAfterMs?: number }> {
+  async #once(request: PreparedRequest): Promise<HttpAnswer | { error: MainspringError; retryAfterMs?: number }> {
     const { runtime, timeoutMs, url } = this.#options;
     const limit = new AbortController();
     const timer = runtime.setTimer(timeoutMs + (request.waitMs ?? 0), () => limit.abort());
     try {
-      const response = await this.#options.fetch(new URL(request.path, url), this.#init(request, limit.signal));
+      const response = await this.#options.fetch(url + request.path, this.#init(request, limit.signal));
       if (response.ok) return { status: response.status, body: await bodyOf(response) };
       const retryAfterMs = retryAfterOf(response, runtime.now());
       return { error: await errorOf(response), ...(retryAfterMs !== null && { retryAfterMs }) };
@@ -75,15 +81,26 @@ export class Http {
     }
   }
 
-  #init(request: HttpRequest, limit: AbortSignal): RequestInit {
+  #init(request: PreparedRequest, limit: AbortSignal): RequestInit {
     const { apiKey } = this.#options;
     const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
     if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
-    if (request.idempotencyKey !== undefined) headers["idempotency-key"] = request.idempotencyKey;
+    if (request.idempotencyKey !== undefined)
+      headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]);
     if (request.body === undefined) return { method: request.method, headers, signal };
     headers["content-type"] = "application/json";
-    return { method: request.method, headers, signal, body: JSON.stringify(request.body) };
+    return { method: request.method, headers, signal, body: request.body };
+  }
+}
+
+/** Before anything is sent: what cannot be written must not look like a server that cannot be reached. */
+function jsonOf(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MainspringError("INVALID_PAYLOAD", `the request cannot be written as JSON: ${why}`, { cause });
   }
 }
 

@@ -4,13 +4,15 @@ import {
   CancelReason,
   type Finished,
   FinishedSchema,
+  LogSchema,
+  ProgressSchema,
   type Token,
   RetryAdvice as WireAdvice,
   Outcome as WireOutcome,
   type WorkerMessage,
   WorkerMessageSchema,
 } from "@mainspring/proto";
-import type { Assignment, AttemptRef, CancelCause, FinishedReport, Outcome } from "./work.ts";
+import type { Assignment, AttemptRef, CancelCause, FinishedReport, Outcome, Report } from "./work.ts";
 
 /** Between what goes over the wire and what the executor works with. */
 
@@ -21,6 +23,8 @@ const OUTCOMES: Record<Outcome, WireOutcome> = {
   CANCELLED: WireOutcome.CANCELLED,
   RELEASED: WireOutcome.RELEASED,
 };
+type TokenOf = (ref: AttemptRef) => Token | null;
+
 const NO_BYTES = new Uint8Array(0);
 /** A message stays well below what a receiver takes; one result is at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
@@ -66,19 +70,41 @@ export function finishedMessage(token: Token, report: FinishedReport): Finished 
 
 /** Spread over as many messages as their size asks for. */
 export function* messagesOf(finished: readonly Finished[]): Generator<WorkerMessage> {
-  let part: Finished[] = [];
+  for (const part of parts(finished, sizeOf)) yield create(WorkerMessageSchema, { finished: part });
+}
+
+/** Likewise. What was said of attempts that nobody wants any more is left out. */
+export function* chatterMessagesOf({ progress, logs }: Report, tokenOf: TokenOf): Generator<WorkerMessage> {
+  const updates = progress.flatMap((item) => {
+    const token = tokenOf(item);
+    return token === null ? [] : create(ProgressSchema, { token, fraction: item.fraction, message: item.message });
+  });
+  const lines = logs.flatMap((item) => {
+    const token = tokenOf(item);
+    return token === null ? [] : create(LogSchema, { token, atMs: BigInt(item.atMs), level: "info", line: item.line });
+  });
+  for (const part of parts(updates, ({ message }) => OVERHEAD_BYTES + 3 * message.length)) {
+    yield create(WorkerMessageSchema, { progress: part });
+  }
+  for (const part of parts(lines, ({ line }) => OVERHEAD_BYTES + 3 * line.length)) {
+    yield create(WorkerMessageSchema, { logs: part });
+  }
+}
+
+function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator<T[]> {
+  let part: T[] = [];
   let bytes = 0;
-  for (const item of finished) {
-    const itemBytes = sizeOf(item);
+  for (const item of items) {
+    const itemBytes = bytesOf(item);
     if (part.length > 0 && bytes + itemBytes > MESSAGE_MAX_BYTES) {
-      yield create(WorkerMessageSchema, { finished: part });
+      yield part;
       part = [];
       bytes = 0;
     }
     part.push(item);
     bytes += itemBytes;
   }
-  if (part.length > 0) yield create(WorkerMessageSchema, { finished: part });
+  if (part.length > 0) yield part;
 }
 
 function sizeOf({ result, error }: Finished): number {

@@ -58,6 +58,15 @@ function isTooLarge(json: string): boolean {
 }
 
 function errorOf(thrown: unknown): ExecutionError {
+  try {
+    return described(thrown);
+  } catch {
+    // Its own getters or methods throw.
+    return { name: "Error", message: "the handler threw something that cannot be described" };
+  }
+}
+
+function described(thrown: unknown): ExecutionError {
   if (!(thrown instanceof Error)) return { name: "Error", message: cut(textOf(thrown)) };
   const { name, message, stack } = thrown;
   return { name: cut(String(name)), message: cut(String(message)), ...(stack && { stack: cut(String(stack)) }) };

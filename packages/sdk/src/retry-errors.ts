@@ -1,6 +1,8 @@
 /** What a handler's error says about trying again. */
 export type RetryAdvice = { kind: "NEVER" } | { kind: "AT"; atMs: number };
 
+/** The last instant that a Date can hold. */
+const INSTANT_MAX = 8.64e15;
 /** A registered symbol, so that advice is understood across two copies of the SDK in one process. */
 const ADVICE = Symbol.for("mainspring.retry-advice");
 
@@ -21,7 +23,7 @@ export class RetryAtError extends Error {
    */
   constructor(at: Date | number, cause?: unknown) {
     const atMs = Math.ceil(Number(at));
-    if (!Number.isSafeInteger(atMs) || atMs < 0) throw new RangeError("RetryAtError: `at` must be a valid time");
+    if (!(atMs >= 0 && atMs <= INSTANT_MAX)) throw new RangeError("RetryAtError: `at` must be a valid time");
     super(messageOf(cause) ?? `to be tried again at ${new Date(atMs).toISOString()}`, { cause });
     this[ADVICE] = { kind: "AT", atMs };
   }

@@ -1,9 +1,15 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { PROTOCOL_VERSION, type ServerMessage, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import {
+  PROTOCOL_VERSION,
+  type ServerMessage,
+  type StartedSchema,
+  type WorkerMessage,
+  WorkerMessageSchema,
+} from "@mainspring/proto";
 import { Reconnector } from "./connection.ts";
 import { MainspringError } from "./errors.ts";
 import { Holdings } from "./holdings.ts";
-import { assignmentOf, cancelCauseOf, messagesOf, refOf } from "./messages.ts";
+import { assignmentOf, cancelCauseOf, chatterMessagesOf, messagesOf, refOf } from "./messages.ts";
 import type { WorkerProfile } from "./profile.ts";
 import type { Runtime, Timer } from "./runtime.ts";
 import { type Assignment, NO_ORDERS, type Orders, type Report } from "./work.ts";
@@ -15,6 +21,8 @@ const WELCOME_MAX_MS = 10_000;
 const LINGER_MS = 200;
 /** gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED. */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
+
+type StartedInit = MessageInitShape<typeof StartedSchema>;
 
 export interface SessionEvents {
   orders(orders: Orders): void;
@@ -50,6 +58,8 @@ export class Session implements SessionControl {
   readonly #reconnector: Reconnector;
   readonly #holdings = new Holdings();
   #connection: LinkConnection | null = null;
+  /** Started since the hello, which therefore does not say so, and before the welcome. */
+  #unsaid: StartedInit[] = [];
   #isWelcome = false;
   #wasWelcome = false;
   #isDraining = false;
@@ -76,13 +86,16 @@ export class Session implements SessionControl {
 
   report(report: Report): void {
     // All is recorded before anything is sent: an answer may come while sending.
-    const started = [];
+    const started: StartedInit[] = [];
     for (const item of report.started) {
       const token = this.#holdings.start(item, item.startedAtMs);
       if (token !== null) started.push({ token, startedAtMs: BigInt(item.startedAtMs) });
     }
     const finished = report.finished.map((item) => this.#holdings.finish(item)).filter((item) => item !== null);
-    if (!this.#isWelcome) return;
+    if (!this.#isWelcome) {
+      this.#unsaid.push(...started);
+      return;
+    }
     if (started.length > 0) this.#send({ started });
     this.#sendChatter(report);
     this.#sendAll(messagesOf(finished));
@@ -114,6 +127,7 @@ export class Session implements SessionControl {
     const { workerId, name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
     const identity = { workerId, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
     const holds = this.#holdings.list();
+    this.#unsaid = [];
     this.#send({ hello: { protocolVersion: PROTOCOL_VERSION, ...identity, slots, prefetch, holds } });
   }
 
@@ -162,6 +176,8 @@ export class Session implements SessionControl {
     this.#pulse?.cancel();
     this.#heartbeat(Math.min(Math.max(heartbeatIntervalMs, 10), 60_000));
     if (this.#isDraining) this.#send({ draining: true });
+    if (this.#unsaid.length > 0) this.#send({ started: this.#unsaid });
+    this.#unsaid = [];
     this.#resend();
     this.#events.welcomed();
   }
@@ -175,18 +191,11 @@ export class Session implements SessionControl {
     this.#sendAll(messagesOf([...this.#holdings.results()]));
   }
 
-  #sendChatter({ progress, logs }: Report): void {
-    if (progress.length + logs.length === 0 || this.#connection?.isCongested?.() === true) return;
-    this.#send({
-      progress: progress.flatMap((item) => {
-        const token = this.#holdings.tokenOf(item);
-        return token === null ? [] : { token, fraction: item.fraction, message: item.message };
-      }),
-      logs: logs.flatMap((item) => {
-        const token = this.#holdings.tokenOf(item);
-        return token === null ? [] : { token, atMs: BigInt(item.atMs), level: "info", line: item.line };
-      }),
-    });
+  #sendChatter(report: Report): void {
+    for (const message of chatterMessagesOf(report, (ref) => this.#holdings.tokenOf(ref))) {
+      if (this.#connection?.isCongested?.() === true) return;
+      this.#connection?.send(message);
+    }
   }
 
   #send(init: MessageInitShape<typeof WorkerMessageSchema>): void {

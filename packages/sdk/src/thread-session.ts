@@ -3,7 +3,7 @@ import { packFinished, unpackAssigns } from "./columns.ts";
 import { MainspringError } from "./errors.ts";
 import type { SessionControl, SessionEvents } from "./session.ts";
 import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
-import type { Report } from "./work.ts";
+import { NO_ORDERS, type Report } from "./work.ts";
 
 /** A session in a thread of its own, as the main thread sees it. */
 export class ThreadSession implements SessionControl {
@@ -21,13 +21,19 @@ export class ThreadSession implements SessionControl {
   start(): void {
     // From source the thread is TypeScript too; what is published has both as JavaScript.
     const file = import.meta.url.endsWith(".ts") ? "./connection-thread.ts" : "./connection-thread.js";
-    this.#thread = new Thread(new URL(file, import.meta.url), { workerData: this.#settings, name: "mainspring" });
+    // None of the program's flags: `--input-type` would keep the thread from starting, preloads would run twice.
+    const options = { workerData: this.#settings, name: "mainspring", execArgv: [] };
+    this.#thread = new Thread(new URL(file, import.meta.url), options);
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
       this.#end = new MainspringError("INTERNAL", `the connection's thread failed: ${cause.message}`, { cause });
     });
     // Left only when the thread is gone: until then its goodbye may be on its way.
-    this.#thread.on("exit", () => this.#events.left(this.#end === undefined ? lost() : this.#end));
+    this.#thread.on("exit", () => {
+      // A session that leaves has said so; one that was torn away has not, and nobody hears those handlers any more.
+      this.#events.orders({ ...NO_ORDERS, drain: true, abandon: true });
+      this.#events.left(this.#end === undefined ? lost() : this.#end);
+    });
   }
 
   report({ finished, ...rest }: Report): void {

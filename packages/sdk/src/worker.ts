@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { targetOf } from "./grpc-target.ts";
+import { apiKeyOf } from "./headers.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
@@ -39,7 +40,7 @@ export class Worker {
     const { tasks, capabilities = [], pool = "default", slots = 20, prefetch = 0 } = options;
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
     const target = targetOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
-    const apiKey = options.apiKey || process.env.MAINSPRING_API_KEY || null;
+    const apiKey = apiKeyOf(options.apiKey);
     const warn = options.warn ?? ((message) => console.error(`mainspring worker ${name}: ${message}`));
     const runtime = systemRuntime(false);
     const life = { workerId: runtime.uuid(), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };

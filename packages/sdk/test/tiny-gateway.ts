@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Metadata, Server, ServerCredentials, type ServerDuplexStream, type StatusObject } from "@grpc/grpc-js";
 import {
-  AssignSchema,
+  type AssignSchema,
   type ServerMessage,
   ServerMessageSchema,
   type WorkerMessage,
@@ -17,6 +16,10 @@ export interface TinyStream {
   refuse(status: Partial<StatusObject>): void;
   /** The next message that satisfies the condition; those before it are dropped. */
   next(condition: (message: WorkerMessage) => boolean): Promise<WorkerMessage>;
+  /** Does not answer the worker's goodbye. */
+  ignoreGoodbye(): void;
+  /** Takes nothing in any more. */
+  stopReading(): void;
   /** When the worker has said goodbye or was cut off. */
   readonly ended: Promise<void>;
 }
@@ -80,12 +83,19 @@ function streamOf(call: Call): TinyStream {
     wake();
   });
   call.on("error", () => undefined);
-  call.on("end", () => call.end());
-  const ended = Promise.race([once(call, "end"), once(call, "cancelled"), once(call, "close")]).then(() => undefined);
+  let isDeaf = false;
+  call.on("end", () => isDeaf || call.end());
+  const ended = new Promise<void>((resolve) => {
+    for (const event of ["end", "cancelled", "close"]) call.once(event, () => resolve());
+  });
   return {
     metadata: call.metadata,
     ended,
     send: (message) => call.write(create(ServerMessageSchema, message)),
+    ignoreGoodbye: () => {
+      isDeaf = true;
+    },
+    stopReading: () => void call.pause(),
     refuse: (status) => call.emit("error", { metadata: null, ...status }),
     async next(condition) {
       for (;;) {

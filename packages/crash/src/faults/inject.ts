@@ -1,34 +1,33 @@
 import { monotonicMs, sleep } from "../clock.ts";
-import { killClient, killWorker, stopWorker } from "./people.ts";
+import { killClient, killWorker, retireWorker, stopWorker } from "./people.ts";
 import { type Action, opening, round, type Step } from "./plan.ts";
-import { killServer, killServerAndStore, killStore, pauseServer } from "./servers.ts";
+import { killServer, killServerAndStore, killStore, pauseServer, restartServer } from "./servers.ts";
 import type { World } from "./world.ts";
 
 const RUN: Record<Exclude<Action, "STOP_WORKER">, (world: World) => Promise<void>> = {
   KILL_SERVER: killServer,
   PAUSE_SERVER: pauseServer,
+  RESTART_SERVER: restartServer,
   KILL_STORE: killStore,
   KILL_SERVER_AND_STORE: killServerAndStore,
   KILL_WORKER: killWorker,
+  RETIRE_WORKER: retireWorker,
   KILL_CLIENT: killClient,
 };
 
-/** Does one thing after the other to the world, at least one of each kind. Ends with everybody up. */
+/** Does one thing after the other to the world, each kind at least once. Ends with everybody up. */
 export async function injectFaults(world: World, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
   const stops = new Stops(world);
   stops.begin();
-  do {
+  while (stops.areBusy) {
     for (const step of opening(world.dice)) if (stops.areBusy) await perform(world, step, stops);
-  } while (stops.areBusy);
-  let isComplete = false;
-  while (!isComplete || monotonicMs() < endMs) {
-    for (const step of round(world.dice)) {
-      if (!isComplete || monotonicMs() < endMs) await perform(world, step, stops);
-    }
-    isComplete = true;
   }
-  await stops.over();
+  do {
+    for (const step of round(world.dice)) await perform(world, step, stops);
+    // A server that dies more often than every half minute gives nobody up who is silent.
+    await stops.over();
+  } while (monotonicMs() < endMs);
 }
 
 async function perform(world: World, { gapMs, action }: Step, stops: Stops): Promise<void> {

@@ -5,6 +5,7 @@ import type { World } from "./world.ts";
 /** What is done to workers and clients. */
 
 const LOST_WITHIN_MS = 180_000;
+const LEFT_WITHIN_MS = 90_000;
 
 /** Another one takes its place. */
 export async function killWorker(world: World): Promise<void> {
@@ -15,6 +16,17 @@ export async function killWorker(world: World): Promise<void> {
   say(`WORKER_KILLED (process ${pid})`);
   await workers.kill(member);
   workers.hire();
+}
+
+/** Asks a worker to leave when it has done what it is doing. Another one takes its place at once. */
+export async function retireWorker(world: World): Promise<void> {
+  const { workers, history, say } = world;
+  const member = await busyWorker(world, 1);
+  const { pid } = member.child;
+  history.write({ event: "WORKER_RETIRED", at: monotonicMs(), pid });
+  say(`WORKER_RETIRED (process ${pid})`);
+  workers.hire();
+  await workers.dismiss([member], LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
 }
 
 /** Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been. */

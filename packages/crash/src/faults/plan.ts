@@ -1,15 +1,15 @@
 import type { Dice } from "../dice.ts";
 
-export const ACTIONS = [
-  "KILL_SERVER",
-  "PAUSE_SERVER",
-  "KILL_STORE",
-  "KILL_SERVER_AND_STORE",
-  "KILL_WORKER",
-  "STOP_WORKER",
-  "KILL_CLIENT",
-] as const;
-export type Action = (typeof ACTIONS)[number];
+export type Action =
+  | "KILL_SERVER"
+  | "PAUSE_SERVER"
+  | "RESTART_SERVER"
+  | "KILL_STORE"
+  | "KILL_SERVER_AND_STORE"
+  | "KILL_WORKER"
+  | "STOP_WORKER"
+  | "RETIRE_WORKER"
+  | "KILL_CLIENT";
 
 export interface Step {
   /** How long nothing is done before it. */
@@ -17,20 +17,24 @@ export interface Step {
   action: Action;
 }
 
-const GAP_MS = { least: 500, most: 4_000 };
+const GAP_MS = { least: 300, most: 2_000 };
 
 /**
  * What is done while a worker is stopped for the first time. The server stays up, for a worker that is connected and
  * silent is to be told from one whose connection broke.
  */
 export function opening(dice: Dice): Step[] {
-  return withGaps(dice, ["KILL_WORKER", "KILL_STORE", "KILL_CLIENT"]);
+  return withGaps(dice, ["KILL_WORKER", "RETIRE_WORKER", "KILL_STORE", "KILL_CLIENT"]);
 }
 
-/** Every action there is, the server's death twice, in any order; but what takes longest begins. */
+/**
+ * Every action there is, the server's death twice. A worker is stopped first, then its server dies, for that is what
+ * takes long to be noticed; the rest happens meanwhile.
+ */
 export function round(dice: Dice): Step[] {
-  const others = ACTIONS.filter((action) => action !== "STOP_WORKER");
-  return [{ gapMs: 0, action: "STOP_WORKER" }, ...withGaps(dice, ["KILL_SERVER", ...others])];
+  const toServer: Action[] = ["KILL_SERVER", "KILL_SERVER", "PAUSE_SERVER", "RESTART_SERVER", "KILL_SERVER_AND_STORE"];
+  const toOthers: Action[] = ["KILL_STORE", "KILL_WORKER", "RETIRE_WORKER", "KILL_CLIENT"];
+  return [{ gapMs: 0, action: "STOP_WORKER" }, ...withGaps(dice, toServer), ...withGaps(dice, toOthers)];
 }
 
 function withGaps(dice: Dice, actions: readonly Action[]): Step[] {

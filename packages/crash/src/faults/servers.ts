@@ -11,7 +11,7 @@ const LONG_DOWNS = 0.15;
 const DEATHS_AT_START = 0.3;
 const START_MS = { least: 50, most: 2_000 };
 /** Longer than a server may be held up without noticing that it was. */
-const PAUSE_MS = { least: 2_000, most: 8_000 };
+const PAUSE_MS = { least: 2_000, most: 6_000 };
 
 export async function killServer(world: World): Promise<void> {
   const { server, dice } = world;
@@ -35,6 +35,16 @@ export async function pauseServer(world: World): Promise<void> {
   await sleep(dice.between(PAUSE_MS.least, PAUSE_MS.most));
   server.signal("SIGCONT");
   await isReady(world, "SERVER_CONTINUED");
+}
+
+/** As an upgrade does it. */
+export async function restartServer(world: World): Promise<void> {
+  const { server } = world;
+  await busyWorker(world, 1);
+  tell(world, "SERVER_RESTARTED", server.pid);
+  await server.stop();
+  server.start();
+  await isReady(world, "SERVER_READY");
 }
 
 export async function killStore(world: World): Promise<void> {

@@ -3,7 +3,7 @@
  * monotonic clock in milliseconds, the same for all of them.
  */
 
-export type FinalState = "SUCCEEDED" | "CANCELLED" | "DEAD";
+export type FinalState = "SUCCEEDED" | "CANCELLED" | "DEAD" | "SKIPPED";
 
 /** What has to become of a job that was accepted. */
 export interface Expected {
@@ -17,6 +17,8 @@ export interface Expected {
   uniqueKey: string | null;
   /** Not to be started earlier than so long after it was asked for. */
   delayMs: number;
+  /** After so long it is not started any more. */
+  expiresMs: number | null;
   payloadSha: string;
 }
 
@@ -39,12 +41,15 @@ export type WorkerEvent =
   /** Written before the handler returns or throws. `resultSha`: null where it throws. */
   | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null };
 
+/** RESTARTED and RETIRED: asked to leave in peace, as in an upgrade. */
 export const FAULTS = [
   "SERVER_KILLED",
   "SERVER_PAUSED",
+  "SERVER_RESTARTED",
   "STORE_KILLED",
   "WORKER_KILLED",
   "WORKER_STOPPED",
+  "WORKER_RETIRED",
   "CLIENT_KILLED",
 ] as const;
 export type Fault = (typeof FAULTS)[number];

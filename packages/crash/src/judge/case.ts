@@ -31,6 +31,8 @@ export interface Case {
   executions: ReadonlyMap<string, FinalExecution>;
   /** By execution, in the order they began. */
   runs: ReadonlyMap<string, readonly Run[]>;
+  /** Without those that a worker began only after they had been declared to be over. */
+  currentRuns: ReadonlyMap<string, readonly Run[]>;
   /** By the job's key. */
   orders: ReadonlyMap<string, Ordered>;
 }
@@ -41,9 +43,14 @@ export function openCase(evidence: Evidence): Case {
   return {
     evidence,
     executions,
-    runs: Map.groupBy(runs, ({ executionId }) => executionId),
+    runs: byExecution(runs),
+    currentRuns: byExecution(runs.filter(({ startedAt, currentUntil }) => startedAt < currentUntil)),
     orders: allOrders(evidence.clients),
   };
+}
+
+function byExecution(runs: readonly Run[]): Map<string, Run[]> {
+  return Map.groupBy(runs, ({ executionId }) => executionId);
 }
 
 /** What was asked for with the execution; null: nobody asked for it. */

@@ -1,6 +1,6 @@
 import { FAULTS } from "../history/events.ts";
 import type { Case, Run } from "./case.ts";
-import { zombies } from "./rules/faults.ts";
+import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 
 /** What was counted: a run in which little happened shows little. */
 export function figuresOf(of: Case): Record<string, number> {
@@ -18,10 +18,11 @@ export function figuresOf(of: Case): Record<string, number> {
     finished: all.filter(({ endedAt }) => Number.isFinite(endedAt)).length,
     refused: all.filter(isRefused).length,
     zombies: zombies(of).length,
+    outlivedTheServer: outlivers(of).length,
     lost: attemptsOf(of, "WORKER_LOST"),
     timedOut: attemptsOf(of, "TIMED_OUT"),
     released: attemptsOf(of, "RELEASED"),
-    lostByLivingWorkers: all.filter((run) => isLostAlive(of, run)).length,
+    lostByLivingWorkers: lostAlive(of).length,
     ...Object.fromEntries(faults),
   };
 }
@@ -29,11 +30,6 @@ export function figuresOf(of: Case): Record<string, number> {
 /** It returned a value which was not taken. */
 function isRefused({ resultSha, record }: Run): boolean {
   return resultSha !== null && record?.state !== "SUCCEEDED";
-}
-
-/** Declared lost although nothing was ever done to its worker: only a server that was away too long can excuse it. */
-function isLostAlive({ evidence }: Case, { pid, record }: Run): boolean {
-  return record?.state === "WORKER_LOST" && !evidence.faults.some((fault) => fault.pid === pid);
 }
 
 function attemptsOf({ evidence }: Case, state: string): number {

@@ -10,9 +10,15 @@ import {
   runsAreAccountedFor,
   tokensAreUsedOnce,
 } from "./rules/attempts.ts";
-import { faultsHappened, nobodyDiesUnasked, zombiesCameBack } from "./rules/faults.ts";
+import {
+  attemptsOutliveTheServer,
+  faultsHappened,
+  nobodyDiesUnasked,
+  theLivingAreKept,
+  zombiesCameBack,
+} from "./rules/faults.ts";
 import { concurrencyIsLimited, duplicatesShareTheKey, uniqueKeysAreUnique } from "./rules/limits.ts";
-import { cancellationsHold, nothingIsEarly, outcomesAreAsExpected } from "./rules/outcomes.ts";
+import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 
 const RULES = {
@@ -30,6 +36,7 @@ const RULES = {
   attemptsDoNotOverlap,
   budgetsHold,
   outcomesAreAsExpected,
+  onlyTheExpiredIsSkipped,
   cancellationsHold,
   nothingIsEarly,
   concurrencyIsLimited,
@@ -37,6 +44,8 @@ const RULES = {
   duplicatesShareTheKey,
   faultsHappened,
   zombiesCameBack,
+  attemptsOutliveTheServer,
+  theLivingAreKept,
   nobodyDiesUnasked,
 };
 export type RuleName = keyof typeof RULES;

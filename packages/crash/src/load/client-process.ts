@@ -6,7 +6,7 @@ import { Customer } from "./customer.ts";
 
 /** Customers in a process of their own: `client-process.ts <url> <history file> <seed>`. Any message ends their visit. */
 const [url = "", path = "", seed = ""] = process.argv.slice(2);
-const CUSTOMERS = 5;
+const CUSTOMERS = 8;
 
 const client = new Client({ url, retries: 1, timeoutMs: 10_000 });
 const history = new HistoryFile<ClientEvent>(path);

@@ -48,6 +48,7 @@ export const KINDS: readonly Kind[] = [
   },
   { name: "overlong", weight: 3, draft: overlong },
   { name: "fragile", weight: 4, draft: fragile },
+  { name: "perishable", weight: 4, draft: perishable },
   { name: "keyed", weight: 10, draft: keyed },
   { name: "unique", weight: 6, draft: unique },
   { name: "cancelled", weight: 10, draft: cancelled },
@@ -87,6 +88,12 @@ function overlong(): Draft {
 function fragile(dice: Dice): Draft {
   const options: JobOptions = dice.chance(0.5) ? { maxLost: 1 } : { onWorkerLost: "DEAD" };
   return { work: { workMs: dice.between(500, 4_000) }, options, expected: { maxLost: 1 } };
+}
+
+function perishable(dice: Dice): Draft {
+  const expiresMs = dice.between(1_000, 4_000);
+  const startBefore = new Date(Date.now() + expiresMs);
+  return { work: { workMs: dice.between(0, 300) }, options: { startBefore }, expected: { expiresMs } };
 }
 
 function keyed(dice: Dice): Draft {

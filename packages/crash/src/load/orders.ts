@@ -34,6 +34,7 @@ export function randomOrder(key: string, dice: Dice): Order {
       concurrency: null,
       uniqueKey: null,
       delayMs: 0,
+      expiresMs: null,
       payloadSha: digestOf(payload),
       ...expected,
     },

@@ -57,14 +57,24 @@ export class Crew {
     await member.child.ended;
   }
 
-  /** Asks all to leave. @throws {Error} somebody does not leave in time, or not in peace */
-  async dismiss(withinMs: number, ask: (child: Child) => void): Promise<void> {
-    const leaving = this.members;
-    this.#members.clear();
-    for (const { child } of leaving) ask(child);
-    for (const { child, historyFile } of leaving) {
-      const end = await until(`${historyFile} is closed`, withinMs, () => child.endedBy());
-      if (end !== "code 0") this.deaths.push(`process ${child.pid} left with ${end}`);
+  /** Asks members to leave. Who does not within the time is killed. @returns when they are gone */
+  async dismiss(members: readonly Member[], withinMs: number, ask: (child: Child) => void): Promise<void> {
+    for (const member of members) {
+      this.#members.delete(member);
+      ask(member.child);
+    }
+    await Promise.all(members.map((member) => this.#seeOff(member, withinMs)));
+  }
+
+  async #seeOff(member: Member, withinMs: number): Promise<void> {
+    const { child } = member;
+    const { role } = this.#options;
+    try {
+      const end = await until(`${role} ${child.pid} left`, withinMs, () => child.endedBy());
+      if (end !== "code 0") this.deaths.push(`${role} ${child.pid} left with ${end}`);
+    } catch (error) {
+      this.deaths.push((error as Error).message);
+      await this.kill(member);
     }
   }
 }

@@ -1,14 +1,15 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { Dice } from "../dice.ts";
 
 /**
  * A port below those that the system gives to outgoing connections: one of these could be taken while the server is
- * down, and a client that tries to reach it there may even get connected to itself.
+ * down, and a client that tries to reach it there may even get connected to itself. No seed decides on it: two runs of
+ * one seed would want the same.
  */
-export async function freePort(dice: Dice): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
-    const port = dice.between(15_000, 30_000);
+    const port = randomInt(15_000, 30_000);
     if (await isFree(port)) return port;
   }
 }

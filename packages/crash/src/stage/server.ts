@@ -21,7 +21,6 @@ export class Server {
   readonly grpcAddress: string;
   readonly #options: ServerOptions;
   #child: Child | null = null;
-  /** One that ends before it is told to. */
   readonly #deaths: string[] = [];
 
   constructor(options: ServerOptions) {
@@ -34,7 +33,7 @@ export class Server {
     return this.#child?.pid ?? 0;
   }
 
-  /** Of servers that ended although nobody ended them: what they ended with. */
+  /** Of servers that ended although nobody ended them, or not in peace: what they ended with. */
   get deaths(): readonly string[] {
     return this.#deaths;
   }
@@ -53,7 +52,7 @@ export class Server {
     });
     this.#child = child;
     void child.ended.then((why) => {
-      if (this.#child === child) this.#deaths.push(`process ${child.pid} ended with ${why}`);
+      if (this.#child === child) this.#deaths.push(`the server, process ${child.pid}, ended by itself with ${why}`);
     });
   }
 
@@ -78,13 +77,14 @@ export class Server {
     this.#child?.signal(name);
   }
 
-  /** SIGTERM. @returns what it ended with */
-  async stop(): Promise<string> {
+  /** SIGTERM. @returns when it has left in peace; how it did otherwise is told by `deaths` */
+  async stop(): Promise<void> {
     const child = this.#child;
-    if (child === null) return "not running";
+    if (child === null) return;
     this.#child = null;
     child.signal("SIGTERM");
-    return until("the server has stopped", STOP_WITHIN_MS, () => child.endedBy());
+    const end = await until("the server has stopped", STOP_WITHIN_MS, () => child.endedBy());
+    if (end !== "code 0") this.#deaths.push(`the server, process ${child.pid}, left with ${end}`);
   }
 
   async #answers(path: string): Promise<boolean> {

@@ -31,17 +31,17 @@ interface StageOptions {
   say(message: string): void;
 }
 
-const SLOTS = "20";
+const SLOTS = "40";
 
 /** A store and a server that is ready, and nobody there yet to use them. */
 export async function openStage({ kind, folder, dice, say }: StageOptions): Promise<Stage> {
   const store = kind === "embedded" ? embeddedStore(folder) : await ownStore();
-  const [httpPort, grpcPort] = [await freePort(dice), await freePort(dice)];
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const server = new Server({ folder, httpPort, grpcPort, storeEnv: store.serverEnv });
   const faultFile = join(folder, "faults.jsonl");
   const workers = crew("worker", folder, (historyFile, hired) => {
     // Some of them fetch work that waits with them: it must come back from the dead as well.
-    return [server.grpcAddress, historyFile, SLOTS, hired % 2 === 0 ? "0" : "10"];
+    return [server.grpcAddress, historyFile, SLOTS, hired % 2 === 0 ? "0" : "20"];
   });
   const clients = crew("client", folder, (historyFile) => [server.httpUrl, historyFile, String(dice.between(1, 1e6))]);
   const stage: Stage = {
@@ -65,7 +65,10 @@ export async function openStage({ kind, folder, dice, say }: StageOptions): Prom
     },
   };
   server.start();
-  await server.ready();
+  await server.ready().catch(async (cause: unknown) => {
+    await stage.close();
+    throw cause;
+  });
   return stage;
 }
 

@@ -12,7 +12,7 @@ export const acceptedJobsExist: Rule = ({ orders, executions }) =>
 /** Every execution ends in a final state once faults stop. */
 export const everythingIsFinal: Rule = ({ evidence }) => {
   const findings = evidence.executions
-    .filter(({ state }) => !["SUCCEEDED", "CANCELLED", "DEAD"].includes(state))
+    .filter(({ state }) => !["SUCCEEDED", "CANCELLED", "DEAD", "SKIPPED"].includes(state))
     .map(({ executionId, state, reason }) => `execution ${executionId} is ${state} (${reason ?? "no reason"})`);
   if (evidence.activeJobs > 0) findings.push(`${evidence.activeJobs} jobs are still ACTIVE`);
   return findings;

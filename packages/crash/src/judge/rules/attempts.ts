@@ -52,15 +52,19 @@ function told(run: { resultSha: string | null } | undefined): string {
   return run.resultSha === null ? "returned nothing" : "returned a value";
 }
 
-/** At most one attempt is current: another begins only after the one before ended or was declared to have ended. */
+/**
+ * At most one attempt is current: another begins only after the one before ended or was declared to have ended. That
+ * one's handler may begin even later: its assignment may have lain unread at a worker that was stopped.
+ */
 export const attemptsDoNotOverlap: Rule = ({ runs }) =>
   [...runs].flatMap(([executionId, list]) =>
-    list.flatMap((run, index) => {
-      const before = list.slice(0, index).find(({ currentUntil }) => currentUntil > run.startedAt);
+    list.flatMap((run) => {
+      const before = list.find(({ attempt, currentUntil }) => attempt < run.attempt && currentUntil > run.startedAt);
       if (before === undefined) return [];
-      const lateMs = Math.round(before.currentUntil - run.startedAt);
+      const forMs = Math.round(before.currentUntil - run.startedAt);
+      const end = `for ${forMs} ms more, then ${before.record?.state ?? "unknown"}`;
       return [
-        `attempt ${run.attempt} of execution ${executionId} began while attempt ${before.attempt} was current (for ${lateMs} ms more, then ${before.record?.state ?? "unknown"})`,
+        `attempt ${run.attempt} of execution ${executionId} began while attempt ${before.attempt} was current (${end})`,
       ];
     }),
   );

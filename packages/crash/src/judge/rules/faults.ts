@@ -6,9 +6,11 @@ import type { Rule } from "./rule.ts";
 const LEAST: Record<Fault, number> = {
   SERVER_KILLED: 2,
   SERVER_PAUSED: 1,
+  SERVER_RESTARTED: 1,
   STORE_KILLED: 1,
   WORKER_KILLED: 1,
   WORKER_STOPPED: 1,
+  WORKER_RETIRED: 1,
   CLIENT_KILLED: 1,
 };
 
@@ -27,6 +29,33 @@ export const zombiesCameBack: Rule = (of) => {
   return zombies(of).length > 0 ? [] : ["no worker that was declared lost came back with a late result"];
 };
 
+/** Work goes on while the server is dead, and counts when the server is back. */
+export const attemptsOutliveTheServer: Rule = (of) =>
+  outlivers(of).length > 0 ? [] : ["no attempt that ran when the server was killed succeeded in the end"];
+
+/** Attempts that succeeded and had begun before the death of a server. */
+export function outlivers({ runs, evidence }: Case): Run[] {
+  const kills = evidence.faults.filter(({ event }) => event === "SERVER_KILLED");
+  return [...runs.values()].flat().filter(({ startedAt, endedAt, record }) => {
+    return record?.state === "SUCCEEDED" && kills.some(({ at }) => startedAt < at && endedAt > at);
+  });
+}
+
+/**
+ * A worker that nothing was done to is not declared lost, however often its server or the store dies. A machine that is
+ * very busy may starve one for seconds; not several.
+ */
+export const theLivingAreKept: Rule = (of) => {
+  const pids = new Set(lostAlive(of).map(({ pid }) => pid));
+  return pids.size <= 1 ? [] : [`${pids.size} workers that nothing was done to were declared lost`];
+};
+
+/** Attempts that were declared lost although nothing was ever done to their worker. */
+export function lostAlive({ runs, evidence }: Case): Run[] {
+  const harmed = new Set(evidence.faults.map(({ pid }) => pid));
+  return [...runs.values()].flat().filter(({ pid, record }) => record?.state === "WORKER_LOST" && !harmed.has(pid));
+}
+
 /** What dies was killed by us. */
 export const nobodyDiesUnasked: Rule = ({ evidence }) => [...evidence.unaskedDeaths];
 
@@ -41,7 +70,7 @@ export function zombies({ runs, evidence }: Case): Run[] {
 
 function hitWork({ runs }: Case, fault: Fault, pid: number, at: number): boolean {
   if (fault === "CLIENT_KILLED") return true;
-  const isWorker = fault === "WORKER_KILLED" || fault === "WORKER_STOPPED";
+  const isWorker = fault.startsWith("WORKER");
   return [...runs.values()]
     .flat()
     .some((run) => run.startedAt < at && run.endedAt >= at && (!isWorker || run.pid === pid));

@@ -8,7 +8,7 @@ export const concurrencyIsLimited: Rule = (of) => {
   const keyed = groupByExpected(of, ({ concurrency }) => concurrency?.key ?? null);
   return [...keyed].flatMap(([key, executions]) => {
     const limit = orderOf(of, executions[0] as FinalExecution)?.intended.expected.concurrency?.limit ?? 0;
-    const most = mostAtOnce(executions.flatMap(({ executionId }) => of.runs.get(executionId) ?? []));
+    const most = mostAtOnce(executions.flatMap(({ executionId }) => of.currentRuns.get(executionId) ?? []));
     return most > limit ? [`${most} attempts of concurrency key ${key} ran at once, ${limit} may`] : [];
   });
 };
@@ -17,7 +17,7 @@ export const concurrencyIsLimited: Rule = (of) => {
 export const uniqueKeysAreUnique: Rule = (of) => {
   const keyed = groupByExpected(of, ({ uniqueKey }) => uniqueKey);
   return [...keyed].flatMap(([key, executions]) => {
-    const lives = executions.flatMap(({ executionId }) => lifeOf(executionId, of.runs.get(executionId) ?? []));
+    const lives = executions.flatMap(({ executionId }) => lifeOf(executionId, of.currentRuns.get(executionId) ?? []));
     lives.sort((a, b) => a.from - b.from);
     return lives.flatMap(({ executionId, from }, index) => {
       const before = lives[index - 1];
@@ -55,8 +55,7 @@ function groupByExpected(of: Case, keyOf: (expected: Expected) => string | null)
 function mostAtOnce(runs: readonly Run[]): number {
   const steps = runs.flatMap(({ startedAt, currentUntil }) => [
     { at: startedAt, by: 1 },
-    // One that was declared lost before its handler even began holds nothing.
-    { at: Math.max(startedAt, currentUntil), by: -1 },
+    { at: currentUntil, by: -1 },
   ]);
   // At the same instant the end comes first.
   steps.sort((a, b) => a.at - b.at || a.by - b.by);

@@ -12,11 +12,28 @@ export const outcomesAreAsExpected: Rule = (of) => {
     const name = `execution ${execution.executionId} (${execution.handler}) is ${state} after ${failures} failures and ${lost} losses`;
     if (state === "CANCELLED" && asked.has(execution.executionId)) return [];
     if (state === "DEAD" && lost >= expected.maxLost) return [];
+    if (state === "SKIPPED" && expected.expiresMs !== null) return [];
     if (state !== expected.state) return [`${name}, ${expected.state} was to be expected`];
     const { least, most } = expected.failures;
     return failures >= least && failures <= most ? [] : [`${name}, ${least} to ${most} were to be expected`];
   });
 };
+
+/** What expired never ran, and had its time. */
+export const onlyTheExpiredIsSkipped: Rule = (of) =>
+  of.evidence.executions.flatMap((execution) => {
+    const { executionId, state, attempts, finishedAt } = execution;
+    const order = orderOf(of, execution);
+    if (state !== "SKIPPED" || order === null) return [];
+    // Of a lost worker the server may never have heard that it had begun.
+    const heard = of.runs.get(executionId)?.some(({ record }) => record?.state !== "WORKER_LOST") ?? false;
+    const began = heard || attempts.some(({ startedAt }) => startedAt !== null);
+    if (began) return [`execution ${executionId} is SKIPPED, and ran`];
+    const { wallClockZeroMs, toleranceMs } = of.evidence;
+    const endedAt = Date.parse(finishedAt ?? "") + wallClockZeroMs;
+    const expiredAt = order.intended.at + (order.intended.expected.expiresMs ?? 0);
+    return endedAt + toleranceMs >= expiredAt ? [] : [`execution ${executionId} was SKIPPED before its time was over`];
+  });
 
 /** What the server said about a cancellation is what became of it. */
 export const cancellationsHold: Rule = (of) =>
@@ -49,6 +66,6 @@ function cancellationsOf({ evidence }: Case): ReadonlySet<string> {
   return new Set(evidence.clients.flatMap((event) => (event.event === "CANCEL_ASKED" ? [event.executionId] : [])));
 }
 
-function startsAfter({ runs }: Case, { executionId }: FinalExecution, at: number): number {
-  return runs.get(executionId)?.filter(({ startedAt }) => startedAt > at).length ?? 0;
+function startsAfter({ currentRuns }: Case, { executionId }: FinalExecution, at: number): number {
+  return currentRuns.get(executionId)?.filter(({ startedAt }) => startedAt > at).length ?? 0;
 }

@@ -1,0 +1,192 @@
+import type { AttemptRecord, ExecutionState } from "@mainspring/sdk";
+import { digestOf } from "../../history/digest.ts";
+import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
+import type { Evidence, FinalExecution } from "../evidence.ts";
+
+/** A run as it might have been, told for tests. All times are milliseconds since its beginning, on either clock. */
+export class Story {
+  readonly #clients: ClientEvent[] = [];
+  readonly #workers: WorkerEvent[] = [];
+  readonly #executions: FinalExecution[] = [];
+
+  /** @param executionId default: as the key */
+  job(key: string, expected: Partial<Expected> = {}, executionId = key): JobStory {
+    return new JobStory(key, executionId, expected, {
+      client: (event) => this.#clients.push(event),
+      worker: (event) => this.#workers.push(event),
+      execution: (execution) => this.#executions.push(execution),
+    });
+  }
+
+  evidence(): Evidence {
+    return {
+      clients: this.#clients,
+      workers: this.#workers,
+      faults: [],
+      executions: this.#executions,
+      listedLater: this.#executions,
+      activeJobs: 0,
+      unaskedDeaths: [],
+      wallClockZeroMs: 0,
+      toleranceMs: 0,
+    };
+  }
+}
+
+interface Ears {
+  client(event: ClientEvent): void;
+  worker(event: WorkerEvent): void;
+  execution(execution: FinalExecution): void;
+}
+
+interface RunStory {
+  attempt: number;
+  pid?: number;
+  from: number;
+  /** null: it never came to an end. */
+  to: number | null;
+  /** Default SUCCEEDED, and then it returns something. */
+  as?: AttemptRecord["state"];
+  /** When the server says that it ended; default: when it did. */
+  declaredAt?: number;
+  returns?: string;
+}
+
+class JobStory {
+  readonly executionId: string;
+  readonly #key: string;
+  readonly #expected: Expected;
+  readonly #ears: Ears;
+  readonly #attempts: AttemptRecord[] = [];
+  #last: FinalExecution | null = null;
+
+  constructor(key: string, executionId: string, expected: Partial<Expected>, ears: Ears) {
+    this.#key = key;
+    this.executionId = executionId;
+    this.#ears = ears;
+    this.#expected = { ...PLAIN, payloadSha: `payload of ${key}`, ...expected };
+  }
+
+  submitted(at: number): this {
+    return this.intended(at).answered(at + 1);
+  }
+
+  intended(at: number): this {
+    const [key, expected] = [this.#key, this.#expected];
+    this.#ears.client({ event: "INTENDED", at, key, kind: "quick", idempotent: true, expected });
+    return this;
+  }
+
+  answered(at: number): this {
+    return this.#answer(at, this.executionId, false);
+  }
+
+  deduplicated(at: number, holder: JobStory): this {
+    return this.intended(at).#answer(at, holder.executionId, true);
+  }
+
+  #answer(at: number, executionId: string, deduplicated: boolean): this {
+    this.#ears.client({ event: "ANSWERED", at, key: this.#key, executionId, jobId: "job", deduplicated });
+    return this;
+  }
+
+  cancelled({ at, answer }: { at: number; answer: "CANCELLED" | "REQUESTED" }): this {
+    const { executionId } = this;
+    this.#ears.client({ event: "CANCEL_ASKED", at, executionId });
+    this.#ears.client({ event: "CANCEL_ANSWERED", at, executionId, answer });
+    return this;
+  }
+
+  seenFinal(at: number, state: string): this {
+    const { executionId } = this;
+    this.#ears.client({ event: "SEEN_FINAL", at, executionId, state, resultSha: digestOf(null) });
+    return this;
+  }
+
+  /** By a worker, as the execution tells it too. */
+  ran(run: RunStory): this {
+    return this.recorded(run).ranUnseen(run);
+  }
+
+  /** By a worker, and the execution does not tell. */
+  ranUnseen({ attempt, pid = 1, from, to, as = "SUCCEEDED", declaredAt, returns }: RunStory): this {
+    const { executionId } = this;
+    const token = { pid, executionId, attempt };
+    const returned = as === "SUCCEEDED" || declaredAt !== undefined;
+    const resultSha = returned ? (returns ?? resultOf(attempt)) : null;
+    this.#ears.worker({ event: "STARTED", at: from, ...token, key: this.#key });
+    if (to !== null) this.#ears.worker({ event: "ENDED", at: to, ...token, resultSha });
+    return this;
+  }
+
+  /** Told by the execution, and no worker knows of it. */
+  recorded({ attempt, from = 0, to = 0, as = "SUCCEEDED", declaredAt }: Partial<RunStory> & { attempt: number }): this {
+    const finishedAt = new Date(declaredAt ?? to ?? 0).toISOString();
+    const startedAt = new Date(from).toISOString();
+    this.#attempts.push({ attempt, workerId: "worker", state: as, startedAt, finishedAt, error: null });
+    return this;
+  }
+
+  ends(state: ExecutionState, resultSha?: string, finishedAt = 0): this {
+    const attempts = this.#attempts;
+    const attempt = attempts.at(-1)?.attempt ?? 0;
+    const none = state === "SUCCEEDED" ? resultOf(attempt) : digestOf(null);
+    this.#last = {
+      ...BLANK,
+      executionId: this.executionId,
+      state,
+      finishedAt: new Date(finishedAt).toISOString(),
+      attempt,
+      failures: attempts.filter((record) => record.state === "FAILED" || record.state === "TIMED_OUT").length,
+      lost: attempts.filter((record) => record.state === "WORKER_LOST").length,
+      attempts,
+      key: this.#key,
+      payloadSha: `payload of ${this.#key}`,
+      resultSha: resultSha ?? none,
+    };
+    this.#ears.execution(this.#last);
+    return this;
+  }
+
+  /** Other counts than its attempts give. */
+  counts(counts: { failures: number; lost: number }): void {
+    if (this.#last !== null) Object.assign(this.#last, counts);
+  }
+}
+
+const PLAIN: Omit<Expected, "payloadSha"> = {
+  state: "SUCCEEDED",
+  failures: { least: 0, most: 0 },
+  maxAttempts: 5,
+  maxLost: 50,
+  concurrency: null,
+  uniqueKey: null,
+  delayMs: 0,
+  expiresMs: null,
+};
+
+const BLANK: Omit<FinalExecution, "executionId" | "key" | "payloadSha" | "resultSha" | "attempts"> = {
+  jobId: "job",
+  tenant: "default",
+  trigger: "API",
+  state: "PENDING",
+  reason: null,
+  attempt: 0,
+  failures: 0,
+  lost: 0,
+  maxAttempts: 5,
+  pool: "default",
+  handler: "quick",
+  priority: 5,
+  scheduledAt: new Date(0).toISOString(),
+  assignedWorker: null,
+  startedAt: null,
+  finishedAt: null,
+  latenessMs: null,
+  createdAt: new Date(0).toISOString(),
+  updatedAt: new Date(0).toISOString(),
+};
+
+function resultOf(attempt: number): string {
+  return `result of attempt ${attempt}`;
+}

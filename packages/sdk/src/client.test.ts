@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { JumpingRuntime } from "../test/jumping-runtime.ts";
+import { TinyApi } from "../test/tiny-api.ts";
+import { Client } from "./client.ts";
+import { ExecutionFailed } from "./errors.ts";
+import { JobHandle } from "./handle.ts";
+import { task } from "./task.ts";
+
+const SUBMITTED = { jobId: "j1", state: "ACTIVE", executionId: "e1" };
+
+describe("a client", () => {
+  let api: TinyApi;
+  let client: Client;
+
+  before(async () => {
+    api = await TinyApi.start();
+  });
+  beforeEach(() => {
+    client = new Client({ url: api.url, apiKey: "", timeoutMs: 40_000, runtime: new JumpingRuntime() });
+  });
+  afterEach(() => void api.seen.splice(0));
+  after(() => api.stop());
+
+  it("submits a job as JSON, with its key", async () => {
+    api.will({ status: 201, body: SUBMITTED });
+    const runAt = new Date("2031-02-03T04:05:06Z");
+    const keyed = new Client({ url: `${api.url}/`, apiKey: "secret" });
+    const submitted = await keyed.submit(
+      { target: { handler: "echo" }, payload: [1], runAt },
+      { idempotencyKey: "k1" },
+    );
+    assert.deepEqual(submitted, SUBMITTED);
+    const [request] = api.seen;
+    assert.deepEqual([request?.method, request?.path], ["POST", "/v1/jobs"]);
+    assert.equal(request?.headers.authorization, "Bearer secret");
+    assert.equal(request?.headers["idempotency-key"], "k1");
+    assert.equal(request?.headers["content-type"], "application/json");
+    assert.deepEqual(JSON.parse(request?.body ?? ""), {
+      target: { handler: "echo" },
+      payload: [1],
+      runAt: "2031-02-03T04:05:06.000Z",
+    });
+  });
+
+  it("sends no key where there is none", async () => {
+    api.will({ status: 201, body: SUBMITTED });
+    await client.submit({ target: { handler: "echo" } });
+    assert.equal(api.seen[0]?.headers.authorization, undefined);
+    assert.equal(api.seen[0]?.headers["idempotency-key"], undefined);
+  });
+
+  it("keeps the path that its server lives under", async () => {
+    api.will({ status: 200, body: { items: [] } });
+    await new Client({ url: `${api.url}/mainspring/` }).workers();
+    assert.equal(api.seen[0]?.path, "/mainspring/v1/workers");
+  });
+
+  it("submits a batch and gives back an item for each job", async () => {
+    const items = [SUBMITTED, { index: 1, error: { type: "/problems/x", title: "no", status: 400 } }];
+    api.will({ status: 200, body: { items } });
+    const answer = await client.submitBatch([{ target: { handler: "a" } }, { target: { handler: "b" } }]);
+    assert.deepEqual(answer, items);
+    assert.equal(api.seen[0]?.path, "/v1/jobs/batch");
+    assert.equal(JSON.parse(api.seen[0]?.body ?? "").jobs.length, 2);
+  });
+
+  it("reads lists page by page, as far as they are asked for", async () => {
+    const page = (ids: string[], nextCursor: string | null) => ({
+      status: 200,
+      body: { items: ids.map((executionId) => ({ executionId })), nextCursor },
+    });
+    api.will(page(["a", "b"], "c/1 +"), page(["c"], "c2"), page(["d"], null));
+    const since = new Date("2031-01-01T00:00:00Z");
+    const ids: string[] = [];
+    for await (const { executionId } of client.listExecutions({ state: "DEAD", since, limit: 2 }))
+      ids.push(executionId);
+    assert.deepEqual(ids, ["a", "b", "c", "d"]);
+    const queries = api.seen.map(({ path }) => Object.fromEntries(new URL(path, api.url).searchParams));
+    const filter = { state: "DEAD", since: "2031-01-01T00:00:00.000Z", limit: "2" };
+    assert.deepEqual(queries, [filter, { ...filter, cursor: "c/1 +" }, { ...filter, cursor: "c2" }]);
+    api.will(page(["a", "b"], "c1"));
+    for await (const { executionId } of client.listExecutions({ jobId: "j/1" })) if (executionId === "b") break;
+    assert.deepEqual(
+      api.seen.slice(3).map(({ path }) => path),
+      ["/v1/jobs/j%2F1/executions"],
+    );
+  });
+
+  it("lists jobs by their own filter, and reads one by its id", async () => {
+    api.will(
+      { status: 200, body: { items: [{ jobId: "j1" }], nextCursor: null } },
+      { status: 200, body: { jobId: "j1" } },
+    );
+    for await (const { jobId } of client.listJobs({ handler: "echo" })) assert.equal(jobId, "j1");
+    assert.equal((await client.getJob("j1")).jobId, "j1");
+    assert.deepEqual(
+      api.seen.map(({ path }) => path),
+      ["/v1/jobs?handler=echo", "/v1/jobs/j1"],
+    );
+  });
+
+  it("waits for a result in as many requests as it takes", async () => {
+    const state = (name: string, result: unknown = null) => ({ status: 200, body: { state: name, result } });
+    api.will(state("PENDING"), state("RUNNING"), state("SUCCEEDED", { sum: 3 }));
+    const handle = new JobHandle<{ sum: number }>(client, SUBMITTED);
+    assert.deepEqual(await handle.result(), { sum: 3 });
+    assert.deepEqual(
+      api.seen.map(({ path }) => path),
+      Array(3).fill("/v1/executions/e1?waitSec=60"),
+    );
+  });
+
+  it("does not ask in a tight loop where a server answers early", async () => {
+    const runtime = new JumpingRuntime();
+    const state = (name: string) => ({ status: 200, body: { state: name } });
+    api.will(state("PENDING"), state("PENDING"), state("SUCCEEDED"));
+    await new Client({ url: api.url, timeoutMs: 40_000, runtime }).waitForExecution("e1");
+    assert.deepEqual(runtime.waitsMs, [1_000, 1_000]);
+  });
+
+  it("rejects where the execution ended otherwise, with all that is known of it", async () => {
+    const execution = { executionId: "e1", state: "DEAD", reason: "ATTEMPTS", error: { name: "E", message: "boom" } };
+    api.will({ status: 200, body: execution });
+    await assert.rejects(new JobHandle(client, SUBMITTED).result(), (error: ExecutionFailed) => {
+      assert.ok(error instanceof ExecutionFailed);
+      assert.equal(error.code, "EXECUTION_FAILED");
+      assert.equal(error.message, "execution e1 is DEAD: boom");
+      assert.equal(error.execution.reason, "ATTEMPTS");
+      return true;
+    });
+  });
+
+  it("cancels, and says whether a worker has to be told", async () => {
+    api.will({ status: 200, body: {} }, { status: 202, body: {} }, { status: 409, body: { title: "final" } });
+    const handle = new JobHandle(client, SUBMITTED);
+    assert.equal(await handle.cancel(), "CANCELLED");
+    assert.equal(await handle.cancel(), "REQUESTED");
+    await assert.rejects(handle.cancel(), { code: "CONFLICT" });
+    assert.deepEqual([api.seen[0]?.method, api.seen[0]?.path], ["POST", "/v1/executions/e1/cancel"]);
+  });
+
+  it("submits by a task, and its handle knows the ids", async () => {
+    api.will({ status: 200, body: { ...SUBMITTED, deduplicated: true } }, { status: 200, body: { state: "RUNNING" } });
+    const greet = task({ name: "greet", run: (payload: { name: string }) => `Hello ${payload.name}` });
+    const handle = await greet.submit(client, { name: "Ada" }, { pool: "p", idempotencyKey: "k", uniqueKey: "u" });
+    assert.deepEqual([handle.jobId, handle.executionId, handle.deduplicated], ["j1", "e1", true]);
+    assert.equal(api.seen[0]?.headers["idempotency-key"], "k");
+    const sent = { target: { handler: "greet", pool: "p" }, payload: { name: "Ada" }, uniqueKey: "u" };
+    assert.deepEqual(JSON.parse(api.seen[0]?.body ?? ""), sent);
+    assert.equal((await handle.get()).state, "RUNNING");
+    assert.equal(api.seen[1]?.path, "/v1/executions/e1");
+  });
+});
+
+describe("a client's options", () => {
+  it("are refused where they cannot work, before anything is sent", () => {
+    const wrong = ["localhost:8080", "ftp://x", "http://", "http://user:pw@x", "http://x/?q=1"];
+    for (const url of wrong) assert.throws(() => new Client({ url }), { code: "BAD_OPTION", message: /^url: / });
+    for (const retries of [-1, 21, 0.5]) assert.throws(() => new Client({ retries }), { code: "BAD_OPTION" });
+  });
+
+  it("never show the key or a password", () => {
+    const makes = [() => new Client({ apiKey: "sec ret" }), () => new Client({ url: "http://user:sec%20ret@x" })];
+    for (const make of makes) assert.throws(make, (error: Error) => !/sec|ret@/.test(error.message));
+  });
+});

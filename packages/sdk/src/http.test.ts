@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { JumpingRuntime } from "../test/jumping-runtime.ts";
+import { TinyApi } from "../test/tiny-api.ts";
+import { Client } from "./client.ts";
+import type { ErrorCode, MainspringError } from "./errors.ts";
+
+const JOB = { target: { handler: "echo" } };
+const TAKEN = { status: 201, body: { jobId: "j1", state: "ACTIVE", executionId: "e1" } };
+const UNAVAILABLE = { status: 503, body: { title: "not now" } };
+const READ = { status: 200, body: { state: "RUNNING" } };
+
+describe("a request of the client", () => {
+  let api: TinyApi;
+  let runtime: JumpingRuntime;
+  let client: Client;
+
+  before(async () => {
+    api = await TinyApi.start();
+  });
+  beforeEach(() => {
+    runtime = new JumpingRuntime();
+    client = new Client({ url: api.url, runtime, timeoutMs: 40_000 });
+  });
+  afterEach(() => void api.seen.splice(0));
+  after(() => api.stop());
+
+  it("fails with what the server's problem says", async () => {
+    const errors = [{ field: "/target/handler", message: "is missing" }];
+    const problem = { type: "/problems/bad-request", title: "Bad request", status: 400, detail: "not valid", errors };
+    api.will({ status: 400, body: problem });
+    await assert.rejects(client.submit(JOB), (error: MainspringError) => {
+      assert.equal(error.code, "BAD_REQUEST");
+      assert.equal(error.message, "not valid; /target/handler: is missing");
+      assert.deepEqual([error.status, error.problem, error.errors], [400, problem, errors]);
+      return true;
+    });
+  });
+
+  it("has a code for each status, also where something in between answered", async () => {
+    const codes: [number, ErrorCode][] = [
+      [401, "UNAUTHENTICATED"],
+      [403, "FORBIDDEN"],
+      [404, "NOT_FOUND"],
+      [409, "CONFLICT"],
+      [412, "PRECONDITION_FAILED"],
+      [413, "TOO_LARGE"],
+      [415, "UNSUPPORTED_MEDIA_TYPE"],
+      [418, "UNEXPECTED_ANSWER"],
+      [422, "KEY_REUSED"],
+      [500, "INTERNAL"],
+      [502, "UNAVAILABLE"],
+    ];
+    for (const [status, code] of codes) {
+      api.will({ status, body: "<h1>no</h1>" });
+      const message = `the server answered ${status} without a problem`;
+      await assert.rejects(client.submit(JOB), { code, message, problem: null });
+    }
+    assert.equal(api.seen.length, codes.length);
+  });
+
+  it("fails where the answer is no JSON: that is no Mainspring server", async () => {
+    api.will({ status: 200, body: "<h1>Welcome</h1>" });
+    await assert.rejects(client.workers(), { code: "UNEXPECTED_ANSWER", message: /is it a Mainspring server/ });
+  });
+
+  it("is repeated after a 429, whatever it was, when the server says", async () => {
+    const at = new Date(runtime.nowMs + 9_000).toUTCString();
+    api.will(busy("7"), busy(at), busy("86400"), TAKEN);
+    assert.equal((await client.submit(JOB)).jobId, "j1");
+    // Nobody waits for a day.
+    assert.deepEqual(runtime.waitsMs, [7_000, 2_000, 30_000]);
+    assert.equal(api.seen.length, 4);
+  });
+
+  it("is repeated so many times and no more, with growing waits where none is asked for", async () => {
+    api.will(...Array(5).fill(busy()));
+    await assert.rejects(client.submit(JOB), { code: "TOO_MANY_REQUESTS" });
+    assert.equal(api.seen.length, 5);
+    assert.deepEqual(runtime.waitsMs, [50, 100, 200, 400]);
+    api.will(busy());
+    await assert.rejects(new Client({ url: api.url, retries: 0 }).submit(JOB), { code: "TOO_MANY_REQUESTS" });
+  });
+
+  it("is not repeated where it may have taken effect and nothing makes that harmless", async () => {
+    for (const reaction of [UNAVAILABLE, "BREAK"] as const) {
+      api.will(reaction);
+      await assert.rejects(client.submit(JOB), { code: "UNAVAILABLE" });
+    }
+    assert.equal(api.seen.length, 2);
+  });
+
+  it("is repeated with the same key where it has one, and where it only reads or cancels", async () => {
+    api.will("BREAK", UNAVAILABLE, TAKEN);
+    await client.submit(JOB, { idempotencyKey: "k" });
+    assert.deepEqual(
+      api.seen.map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`),
+      Array(3).fill(`k ${JSON.stringify(JOB)}`),
+    );
+    api.will("BREAK", READ, UNAVAILABLE, { status: 202 });
+    assert.equal((await client.getExecution("e1")).state, "RUNNING");
+    assert.equal(await client.cancelExecution("e1"), "REQUESTED");
+    assert.equal(api.seen.length, 7);
+  });
+
+  it("is given up when its time is over, to which the time is added that the server was asked to wait", async () => {
+    const guards = new JumpingRuntime(0);
+    const waiting = new Client({ url: api.url, retries: 0, timeoutMs: 20_000, runtime: guards });
+    api.will("SILENCE");
+    const late = { code: "UNAVAILABLE", message: /did not answer in time/ };
+    const answer = assert.rejects(waiting.getExecution("e1", { waitSec: 60 }), late);
+    while (api.seen.length === 0) await turn();
+    assert.deepEqual(guards.guardsMs, [80_000]);
+    guards.runOut();
+    await answer;
+  });
+
+  it("ends by its signal, with the signal's reason: while it is under way and while it waits", async () => {
+    const underWay = new AbortController();
+    api.will("SILENCE");
+    const first = assert.rejects(client.getExecution("e1", { signal: underWay.signal }), /enough/);
+    while (api.seen.length === 0) await turn();
+    underWay.abort(new Error("enough"));
+    await first;
+    const waits = new AbortController();
+    const guards = new JumpingRuntime(0);
+    const slow = new Client({ url: api.url, runtime: guards });
+    api.will(busy("3"));
+    const second = assert.rejects(slow.getExecution("e1", { signal: waits.signal }), /enough/);
+    while (!guards.guardsMs.includes(3_000)) await turn();
+    waits.abort(new Error("enough"));
+    await second;
+    assert.equal(api.seen.length, 2);
+  });
+
+  it("is never sent where it is not JSON or its key is no header: that is no fault of the server", async () => {
+    const key = { idempotencyKey: "k" };
+    await assert.rejects(client.submit({ ...JOB, payload: 5n }, key), { code: "INVALID_PAYLOAD", message: /BigInt/ });
+    const wrong = { idempotencyKey: "größer\n" };
+    await assert.rejects(client.submit(JOB, wrong), { code: "BAD_OPTION", message: /^idempotencyKey: / });
+    assert.deepEqual([api.seen, runtime.waitsMs], [[], []]);
+  });
+
+  it("says where nobody listens", async () => {
+    const gone = await TinyApi.start();
+    const { url } = gone;
+    await gone.stop();
+    const lonely = new Client({ url, runtime, retries: 2, timeoutMs: 40_000 });
+    await assert.rejects(lonely.workers(), (error: MainspringError) => {
+      assert.deepEqual([error.code, error.message], ["UNAVAILABLE", `the server at ${url} cannot be reached`]);
+      assert.ok(error.cause instanceof Error);
+      return true;
+    });
+    assert.equal(runtime.waitsMs.length, 2);
+  });
+});
+
+function busy(retryAfter?: string) {
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  return { status: 429, headers, body: { title: "Too many requests" } };
+}
+
+/** One turn of the loop, for what comes over a real socket. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

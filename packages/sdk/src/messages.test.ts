@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { TokenSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import fc from "fast-check";
+import { finished, SILENCE } from "../test/session-scene.ts";
+import { packAssigns, packFinished, unpackAssigns, unpackFinished } from "./columns.ts";
+import { chatterMessagesOf, finishedMessage, messagesOf } from "./messages.ts";
+import { type Assignment, type FinishedReport, OUTCOMES } from "./work.ts";
+
+/** What the gateway takes is twice as much. */
+const MESSAGE_MAX_BYTES = 4 * 1024 * 1024;
+
+function sizesOf(messages: readonly WorkerMessage[]): number[] {
+  return messages.map((message) => toBinary(WorkerMessageSchema, message).length);
+}
+
+function tokenOf(executionId: string) {
+  return create(TokenSchema, { executionId, attempt: 1, shard: 7 });
+}
+
+describe("messages to the gateway", () => {
+  it("carry many small results at once", () => {
+    const results = Array.from({ length: 5_000 }, (_, index) => finishedMessage(tokenOf(`${index}`), finished("x")));
+    assert.equal([...messagesOf(results)].length, 1);
+    assert.deepEqual([...messagesOf([])], []);
+  });
+
+  it("stay below what a gateway takes, in the same order, with the largest results and errors there are", () => {
+    const largest = { result: "x".repeat(1024 * 1024) };
+    const error = { name: "ü".repeat(8_192), message: "€".repeat(8_192), stack: "€".repeat(8_192) };
+    const worst = Array.from({ length: 300 }, (_, index) => (index % 30 === 0 ? largest : { result: "", error }));
+    const results = worst.map((over, index) => finishedMessage(tokenOf(`${index}`), finished("x", over)));
+    const messages = [...messagesOf(results)];
+    assert.ok(Math.max(...sizesOf(messages)) < MESSAGE_MAX_BYTES);
+    assert.ok(messages.length < 30, `${messages.length}`);
+    assert.deepEqual(
+      messages.flatMap((message) => message.finished.map((item) => item.token?.executionId)),
+      results.map((item) => item.token?.executionId),
+    );
+  });
+
+  it("stay below it too where every handler talks as much as it may", () => {
+    const said = Array.from({ length: 1_000 }, (_, index) => ({ executionId: `${index}`, attempt: 1 }));
+    const progress = said.map((ref) => ({ ...ref, fraction: 0.5, message: "€".repeat(8_192) }));
+    const logs = said.map((ref) => ({ ...ref, atMs: 1, line: "€".repeat(8_192) }));
+    const messages = [...chatterMessagesOf({ ...SILENCE, progress, logs }, (ref) => tokenOf(ref.executionId))];
+    assert.ok(Math.max(...sizesOf(messages)) < MESSAGE_MAX_BYTES);
+    assert.equal(messages.flatMap((message) => message.progress).length, 1_000);
+    assert.equal(messages.flatMap((message) => message.logs).length, 1_000);
+  });
+});
+
+const NUMBERS = fc.integer({ min: 0, max: 2 ** 50 });
+const REFS = { executionId: fc.string(), attempt: fc.integer({ min: 1, max: 2 ** 32 - 1 }) };
+const ASSIGNMENTS: fc.Arbitrary<Assignment> = fc.record({
+  ...REFS,
+  handler: fc.string(),
+  payload: fc.string(),
+  timeoutMs: NUMBERS,
+  cancelGraceMs: NUMBERS,
+  failures: NUMBERS,
+  maxAttempts: NUMBERS,
+  scheduledAtMs: NUMBERS,
+});
+const REPORTS: fc.Arbitrary<FinishedReport> = fc.record({
+  ...REFS,
+  outcome: fc.constantFrom(...OUTCOMES),
+  result: fc.string(),
+  error: fc.option(fc.record({ name: fc.string(), message: fc.string() })),
+  advice: fc.option(fc.oneof(fc.constant({ kind: "NEVER" as const }), fc.constant({ kind: "AT" as const, atMs: 5 }))),
+  startedAtMs: NUMBERS,
+  finishedAtMs: NUMBERS,
+});
+
+describe("columns", () => {
+  it("bring assignments to the other thread as they were", () => {
+    fc.assert(
+      fc.property(fc.array(ASSIGNMENTS), (assigns) => {
+        assert.deepEqual(unpackAssigns(structuredClone(packAssigns(assigns))), assigns.map(plain));
+      }),
+    );
+  });
+
+  it("bring reports to the other thread as they were", () => {
+    fc.assert(
+      fc.property(fc.array(REPORTS), (reports) => {
+        assert.deepEqual(unpackFinished(structuredClone(packFinished(reports))), reports.map(plain));
+      }),
+    );
+  });
+});
+
+/** With the prototype that objects here have; those of fast-check may have none. */
+function plain<T extends object>(value: T): T {
+  return structuredClone(value);
+}

@@ -1,0 +1,84 @@
+import type { TaskContext } from "../src/context.ts";
+import { Executor } from "../src/executor.ts";
+import { type Task, task } from "../src/task.ts";
+import { type Assignment, type FinishedReport, NO_ORDERS, type Orders, type Report } from "../src/work.ts";
+import { ManualRuntime } from "./manual-runtime.ts";
+
+/** A handler that is under way, until the test ends it. */
+interface Running {
+  ctx: TaskContext;
+  payload: unknown;
+  return(value?: unknown): void;
+  throw(error: unknown): void;
+}
+
+/** An executor whose handler `manual` does what the test says, with the test as its session. */
+export class ExecutorScene {
+  readonly runtime = new ManualRuntime();
+  readonly reports: Report[] = [];
+  /** Executions whose handler was called, in that order. */
+  readonly called: string[] = [];
+  readonly executor: Executor;
+  readonly #running = new Map<string, Running>();
+
+  constructor(slots: number, tasks: readonly Task<never, unknown>[] = []) {
+    const manual = task({ name: "manual", run: (payload: unknown, ctx) => this.#run(payload, ctx) });
+    this.executor = new Executor({
+      tasks: [manual, ...tasks],
+      slots,
+      runtime: this.runtime,
+      report: (report) => this.reports.push(report),
+    });
+  }
+
+  obey(orders: Partial<Orders>): void {
+    this.executor.obey({ ...NO_ORDERS, ...orders });
+  }
+
+  assign(...executionIds: string[]): void {
+    this.obey({ assigns: executionIds.map((id) => assignment(id)) });
+  }
+
+  running(executionId: string, attempt = 1): Running {
+    const found = this.#running.get(`${executionId}:${attempt}`);
+    if (found === undefined) throw new Error(`${executionId}:${attempt} does not run`);
+    return found;
+  }
+
+  /** All that was reported as finished, once this turn is done. */
+  async finished(): Promise<FinishedReport[]> {
+    await this.runtime.turn();
+    return this.reports.flatMap((report) => report.finished);
+  }
+
+  /** As `execution outcome`. */
+  async outcomes(): Promise<string[]> {
+    return (await this.finished()).map(({ executionId, outcome }) => `${executionId} ${outcome}`);
+  }
+
+  #run(payload: unknown, ctx: TaskContext): Promise<unknown> {
+    this.called.push(ctx.executionId);
+    return new Promise((resolve, reject) => {
+      this.#running.set(ctx.fence, { ctx, payload, return: resolve, throw: reject });
+    });
+  }
+}
+
+export function assignment(executionId: string, over: Partial<Assignment> = {}): Assignment {
+  return {
+    executionId,
+    attempt: 1,
+    handler: "manual",
+    payload: "",
+    timeoutMs: 60_000,
+    cancelGraceMs: 10_000,
+    failures: 0,
+    maxAttempts: 5,
+    scheduledAtMs: 900_000,
+    ...over,
+  };
+}
+
+export function ref(executionId: string, attempt = 1): { executionId: string; attempt: number } {
+  return { executionId, attempt };
+}

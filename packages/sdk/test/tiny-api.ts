@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One request, as the server of a test saw it. */
+export interface SeenRequest {
+  method: string;
+  /** With its query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  /** JSON, or a text that is sent as it is. */
+  body?: unknown;
+}
+
+/** What the server does about a request: an answer, or nothing, or it breaks the connection. */
+type Reaction = Answer | "SILENCE" | "BREAK";
+
+/** A real HTTP server that does what the test told it to, request by request. */
+export class TinyApi {
+  readonly seen: SeenRequest[] = [];
+  readonly #reactions: Reaction[] = [];
+  readonly #server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    const { method = "", url: path = "", headers } = request;
+    this.seen.push({ method, path, headers, body });
+    react(response, this.#reactions.shift() ?? { status: 500, body: "the test expected no request" });
+  });
+
+  static async start(): Promise<TinyApi> {
+    const api = new TinyApi();
+    api.#server.listen(0, "127.0.0.1");
+    await once(api.#server, "listening");
+    return api;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** What it does about the next requests. */
+  will(...reactions: Reaction[]): void {
+    this.#reactions.push(...reactions);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+function react(response: ServerResponse, reaction: Reaction): void {
+  if (reaction === "SILENCE") return;
+  if (reaction === "BREAK") {
+    response.destroy();
+    return;
+  }
+  const { status, headers = {}, body } = reaction;
+  response.writeHead(status, headers);
+  response.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
+}

@@ -1,0 +1,65 @@
+import { type ExecFileException, execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A folder with a package.json and what is installed into it, apart from the clone: nothing there can help. */
+export class EmptyProject {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async make(): Promise<EmptyProject> {
+    const folder = await mkdtemp(join(tmpdir(), "mainspring-project-"));
+    const project = new EmptyProject(folder);
+    await project.write("package.json", JSON.stringify({ name: "project", private: true, type: "module" }));
+    return project;
+  }
+
+  write(file: string, text: string): Promise<void> {
+    return writeFile(join(this.folder, file), text);
+  }
+
+  /** @param packages names with versions, or paths of tarballs */
+  async install(...packages: string[]): Promise<void> {
+    const args = ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages];
+    const { code, stdout, stderr } = await this.run("npm", args);
+    if (code !== 0) throw new Error(`npm install ended with ${code}: ${stdout}${stderr}`);
+  }
+
+  /** Runs a program in the folder until it ends; one that does not end is killed, and has no exit code. */
+  run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+    const options = {
+      cwd: this.folder,
+      env: { ...inherited(), ...env },
+      timeout: 120_000,
+      killSignal: "SIGKILL",
+    } as const;
+    return new Promise((resolve, reject) => {
+      const child = execFile(program, args, options, (error: ExecFileException | null, stdout, stderr) => {
+        if (typeof error?.code === "string") reject(error);
+        else resolve({ code: child.exitCode, stdout, stderr });
+      });
+      child.stdin?.end();
+    });
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** What `npm run` and the tester have set for the clone must not reach the project. */
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(MAINSPRING_|NODE_OPTIONS|NODE_TEST)/.test(name)),
+  );
+}
