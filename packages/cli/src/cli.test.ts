@@ -61,7 +61,7 @@ describe("the command line", () => {
       [["submit", "echo", "--payload", "@nowhere.json"], /nowhere\.json/],
       [["submit", "echo", "--delay", "10"], /number and its unit/],
       [["submit", "echo", "--run-at", "2030-01-01T00:00:00"], /time with its zone/],
-      [["submit", "echo", "--url", "localhost"], /not an http\(s\) URL/],
+      [["submit", "echo", "--url", "localhost"], /is not a plain http\(s\) URL/],
       [["frobnicate"], /unknown command 'frobnicate'/],
       [["worker", "--slots", "0"], /from 1 to 10000/],
     ] as const) {
