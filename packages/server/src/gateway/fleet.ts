@@ -37,6 +37,11 @@ export class Fleet {
     return [...living, ...this.#dead.list()];
   }
 
+  /** Workers that were lost lately and are not back. */
+  dead(): WorkerStatus[] {
+    return this.#dead.list();
+  }
+
   stopLending(): void {
     this.#isLending = false;
   }

@@ -29,6 +29,20 @@ describe("liveness", () => {
     assert.match(lost?.reason ?? "", /connection broke .* within 5 s/);
   });
 
+  it("tells a new owner who was lost: the one before may not have lived to write it down", () => {
+    const { stage, worker } = stageWithWorker();
+    worker.breakOff();
+    stage.runtime.advance(5_000);
+    stage.forgetNews();
+    stage.own("node-2", 2);
+    const [lost] = stage.newsOf("WORKER_LOST", "node-2");
+    assert.equal(lost?.workerId, "worker-1");
+    stage.connect().hello();
+    stage.forgetNews();
+    stage.own("node-3", 3);
+    assert.deepEqual(stage.newsOf("WORKER_LOST", "node-3"), [], "it is back");
+  });
+
   it("gives everybody their whole time again when it was held up itself", () => {
     const { stage, worker } = stageWithWorker();
     const broken = stage.connect().hello({ workerId: "worker-2" });

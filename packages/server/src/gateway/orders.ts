@@ -42,6 +42,10 @@ export class Orders {
     const forgetful = isNew ? [from, ...gone] : gone;
     for (const session of this.#fleet.all()) for (const node of forgetful) session.credits.close(node);
     if (!owners.all.includes(from)) return;
+    // The owner before may not have lived to write it down.
+    for (const { workerId } of this.#fleet.dead()) {
+      news.tell(from, { kind: "WORKER_LOST", workerId, reason: "it was lost before the owner took over" });
+    }
     for (const session of this.#fleet.all()) {
       session.introduceTo(from);
       if (session.held.unacknowledged > 0) session.outgoing.resendResults = true;

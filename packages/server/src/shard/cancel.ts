@@ -54,7 +54,9 @@ function cancel(step: Step, entry: Entry, command: Command): void {
     answer(step, command, "CANCELLED");
     return;
   }
-  if (entry.cancels.length === 1) orderStop(step, entry, "REQUESTED");
+  // Of an attempt that was taken over nobody knows yet where it is: its worker is told when it is back, and until then
+  // the time that it may take to come back is what counts.
+  if (entry.cancels.length === 1 && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
   answer(step, command, "REQUESTED");
 }
 

@@ -1,6 +1,6 @@
 import type { FromGateway, HeldAttempt, WorkerProfile } from "../ports/messages.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
-import { sendStop } from "./cancel.ts";
+import { orderStop, sendStop } from "./cancel.ts";
 import { poolOf, type Step } from "./state.ts";
 import type { WorkerSlots } from "./workers.ts";
 
@@ -28,6 +28,8 @@ function workerUp(step: Step, from: string, profile: WorkerProfile, holds: reado
   const { worker, regroup } = workers.up(profile, from);
   for (const entry of worker.holding) if (entry.assigned !== null) entry.assigned.worker = worker;
   if (regroup) regroupClasses(step);
+  // What it was told over the connection before may not have reached it.
+  for (const entry of worker.holding) sendStop(step, entry);
   const held = new Map(holds.map((hold) => [hold.executionId, hold]));
   adopt(step, worker, held);
   for (const hold of holds) {
@@ -35,7 +37,6 @@ function workerUp(step: Step, from: string, profile: WorkerProfile, holds: reado
     const known = entry?.place === "ASSIGNED" && entry.row.attempt === hold.attempt;
     if (!known || entry.assigned?.workerId !== profile.workerId) refuse(step, from, profile.workerId, hold);
   }
-  for (const entry of worker.holding) sendStop(step, entry);
 }
 
 /** What an earlier owner gave to this worker: it has it, or it never arrived. */
@@ -68,10 +69,8 @@ function takeUpTimer(
   hold: HeldAttempt,
 ): void {
   if (entry.cancels.length > 0) {
-    // The order to stop is repeated, and its time begins anew.
-    assigned.stopping = "REQUESTED";
-    if (entry.timer) step.state.timers.rekey(entry.timer, step.now + entry.row.policy.cancelGraceMs);
-    return;
+    // The order to stop is given again, and its time begins anew.
+    return orderStop(step, entry, "REQUESTED");
   }
   if (entry.timer) step.state.timers.remove(entry.timer);
   entry.timer = null;

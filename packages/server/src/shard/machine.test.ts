@@ -278,8 +278,8 @@ describe("workers that go", () => {
 });
 
 describe("a takeover", () => {
-  const inFlight = (workerId: string) => {
-    const row = candidate();
+  const inFlight = (workerId: string, policy = {}) => {
+    const row = candidate({ policy });
     const recovered: Recovered = {
       inFlight: [
         {
@@ -335,6 +335,19 @@ describe("a takeover", () => {
     story.worker("w2");
     assert.deepEqual(story.later(29_999).assigned(), []);
     assert.equal(only(story.later(1).commit().assigns).attempt, 2);
+  });
+
+  it("waits as long for a worker whose execution is to be cancelled, and tells it when it is back", () => {
+    const { row, story } = inFlight("w1", { cancelGraceMs: 0 });
+    const command = { id: "command-1", shard: row.shard, kind: "CANCEL" as const, executionId: row.id };
+    story.tell({ kind: "COMMANDS", commands: [command] });
+    assert.deepEqual(changesOf(story.later(29_000).commit()), []);
+    const token = { shard: row.shard, executionId: row.id, attempt: 1 };
+    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    const [order] = ordersOf(story.commit());
+    assert.equal(order?.kind, "CANCEL");
+    story.finish({ ...token, workerId: "w1" } as Assignment, { state: "CANCELLED" });
+    assert.equal(only(changesOf(story.commit())).ended[0]?.state, "CANCELLED");
   });
 
   it("does not wait for a worker that ran inside the server that ended", () => {
