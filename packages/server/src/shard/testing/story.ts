@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
@@ -121,6 +122,12 @@ export function changesOf(batch: Batch): RowChange[] {
 
 export function ordersOf(batch: Batch): ToGateway[] {
   return batch.toGateway.map(({ message }) => message);
+}
+
+/** The one item that there is to be. */
+export function only<T>(items: readonly T[]): T {
+  assert.equal(items.length, 1);
+  return items[0] as T;
 }
 
 let made = 0;

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Assignment } from "../ports/messages.ts";
+import type { Recovered } from "../ports/store.ts";
+import { candidate, changesOf, only, ordersOf, START, Story } from "./testing/story.ts";
+
+describe("a takeover", () => {
+  const inFlight = (workerId: string, policy = {}) => {
+    const row = candidate({ policy });
+    const recovered: Recovered = {
+      inFlight: [
+        {
+          row,
+          attempt: 1,
+          workerId,
+          gateway: "gateway-0",
+          assignedAt: START - 500,
+          attemptStartedAt: null,
+          journal: { epoch: 0, seq: 9 },
+        },
+      ],
+      journals: [{ shard: row.shard, ref: { epoch: 0, seq: 9 }, unsettled: 1 }],
+      commands: [],
+    };
+    const story = new Story().tell({
+      kind: "OWNED",
+      epochs: new Map([[row.shard, 2]]),
+      recovered,
+      incarnation: "node-2",
+    });
+    return { row, story };
+  };
+  const profile = {
+    workerId: "w1",
+    name: "w1",
+    pool: "default",
+    handlers: ["echo"],
+    capabilities: [],
+    slots: 1,
+    prefetch: 0,
+  };
+
+  it("adopts what the worker still holds and takes its result", () => {
+    const { row, story } = inFlight("w1");
+    const token = { shard: row.shard, executionId: row.id, attempt: 1 };
+    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    assert.deepEqual(changesOf(story.commit()), []);
+    story.finish({ ...token, workerId: "w1" } as Assignment);
+    const batch = story.commit();
+    assert.equal(only(changesOf(batch)).state, "SUCCEEDED");
+    assert.deepEqual(batch.shards.get(row.shard)?.settledJournals, [{ epoch: 0, seq: 9 }]);
+  });
+
+  it("runs elsewhere what never arrived", () => {
+    const { story } = inFlight("w1");
+    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [] }).credit("w1", 1);
+    assert.equal(only(story.commit().assigns).attempt, 2);
+  });
+
+  it("waits for a worker before it declares it lost", () => {
+    const { story } = inFlight("w1");
+    story.worker("w2");
+    assert.deepEqual(story.later(29_999).assigned(), []);
+    assert.equal(only(story.later(1).commit().assigns).attempt, 2);
+  });
+
+  it("waits as long for a worker whose execution is to be cancelled, and tells it when it is back", () => {
+    const { row, story } = inFlight("w1", { cancelGraceMs: 0 });
+    const command = { id: "command-1", shard: row.shard, kind: "CANCEL" as const, executionId: row.id };
+    story.tell({ kind: "COMMANDS", commands: [command] });
+    assert.deepEqual(changesOf(story.later(29_000).commit()), []);
+    const token = { shard: row.shard, executionId: row.id, attempt: 1 };
+    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    const [order] = ordersOf(story.commit());
+    assert.equal(order?.kind, "CANCEL");
+    story.finish({ ...token, workerId: "w1" } as Assignment, { state: "CANCELLED" });
+    assert.equal(only(changesOf(story.commit())).ended[0]?.state, "CANCELLED");
+  });
+
+  it("does not wait for a worker that ran inside the server that ended", () => {
+    const { story } = inFlight("builtin-node-1");
+    assert.equal(only(story.worker("w2").commit().assigns).attempt, 2);
+  });
+
+  it("refuses what a worker holds and nobody knows", () => {
+    const story = new Story();
+    const token = { shard: 3, executionId: "long-gone", attempt: 1 };
+    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START }] });
+    assert.deepEqual(ordersOf(story.commit()), [{ kind: "REFUSED", workerId: "w1", tokens: [token] }]);
+  });
+});
