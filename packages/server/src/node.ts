@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
+import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -17,6 +18,7 @@ import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
+import type { NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
@@ -39,6 +41,9 @@ export interface RunningNode {
 const DEAD_LETTER_DAYS = 90;
 /** What the built-in worker may finish when the node stops; the rest is handed back or started again elsewhere. */
 const FINISH_WITHIN_MS = 20_000;
+
+/** How often a server that is alone looks whether it has all its shards. */
+const RENEW_EVERY_MS = 1_000;
 
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
@@ -87,7 +92,15 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
 
   const gateway = createGateway(ground);
   life.started("gateway", async () => gateway.close());
-  const scheduler = new Scheduler({ store, metrics, ...ground });
+  const profile: NodeProfile = {
+    incarnation: bus.node,
+    name: bus.node,
+    roles: ["api", "scheduler", "gateway"],
+    version: packageJson.version,
+    startedAt: ground.runtime.now(),
+  };
+  const leases = soloLeases();
+  const scheduler = new Scheduler({ store, metrics, leases, profile, renewEveryMs: RENEW_EVERY_MS, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   const grpcAddress = await serveWorkers(ground, gateway);

@@ -32,7 +32,7 @@ export type { Runtime, Timer } from "./ports/runtime.ts";
 export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-queries.ts";
-export { Scene } from "./ports/store-scene.conformance.ts";
+export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
 export { Scheduler } from "./scheduler/scheduler.ts";
 export { followStoreClock } from "./scheduler/store-clock.ts";
 export { Heap } from "./shard/heap.ts";

@@ -4,7 +4,7 @@ import type { ToApi } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
-type Answer = Exclude<ToApi, Final>;
+type Answer = Exclude<ToApi, Final | { kind: "OWNER" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -53,6 +53,8 @@ export class Inbox {
 
   #take({ from, message }: Envelope<ToApi>): void {
     if (message.kind === "FINAL") return this.#final(message);
+    // The bus knows it already.
+    if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);
     question?.answers.set(from, message);
     if (question !== undefined && question.answers.size >= question.wanted) question.done();

@@ -1,4 +1,4 @@
-import type { Incarnation } from "../domain/ids.ts";
+import type { Incarnation, ShardId } from "../domain/ids.ts";
 import type { ToApi, ToGateway, ToScheduler } from "./messages.ts";
 
 /** What each role receives. */
@@ -15,6 +15,8 @@ export type Role = keyof Mail;
  */
 export interface Bus {
   readonly node: Incarnation;
+  /** Where the owner of a shard listens, by what owners say (`OWNER` to the api); null while nobody is known to own it. */
+  ownerOf(shard: ShardId): Incarnation | null;
   /** Nodes with that role that can be reached now, this one included. */
   nodes(role: Role): readonly Incarnation[];
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void;

@@ -2,6 +2,7 @@ import type { CommandOutcome } from "../ports/messages.ts";
 import type { Command } from "../ports/store.ts";
 import { type Entry, newEntry } from "./entry.ts";
 import type { ReadResult } from "./inputs.ts";
+import { isStale } from "./intake.ts";
 import { finishEntry } from "./rows.ts";
 import { type Step, setTimer } from "./state.ts";
 
@@ -32,19 +33,24 @@ export function takeCommands(step: Step, commands: readonly Command[]): void {
 export function takeLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED" }>): void {
   const { state } = step;
   const rows = new Map(read.rows.map((row) => [row.id, row]));
+  const again: string[] = [];
   for (const id of read.asked) {
     const commands = state.loading.get(id);
     if (commands === undefined) continue;
-    state.loading.delete(id);
     const row = rows.get(id);
-    const stale = row === undefined || state.touched.hides(id, read.since);
-    const entry = state.entries.get(id) ?? (stale ? null : newEntry(row, false));
+    if (row !== undefined && !state.entries.has(id) && isStale(step, row, read)) {
+      again.push(id);
+      continue;
+    }
+    state.loading.delete(id);
+    const entry = state.entries.get(id) ?? (row === undefined ? null : newEntry(row, false));
     if (entry !== null && entry.place === "NEW") state.entries.set(id, entry);
     for (const command of commands) {
       if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
       else cancel(step, entry, command);
     }
   }
+  if (again.length > 0) step.wants.push({ kind: "LOAD", ids: again });
 }
 
 function cancel(step: Step, entry: Entry, command: Command): void {
@@ -87,5 +93,6 @@ function commandDone(step: Step, command: Command, outcome: CommandOutcome): voi
 }
 
 function answer(step: Step, command: Command, outcome: CommandOutcome): void {
-  step.batch.toApi.push({ kind: "COMMAND_DONE", commandId: command.id, outcome });
+  const message = { kind: "COMMAND_DONE", commandId: command.id, outcome } as const;
+  step.batch.toApi.push({ shard: command.shard, message });
 }

@@ -1,6 +1,7 @@
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
 import { orderStop } from "./cancel.ts";
 import type { Entry } from "./entry.ts";
+import { nextJudgement } from "./fleet.ts";
 import { enter, expire } from "./intake.ts";
 import { clearTimer, type Step } from "./state.ts";
 
@@ -51,9 +52,11 @@ function forceEnd(step: Step, entry: Entry): void {
 /** When time alone will next bring something about; null: never. */
 export function nextRing(step: Pick<Step, "state">): number | null {
   const { state } = step;
-  const timer = state.timers.peek()?.key ?? null;
   const oldest = state.young.oldestAt();
-  const young = oldest === null ? null : oldest + state.limits.ownRowAfterMs;
-  if (timer === null || young === null) return timer ?? young;
-  return Math.min(timer, young);
+  const rings = [
+    state.timers.peek()?.key ?? null,
+    oldest === null ? null : oldest + state.limits.ownRowAfterMs,
+    nextJudgement(state),
+  ].filter((at) => at !== null);
+  return rings.length === 0 ? null : Math.min(...rings);
 }

@@ -38,6 +38,9 @@ export interface Assigned {
   gateway: string;
   worker: WorkerSlots | null;
   at: EpochMs;
+  /** The account and number of its credit; 0: an earlier owner's. */
+  account: number;
+  credit: number;
   /** null: not known to have started. */
   startedAt: EpochMs | null;
   /** The journal row that holds the assignment; null once the row itself says so. */

@@ -24,6 +24,7 @@ describe("a takeover", () => {
     };
     const story = new Story().tell({
       kind: "OWNED",
+      term: 1,
       epochs: new Map([[row.shard, 2]]),
       recovered,
       incarnation: "node-2",
@@ -43,7 +44,7 @@ describe("a takeover", () => {
   it("adopts what the worker still holds and takes its result", () => {
     const { row, story } = inFlight("w1");
     const token = { shard: row.shard, executionId: row.id, attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    story.up(profile, [{ ...token, startedAt: START - 400 }]);
     assert.deepEqual(changesOf(story.commit()), []);
     story.finish({ ...token, workerId: "w1" } as Assignment);
     const batch = story.commit();
@@ -53,7 +54,7 @@ describe("a takeover", () => {
 
   it("runs elsewhere what never arrived", () => {
     const { story } = inFlight("w1");
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [] }).credit("w1", 1);
+    story.up(profile, []).credit("w1", 1);
     assert.equal(only(story.commit().assigns).attempt, 2);
   });
 
@@ -70,7 +71,7 @@ describe("a takeover", () => {
     story.tell({ kind: "COMMANDS", commands: [command] });
     assert.deepEqual(changesOf(story.later(29_000).commit()), []);
     const token = { shard: row.shard, executionId: row.id, attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    story.up(profile, [{ ...token, startedAt: START - 400 }]);
     const [order] = ordersOf(story.commit());
     assert.equal(order?.kind, "CANCEL");
     story.finish({ ...token, workerId: "w1" } as Assignment, { state: "CANCELLED" });
@@ -85,7 +86,7 @@ describe("a takeover", () => {
   it("refuses what a worker holds and nobody knows", () => {
     const story = new Story();
     const token = { shard: 3, executionId: "long-gone", attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START }] });
+    story.up(profile, [{ ...token, startedAt: START }]);
     assert.deepEqual(ordersOf(story.commit()), [{ kind: "REFUSED", workerId: "w1", tokens: [token] }]);
   });
 });

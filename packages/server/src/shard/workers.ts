@@ -1,4 +1,4 @@
-import type { Incarnation, WorkerId } from "../domain/ids.ts";
+import type { EpochMs, Incarnation, WorkerId } from "../domain/ids.ts";
 import type { PlacementStrategy } from "../domain/pool.ts";
 import { PLACEMENTS } from "../domain/strategies/placement.ts";
 import type { WorkerProfile } from "../ports/messages.ts";
@@ -10,18 +10,31 @@ import type { WorkClass } from "./lanes.ts";
 export interface WorkerSlots {
   profile: WorkerProfile;
   gateway: Incarnation;
+  /** The how-manieth connection of the worker it is. */
+  connection: number;
+  /** Under which its gateway lends. */
+  account: number;
   group: Group;
-  /** Assignments that its gateway allows in all. */
+  /** Assignments that its gateway allows under this account in all. */
   granted: number;
-  /** Assignments made in all. */
-  used: number;
-  /** The number of the last assignment; never used twice, also where one was taken back unsent. */
+  /** The number of the last assignment; never used twice, also where one is void. */
   sent: number;
+  /** When its gateway last spoke of it. */
+  heardAt: EpochMs;
+  /** When it was last asked what it holds. */
+  askedAt: EpochMs;
   lastAssigned: number;
   draining: boolean;
   holding: Set<Entry>;
   /** Its place among the free workers of its group; null: no credit. */
   node: HeapNode<WorkerSlots> | null;
+}
+
+/** Where a worker is connected, and how its slots are counted there. */
+export interface Attachment {
+  gateway: Incarnation;
+  connection: number;
+  account: number;
 }
 
 /** Workers that can run exactly the same. */
@@ -43,6 +56,10 @@ export class Workers {
     return this.#workers.get(id);
   }
 
+  get isEmpty(): boolean {
+    return this.#workers.size === 0;
+  }
+
   all(): IterableIterator<WorkerSlots> {
     return this.#workers.values();
   }
@@ -50,26 +67,28 @@ export class Workers {
   groupsFor = (work: WorkClass): Group[] => [...this.#groups.values()].filter((group) => canRun(group, work));
 
   /** @returns whether a group came or went, so that classes must look again */
-  up(profile: WorkerProfile, gateway: Incarnation): { worker: WorkerSlots; regroup: boolean } {
+  up(profile: WorkerProfile, at: Attachment, now: EpochMs): { worker: WorkerSlots; regroup: boolean } {
     const known = this.#workers.get(profile.workerId);
-    if (known !== undefined && known.gateway === gateway && known.group.name === groupName(profile)) {
-      known.profile = profile;
-      known.draining = false;
+    if (known !== undefined && known.group.name === groupName(profile)) {
+      const isSameAccount = known.gateway === at.gateway && known.account === at.account;
+      if (!isSameAccount) Object.assign(known, { granted: 0, sent: 0 });
+      Object.assign(known, { ...at, profile, draining: false, heardAt: now });
       return { worker: known, regroup: false };
     }
     // Its holdings stay where they are: they follow the worker, not the connection.
     const holding = known?.holding ?? new Set<Entry>();
     if (known !== undefined) this.remove(profile.workerId);
-    // So does the count of its credit, as long as the gateway that counts is the same.
-    const credit = known?.gateway === gateway ? known : { granted: 0, used: 0, sent: 0 };
+    // So does the count of its credit, as long as the account is the same.
+    const isSameAccount = known?.gateway === at.gateway && known.account === at.account;
     const { group, isNew } = this.#join(profile);
     const worker: WorkerSlots = {
+      ...at,
       profile,
-      gateway,
       group,
-      granted: credit.granted,
-      used: credit.used,
-      sent: credit.sent,
+      granted: isSameAccount ? known.granted : 0,
+      sent: isSameAccount ? known.sent : 0,
+      heardAt: now,
+      askedAt: now,
       lastAssigned: 0,
       draining: false,
       holding,
@@ -113,7 +132,6 @@ export class Workers {
 
   /** Takes one credit; the answer is the number of the assignment. */
   take(worker: WorkerSlots, strategy: PlacementStrategy): number {
-    worker.used++;
     worker.sent++;
     worker.lastAssigned = ++this.#assignments;
     this.refresh(worker, strategy);
@@ -123,7 +141,7 @@ export class Workers {
   /** Keeps the worker's place among the free ones true. */
   refresh(worker: WorkerSlots, strategy: PlacementStrategy): void {
     const { group, profile } = worker;
-    const free = worker.granted - worker.used;
+    const free = worker.granted - worker.sent;
     if (free <= 0 || worker.draining) {
       if (worker.node !== null) group.free.remove(worker.node);
       worker.node = null;

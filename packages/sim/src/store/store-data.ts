@@ -4,6 +4,7 @@ import {
   type Pool,
   type RowChange,
   SHARD_COUNT,
+  type ShardHolder,
   type ShardId,
 } from "@mainspring/server/testing";
 import { CommandInbox } from "./command-inbox.ts";
@@ -64,6 +65,10 @@ export class StoreData {
 
   tell(event: StoreEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  holders(): ShardHolder[] {
+    return this.#shards.map(({ epoch, owner }, shard) => ({ shard, epoch, owner }));
   }
 
   shard(id: ShardId): ShardState {

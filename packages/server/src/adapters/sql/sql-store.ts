@@ -12,7 +12,7 @@ import { explained, preflight } from "./preflight.ts";
 import * as reads from "./reads.ts";
 import { recover } from "./recover.ts";
 import { submit } from "./submit.ts";
-import { takeOver } from "./take-over.ts";
+import { letGo, readShards, takeOver } from "./take-over.ts";
 
 export type SqlStore = Store;
 
@@ -48,9 +48,11 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
       // Without the claim somebody else may be the owner by right, and would take them back.
       await claim.take();
       const epochs = await takeOver(db, shards, owner);
-      committer.forget(shards);
+      committer.forget(shards.map(({ shard }) => shard));
       return epochs;
     },
+    readShards: () => readShards(db),
+    letGo: (shards) => letGo(db, shards),
     recover: (shards) => recover(db, shards),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
     readReady: (shards, laneHash, after, limit) => reads.readReady(db, shards, laneHash, after, limit),

@@ -1,0 +1,187 @@
+import type { Logger } from "pino";
+import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
+import { livingNodes, placedHere, plan, SETTLE_MS } from "./ownership.ts";
+
+/** How long a lease stands without being renewed. */
+const LEASE_TTL_MS = 3_000;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2_000;
+
+/** Shards that were just taken over. */
+export interface Owned {
+  term: number;
+  epochs: Map<ShardId, Epoch>;
+  recovered: Recovered;
+  pools: Pool[];
+}
+
+export interface HoldingsParts {
+  store: Store;
+  leases: Leases;
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  profile: NodeProfile;
+  /** How often the lease is renewed and the list of nodes looked at; well below LEASE_TTL_MS. */
+  renewEveryMs: number;
+  machine: {
+    /** The shards in it. */
+    has(): ReadonlySet<ShardId>;
+    own(owned: Owned): void;
+    /** @returns whether they were let go properly, with nothing on its way */
+    letGo(shards: readonly ShardId[]): Promise<boolean>;
+    drop(reason: string): void;
+  };
+}
+
+/**
+ * Keeps this node the owner of the shards that are placed on it: renews its lease, takes what is placed here and free,
+ * lets go what is placed elsewhere. One round after the other, never two at once.
+ */
+export class Holdings {
+  readonly #parts: HoldingsParts;
+  readonly #failed = Promise.withResolvers<Error>();
+  readonly #settled = Promise.withResolvers<void>();
+  /** When shards were lost to others, on the monotonic clock. */
+  readonly #fencedAtMs = new Map<ShardId, number>();
+  #term = 0;
+  #trustUntilMs = Number.NEGATIVE_INFINITY;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: Timer | null = null;
+  #expiry: Timer | null = null;
+  #round: Promise<void> | null = null;
+  #again = false;
+  #stopped = false;
+
+  constructor(parts: HoldingsParts) {
+    this.#parts = parts;
+  }
+
+  get failed(): Promise<Error> {
+    return this.#failed.promise;
+  }
+
+  /** Whether the lease stands, by this node's own clock. */
+  get trusted(): boolean {
+    return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;
+  }
+
+  /** Resolves after the first round that went well. @throws {StoreUnusable} */
+  start(): Promise<void> {
+    this.#failed.promise.then((error) => this.#settled.reject(error));
+    this.lookAgain();
+    return this.#settled.promise;
+  }
+
+  /** Others own these now: they are not taken back from them soon. */
+  fenced(shards: readonly ShardId[]): void {
+    const nowMs = this.#parts.runtime.monotonicMs();
+    for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
+  }
+
+  /** A round as soon as may be. */
+  lookAgain(): void {
+    if (this.#stopped) return;
+    if (this.#round !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#timer?.cancel();
+    this.#round = this.#goRound().finally(() => {
+      this.#round = null;
+    });
+  }
+
+  /** Leaves its shards and its lease to others. The machine is empty by now. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#expiry?.cancel();
+    this.#settled.resolve();
+    await this.#round;
+    const { store, leases, profile, log } = this.#parts;
+    try {
+      const held = (await store.readShards()).filter(({ owner }) => owner === profile.incarnation);
+      if (held.length > 0) await store.letGo(held);
+      await leases.release(profile.incarnation);
+    } catch (error) {
+      log.warn({ err: error }, "the shards could not be given up; others take them when the lease has run out");
+    }
+  }
+
+  async #goRound(): Promise<void> {
+    const { log, renewEveryMs, runtime } = this.#parts;
+    let nextMs = renewEveryMs;
+    try {
+      await this.#look();
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#settled.resolve();
+    } catch (error) {
+      if (error instanceof StoreUnusable) return this.#failed.resolve(error);
+      if (!this.#stopped) log.warn({ err: error }, "shards could not be looked after and are tried again");
+      nextMs = this.#retryMs;
+      this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
+    }
+    if (this.#stopped) return;
+    if (this.#again) nextMs = Math.min(nextMs, FIRST_RETRY_MS);
+    this.#again = false;
+    this.#timer = runtime.setTimer(nextMs, () => this.lookAgain());
+  }
+
+  async #look(): Promise<void> {
+    const { bus, machine, profile } = this.#parts;
+    const leases = await this.#renew();
+    const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
+    const living = livingNodes(leases, isUnreachable);
+    const placed = placedHere(profile.incarnation, living);
+    const mine = machine.has();
+    if (placed.size === mine.size && [...placed].every((shard) => mine.has(shard))) return;
+    const holders = await this.#parts.store.readShards();
+    const isSettling = (shard: ShardId) =>
+      this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
+    const next = plan({ me: profile.incarnation, leases, holders, mine, isUnreachable, isSettling });
+    if (this.#stopped) return;
+    if (next.take.length > 0) await this.#take(next.take);
+    if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+  }
+
+  /** Trust counts from before the call: a slow answer must not stretch it. */
+  async #renew(): Promise<NodeLease[]> {
+    const { leases, runtime, profile, machine } = this.#parts;
+    const beganMs = runtime.monotonicMs();
+    const nodes = await leases.renew(profile, LEASE_TTL_MS);
+    this.#trustUntilMs = beganMs + LEASE_TTL_MS;
+    this.#expiry?.cancel();
+    const expire = () => machine.drop("the lease ran out");
+    if (!this.#stopped) this.#expiry = runtime.setTimer(this.#trustUntilMs - runtime.monotonicMs(), expire);
+    return nodes;
+  }
+
+  async #take(wanted: readonly ShardHolder[]): Promise<void> {
+    const { store, profile, machine, log } = this.#parts;
+    const answers = await store.takeOver(wanted, profile.incarnation);
+    const epochs = new Map<ShardId, Epoch>();
+    wanted.forEach(({ shard }, i) => {
+      const epoch = answers[i];
+      if (epoch != null) epochs.set(shard, epoch);
+    });
+    if (epochs.size === 0) return;
+    const recovered = await store.recover([...epochs.keys()]);
+    const pools = await store.readPools();
+    if (this.#stopped || !this.trusted) return;
+    log.info({ shards: epochs.size }, "shards were taken over");
+    machine.own({ term: ++this.#term, epochs, recovered, pools });
+  }
+
+  async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {
+    const { store, machine } = this.#parts;
+    if (!(await machine.letGo([shard]))) return;
+    const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
+    await store.letGo(held);
+  }
+}
