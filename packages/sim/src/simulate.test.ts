@@ -30,9 +30,4 @@ describe("the simulation", () => {
       [],
     );
   });
-
-  it("notices a store that takes commits of older epochs", async () => {
-    const verdict = await simulate({ seed: 46, hours: 1, workers: 10, jobs: 1_000, bugs: { noEpochCheck: true } });
-    assert.match(verdict.violation ?? "", /took a commit of epoch/);
-  });
 });

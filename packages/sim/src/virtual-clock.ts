@@ -1,11 +1,16 @@
 import { Heap } from "@mainspring/server/testing";
 
+/** A program that goes on for ever without time passing is broken. */
+const STANDING_MAX = 100_000;
+
 /** Nothing happens but what was planned here, in the order of its time; between two events no time passes. */
 export class VirtualClock {
   readonly #events = new Heap<() => void>();
   #nowMs = 0;
   #planned = 0;
   #ran = 0;
+  /** Events since time passed. */
+  #standing = 0;
 
   /** Milliseconds since the beginning. */
   get nowMs(): number {
@@ -30,6 +35,8 @@ export class VirtualClock {
       const next = this.#events.peek();
       if (next === undefined || next.key > untilMs) break;
       this.#events.pop();
+      this.#standing = next.key > this.#nowMs ? 0 : this.#standing + 1;
+      if (this.#standing > STANDING_MAX) throw new Error(`time stands still at ${this.#nowMs} ms`);
       this.#nowMs = next.key;
       this.#ran++;
       next.item();

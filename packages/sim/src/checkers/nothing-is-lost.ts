@@ -1,5 +1,5 @@
-import { isFinal } from "@mainspring/server/testing";
 import { type Checker, Violation } from "./checker.ts";
+import { isOver } from "./ledger.ts";
 
 /** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
 export function nothingIsLost(): Checker {
@@ -21,7 +21,7 @@ export function nothingIsLost(): Checker {
       for (const { executionId } of history.of("ACCEPTED")) {
         if (!states.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
       }
-      for (const [id, state] of states) if (!isFinal(state as never)) throw new Violation(`${id} stayed ${state}`);
+      for (const [id, state] of states) if (!isOver(state)) throw new Violation(`${id} stayed ${state}`);
     },
   };
 }

@@ -1,13 +1,12 @@
 import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
+import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 import type { Fleet } from "./fleet.ts";
 import type { SimServer } from "./sim-server.ts";
 
 /** What can be done to the store's connections from here; see `store/`. */
 export interface StoreTrouble {
-  /** Whether calls from now on meet faults. */
-  setUnreliable(isUnreliable: boolean): void;
   /** Nobody reaches it for a while. */
   down(forMs: number): void;
 }
@@ -45,12 +44,16 @@ export class Faults {
     this.#targets = targets;
   }
 
-  /** @param everyMs how long it is from one fault to the next, about */
-  start(everyMs: number): void {
-    this.#targets.store.setUnreliable(true);
+  /**
+   * @param everyMs how long it is from one fault to the next, about
+   * @param isWanted faults have numbers, from 0; what is left out leaves the others as they were
+   */
+  start(everyMs: number, isWanted: (fault: number) => boolean): void {
+    let number = 0;
     const next = () => {
       if (this.#isOver) return;
-      this.#strike(this.#dice.pick(FAULTS));
+      const dice = this.#dice.fork(`fault ${number}`);
+      if (isWanted(number++)) this.#strike(dice.pick(FAULTS), dice);
       this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
     };
     this.#clock.plan(everyMs * this.#dice.roll(), next);
@@ -58,30 +61,40 @@ export class Faults {
 
   stop(): void {
     this.#isOver = true;
-    this.#targets.store.setUnreliable(false);
     const server = this.#targets.server();
     if (server !== null) server.process.skewMs = 0;
   }
 
-  #strike(fault: Fault): void {
-    const on = this.#hit(fault);
-    if (on !== null) this.#history.add({ kind: "FAULT", fault, on });
+  #strike(fault: Fault, dice: Dice): void {
+    const { fleet, server } = this.#targets;
+    const node = server();
+    const worker = dice.pick(fleet.workers);
+    const on = nameOf(fault, worker, node);
+    if (on === null) return;
+    const forMs = lasting(fault, dice);
+    this.#history.add({ kind: "FAULT", fault, on, forMs });
+    this.#hit(fault, worker, node, forMs);
+    if (fault === "CLOCK_SKEWED" && node !== null) node.process.skewMs = dice.between(-60_000, 60_000);
   }
 
-  /** @returns who was hit; null: nobody was there */
-  #hit(fault: Fault): string | null {
-    const { fleet, store, server, killServer } = this.#targets;
-    const node = server();
-    const worker = this.#dice.pick(fleet.workers);
-    const pauseMs = this.#dice.pick([200, 2_000, 8_000, 40_000]);
-    if (fault === "STORE_DOWN") store.down(this.#dice.between(100, 20_000));
+  #hit(fault: Fault, worker: SimProcess, node: SimServer | null, forMs: number): void {
+    const { fleet, store, killServer } = this.#targets;
+    if (fault === "STORE_DOWN") store.down(forMs);
     else if (fault === "WORKER_KILLED") fleet.kill(worker);
-    else if (fault === "WORKER_PAUSED") worker.pause(pauseMs);
+    else if (fault === "WORKER_PAUSED") worker.pause(forMs);
     else if (fault === "CONNECTION_BROKEN") fleet.breakConnections((connection) => connection.worker === worker);
-    else if (node === null) return null;
     else if (fault === "SERVER_KILLED") killServer();
-    else if (fault === "SERVER_PAUSED") node.process.pause(pauseMs);
-    else node.process.skewMs = this.#dice.between(-60_000, 60_000);
-    return fault.startsWith("WORKER") || fault.startsWith("CONNECTION") ? worker.name : (fault.split("_")[0] ?? "");
+    else if (fault === "SERVER_PAUSED") node?.process.pause(forMs);
   }
+}
+
+function lasting(fault: Fault, dice: Dice): number {
+  if (fault === "STORE_DOWN") return dice.between(100, 20_000);
+  return fault.endsWith("_PAUSED") ? dice.pick([200, 2_000, 8_000, 40_000]) : 0;
+}
+
+/** Who is hit; null: nobody is there. */
+function nameOf(fault: Fault, worker: SimProcess, node: SimServer | null): string | null {
+  if (fault.startsWith("WORKER") || fault.startsWith("CONNECTION")) return worker.name;
+  return fault === "STORE_DOWN" ? "the store" : (node?.process.name ?? null);
 }

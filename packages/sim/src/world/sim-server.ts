@@ -10,25 +10,31 @@ import {
   Scheduler,
   type Store,
 } from "@mainspring/server/testing";
+import type { Shown } from "../checkers/counters-equal-a-recount.ts";
+import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
-import { noMetrics } from "./no-metrics.ts";
+import { SimMetrics } from "./sim-metrics.ts";
+import { tapped } from "./wiretap.ts";
 
-const log = createLog("silent");
 /** How soon a server asks again for the time of a store that did not answer. */
 const CLOCK_RETRY_MS = 500;
 
 /** A server as a node composes it, but for sockets: the same scheduler, gateway and way of a job into the store. */
 export class SimServer {
   readonly process: SimProcess;
+  readonly #metrics = new SimMetrics();
   readonly #connect: (process: SimProcess, incarnation: string) => Store;
+  readonly #history: History;
+  #node = "";
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
-  constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store) {
+  constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store, history: History) {
     this.process = process;
     this.#connect = connect;
+    this.#history = history;
   }
 
   /** null until it has started. */
@@ -44,12 +50,22 @@ export class SimServer {
     return this.#store;
   }
 
+  /** What it says of itself. */
+  shown(): Shown {
+    return { node: this.#node, gauges: this.#metrics.shown(), finals: this.#metrics.finals };
+  }
+
   async start(): Promise<void> {
     const system = this.process.runtime();
-    const bus = memoryBus(system.uuid());
+    const { name } = this.process;
+    const bus = tapped(memoryBus(system.uuid()), name, this.#history);
+    this.#node = bus.node;
+    const log = errorLog((message) => this.#history.add({ kind: "ERROR_LOGGED", server: name, message }));
     const store = this.#connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
-    const parts = { store, bus, runtime, log, metrics: noMetrics };
+    const parts = { store, bus, runtime, log, metrics: this.#metrics };
+    // Nobody is told here, but what would be told is seen.
+    bus.listen("api", () => undefined);
     const gateway = createGateway(parts);
     const scheduler = new Scheduler(parts);
     await scheduler.start();
@@ -77,4 +93,14 @@ async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): P
       await new Promise<void>((resolve) => runtime.setTimer(CLOCK_RETRY_MS, resolve));
     }
   }
+}
+
+/** Hears errors only: what goes wrong by the faults of others are warnings. */
+function errorLog(heard: (message: string) => void): ReturnType<typeof createLog> {
+  return createLog("error", {
+    write: (line) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      heard(err === undefined ? msg : `${msg}: ${err.message}`);
+    },
+  });
 }

@@ -41,18 +41,23 @@ export class Workload {
     return this.#open;
   }
 
-  /** Plans `jobs` submits within the time, some of them in herds. */
-  plan(jobs: number, withinMs: number): void {
+  /**
+   * Plans `jobs` submits within the time, some of them in herds.
+   * @param isWanted jobs have numbers, from 1; what is left out leaves the others as they were
+   */
+  plan(jobs: number, withinMs: number, isWanted: (job: number) => boolean): void {
     for (let left = jobs; left > 0; ) {
       const herd = Math.min(left, this.#dice.chance(0.05) ? this.#dice.between(20, 200) : 1);
       const atMs = this.#dice.roll() * withinMs;
-      for (let i = 0; i < herd; i++) this.#planOne(`job-${left - i}`, atMs);
+      for (let i = 0; i < herd; i++) {
+        const job = this.#job();
+        if (isWanted(left - i)) this.#planOne(`job-${left - i}`, job, atMs);
+      }
       left -= herd;
     }
   }
 
-  #planOne(key: string, atMs: number): void {
-    const job = this.#job();
+  #planOne(key: string, job: PlannedJob, atMs: number): void {
     this.#open++;
     this.#clock.plan(atMs, () => this.#submit(key, job));
   }

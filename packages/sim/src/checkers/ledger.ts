@@ -1,0 +1,67 @@
+import type { EndedAttempt } from "@mainspring/server/testing";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { StoreEvent } from "../store/history.ts";
+
+/** An assignment as it was made durable. */
+export interface Assigned {
+  worker: string;
+  epoch: number;
+  atMs: number;
+}
+
+/** What the store was told of one execution. */
+export interface Account {
+  row: ExecutionRow;
+  /** Of every attempt there ever was. */
+  readonly assigned: Map<number, Assigned>;
+  readonly ended: Map<number, EndedAttempt>;
+  /** The attempt that is assigned and has not ended; null: none. */
+  current: number | null;
+}
+
+/** The executions as the store was told of them, kept for those who judge. */
+export class Ledger {
+  readonly accounts = new Map<string, Account>();
+  /** Those that are not final. */
+  readonly open = new Set<string>();
+
+  get(id: string): Account | undefined {
+    return this.accounts.get(id);
+  }
+
+  /** Before everybody else. */
+  readonly name = "the ledger";
+
+  saw(event: StoreEvent): void {
+    if (event.kind === "SUBMITTED") {
+      for (const row of event.rows) {
+        this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
+        this.open.add(row.id);
+      }
+    } else if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
+  }
+
+  #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+    const missed = new Set(outcome.missed);
+    for (const { id, attempt, workerId } of asked.assigned) {
+      const account = this.accounts.get(id);
+      if (account === undefined || missed.has(id)) continue;
+      account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, atMs: at });
+      account.current = attempt;
+    }
+    for (const { after } of applied) {
+      const account = this.accounts.get(after.id);
+      if (account === undefined) continue;
+      account.row = after;
+      for (const ended of after.attempts) account.ended.set(ended.attempt, ended);
+      // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+      if (account.current !== null && account.ended.has(account.current)) account.current = null;
+      if (isOver(after.state)) this.open.delete(after.id);
+    }
+  }
+}
+
+/** Said here once more: whoever judges uses nothing of what is judged. */
+export function isOver(state: string): boolean {
+  return ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].includes(state);
+}
