@@ -43,6 +43,7 @@ export type Seen =
   // ---- what is done to them
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }
+  | { kind: "NETWORK_FAULT"; fault: string }
   | { kind: "CALM" }
   /** A server logged an error: something that its authors hold to be impossible. */
   | { kind: "ERROR_LOGGED"; server: string; message: string };

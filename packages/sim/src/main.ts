@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { rememberedSeeds } from "./seeds.ts";
 import { type SimulationOptions, simulate, type Verdict } from "./simulate.ts";
 
-const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--workers N] [--jobs N]
+const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]
        npm run sim -- --remembered      every seed that ever found something
 One seed decides everything else. Exit 0: everything held.
 `;
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     seeds: { type: "string", default: "1" },
     hours: { type: "string", default: "1" },
+    nodes: { type: "string", default: "3" },
     workers: { type: "string", default: "10" },
     jobs: { type: "string", default: "2000" },
     remembered: { type: "boolean", default: false },
@@ -21,18 +22,19 @@ const { values } = parseArgs({
 
 function asked(): SimulationOptions[] {
   if (values.remembered) return rememberedSeeds();
-  const [seed, seeds, hours, workers, jobs] = [
+  const [seed, seeds, hours, nodes, workers, jobs] = [
     values.seed,
     values.seeds,
     values.hours,
+    values.nodes,
     values.workers,
     values.jobs,
-  ].map(Number) as [number, number, number, number, number];
-  if (![seed, seeds, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1) {
+  ].map(Number) as [number, number, number, number, number, number];
+  if (![seed, seeds, nodes, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1 || nodes < 1) {
     process.stderr.write(USAGE);
     process.exit(2);
   }
-  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, workers, jobs }));
+  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, nodes, workers, jobs }));
 }
 
 function told({ seed, violation, traceHash, simulatedMs, events, figures }: Verdict, tookSec: number): string {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { simulate } from "./simulate.ts";
 
-const small = { hours: 0.2, workers: 5, jobs: 300 };
+const small = { hours: 0.2, nodes: 3, workers: 5, jobs: 300 };
 
 describe("the simulation", () => {
   it("is the same from the same seed, and another from another", async () => {

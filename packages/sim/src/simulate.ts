@@ -1,4 +1,4 @@
-import { isFinal } from "@mainspring/server/testing";
+import { isFinal, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
 import type { Checker } from "./checkers/checker.ts";
 import type { Shown } from "./checkers/counters-equal-a-recount.ts";
@@ -13,6 +13,9 @@ import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { Network } from "./world/network.ts";
+import { Exchange } from "./world/sim-bus.ts";
+import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -21,6 +24,8 @@ export interface SimulationOptions {
   seed: number;
   /** How long there are submits and faults. */
   hours: number;
+  /** Servers with every role, that share the shards. */
+  nodes: number;
   workers: number;
   jobs: number;
   /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
@@ -35,6 +40,8 @@ export interface Only {
   jobs?: ReadonlySet<number>;
   /** No call of the store meets a fault, but for those of the plan. */
   reliableStore?: boolean;
+  /** The network between servers loses, repeats and holds up nothing, but for what the plan cuts off. */
+  reliableNetwork?: boolean;
 }
 
 export interface Verdict {
@@ -78,6 +85,27 @@ export async function simulateAndTell(options: SimulationOptions): Promise<{ ver
   return { verdict: { seed: options.seed, violation, checker, ...world.figures() }, history: world.history };
 }
 
+/** A host: a server runs on it, or will again. */
+interface Machine {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  server: SimServer | null;
+  lives: number;
+}
+
+/** Sometimes there is a gateway apart beside them. */
+function machinesOf(nodes: number, dice: Dice): Machine[] {
+  const all = ["api", "scheduler", "gateway"] as const;
+  const machines: Machine[] = Array.from({ length: nodes }, (_, i) => ({
+    name: `server-${i + 1}`,
+    roles: all,
+    server: null,
+    lives: 0,
+  }));
+  if (nodes > 1 && dice.chance(0.3)) machines.push({ name: "gateway-1", roles: ["gateway"], server: null, lives: 0 });
+  return machines;
+}
+
 class World {
   readonly #options: SimulationOptions;
   readonly #clock = new VirtualClock();
@@ -90,8 +118,12 @@ class World {
   readonly #workload: Workload;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
-  #server: SimServer | null = null;
-  #servers = 0;
+  readonly #network: Network;
+  readonly #leases: LeaseService;
+  readonly #exchange: Exchange;
+  readonly #machines: readonly Machine[];
+  /** Which server a worker or a client turns to. */
+  readonly #turns: Dice;
   #broken: Error | null = null;
 
   constructor(options: SimulationOptions) {
@@ -106,25 +138,35 @@ class World {
     });
     this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs) });
     this.#data.observe((event) => this.history.wrote(event));
-    const server = () => this.#server;
-    this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, server);
-    this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, server);
+    this.#network = new Network(this.#clock, this.#dice.fork("network"));
+    this.#leases = new LeaseService(this.#clock, this.#dice.fork("leases"));
+    this.#network.observe((what) => this.history.add({ kind: "NETWORK_FAULT", fault: what }));
+    this.#exchange = new Exchange(this.#network);
+    this.#machines = machinesOf(options.nodes, this.#dice.fork("machines"));
+    this.#turns = this.#dice.fork("turns");
+    const server = (role: Role) => this.#anyServer(role);
+    this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
+    this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
         down: (forMs) => this.#storeDown(forMs),
       },
-      server,
-      killServer: () => this.#killServer(),
+      network: this.#network,
+      leases: this.#leases,
+      servers: () => this.#servers(),
+      machines: this.#machines.map(({ name }) => name),
+      kill: (victim) => this.#kill(victim),
     });
   }
 
   async run(): Promise<void> {
     const { hours, workers, jobs, only = {} } = this.#options;
-    this.#startServer();
+    for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, (job) => only.jobs?.has(job) ?? true);
     if (only.reliableStore !== true) this.#unsettleStore();
+    if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     await this.#advance(hours * HOUR_MS);
     this.#faults.stop();
@@ -165,16 +207,29 @@ class World {
   }
 
   #shown(): Shown[] {
-    return this.#server === null ? [] : [this.#server.shown()];
+    return this.#servers().map((server) => server.shown());
   }
 
-  #startServer(): void {
-    const name = `server-${++this.#servers}`;
+  #servers(): SimServer[] {
+    return this.#machines.flatMap(({ server }) => server ?? []);
+  }
+
+  #anyServer(role: Role): SimServer | null {
+    const able = this.#machines.filter((machine) => machine.roles.includes(role) && machine.server !== null);
+    return able.length === 0 ? null : this.#turns.pick(able).server;
+  }
+
+  #start(machine: Machine): void {
+    const name = `${machine.name}.${++machine.lives}`;
     const dice = this.#dice.fork(name);
     const process = new SimProcess(name, this.#clock, dice);
-    const server = new SimServer(process, (at, node) => this.#connect(at, node, dice), this.history);
-    this.#server = server;
-    void server.start();
+    machine.server = new SimServer(process, machine.name, machine.roles, {
+      exchange: this.#exchange,
+      leases: this.#leases,
+      connect: (at, node) => this.#connect(at, node, dice),
+      history: this.history,
+    });
+    void machine.server.start();
   }
 
   #connect(process: SimProcess, node: string, dice: Dice): SimStore {
@@ -195,13 +250,18 @@ class World {
     });
   }
 
-  #killServer(): void {
-    const server = this.#server;
-    if (server === null) return;
-    this.#server = null;
+  #kill(server: SimServer): void {
+    const machine = this.#machines.find((one) => one.server === server);
+    if (machine === undefined) return;
+    machine.server = null;
     server.process.kill();
     this.#fleet.breakConnections((connection) => connection.server === server.process);
-    this.#clock.plan(this.#dice.between(...RESTART_MS), () => this.#startServer());
+    this.#clock.plan(this.#dice.between(...RESTART_MS), () => this.#start(machine));
+  }
+
+  #unsettleNetwork(): void {
+    const share = this.#dice.pick([0, 0.005, 0.03]);
+    this.#network.shares = { lost: share, repeated: share, held: share };
   }
 
   #unsettleStore(): void {

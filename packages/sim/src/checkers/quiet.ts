@@ -15,7 +15,8 @@ export class Quiet {
 
   noticed(moment: Moment): void {
     if (moment.kind === "FAULT") this.#until(moment.atMs + (moment.forMs ?? 0));
-    else if (moment.kind === "STORE_FAULT" || moment.kind === "PARTED") this.#until(moment.atMs);
+    else if (moment.kind === "STORE_FAULT" || moment.kind === "NETWORK_FAULT" || moment.kind === "PARTED")
+      this.#until(moment.atMs);
   }
 
   #until(ms: number): void {

@@ -5,36 +5,52 @@ import {
   followStoreClock,
   type Gateway,
   type JobIntake,
-  memoryBus,
+  type NodeProfile,
+  type Role,
   type Runtime,
   Scheduler,
+  type SchedulerParts,
   type Store,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
+import { type Exchange, SimBus } from "./sim-bus.ts";
+import type { LeaseService } from "./sim-leases.ts";
 import { SimMetrics } from "./sim-metrics.ts";
 import { tapped } from "./wiretap.ts";
 
 /** How soon a server asks again for the time of a store that did not answer. */
 const CLOCK_RETRY_MS = 500;
+const RENEW_EVERY_MS = 200;
+
+/** What a server of the simulation reaches. */
+export interface Surroundings {
+  exchange: Exchange;
+  leases: LeaseService;
+  connect(process: SimProcess, incarnation: string): Store;
+  history: History;
+}
 
 /** A server as a node composes it, but for sockets: the same scheduler, gateway and way of a job into the store. */
 export class SimServer {
   readonly process: SimProcess;
+  /** Its host, which keeps its name over restarts. */
+  readonly machine: string;
+  readonly #roles: readonly Role[];
   readonly #metrics = new SimMetrics();
-  readonly #connect: (process: SimProcess, incarnation: string) => Store;
-  readonly #history: History;
+  readonly #around: Surroundings;
   #node = "";
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
-  constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store, history: History) {
+  constructor(process: SimProcess, machine: string, roles: readonly Role[], around: Surroundings) {
     this.process = process;
-    this.#connect = connect;
-    this.#history = history;
+    this.machine = machine;
+    this.#roles = roles;
+    this.#around = around;
   }
 
   /** null until it has started. */
@@ -57,20 +73,20 @@ export class SimServer {
 
   async start(): Promise<void> {
     const system = this.process.runtime();
+    const { exchange, history } = this.#around;
     const { name } = this.process;
-    const bus = tapped(memoryBus(system.uuid()), name, this.#history);
+    const bus = tapped(new SimBus(system.uuid(), this.process, this.machine, exchange), name, history);
     this.#node = bus.node;
-    const log = errorLog((message) => this.#history.add({ kind: "ERROR_LOGGED", server: name, message }));
-    const store = this.#connect(this.process, bus.node);
+    const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
+    const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
     const parts = { store, bus, runtime, log, metrics: this.#metrics };
+    if (this.#has("gateway")) this.#gateway = createGateway(parts);
+    if (this.#has("scheduler")) await this.#schedule(parts);
+    this.#store = store;
+    if (!this.#has("api")) return;
     // Nobody is told here, but what would be told is seen.
     bus.listen("api", () => undefined);
-    const gateway = createGateway(parts);
-    const scheduler = new Scheduler(parts);
-    await scheduler.start();
-    this.#store = store;
-    this.#gateway = gateway;
     this.#intake = createIntake(parts);
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
@@ -78,6 +94,22 @@ export class SimServer {
       const node = bus.ownerOf(shard);
       if (node !== null) bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
     };
+  }
+
+  #has(role: Role): boolean {
+    return this.#roles.includes(role);
+  }
+
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "renewEveryMs">): Promise<void> {
+    const profile: NodeProfile = {
+      incarnation: this.#node,
+      name: this.machine,
+      roles: this.#roles,
+      version: "simulated",
+      startedAt: parts.runtime.now(),
+    };
+    const leases = this.#around.leases.client(this.process);
+    await new Scheduler({ ...parts, leases, profile, renewEveryMs: RENEW_EVERY_MS }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

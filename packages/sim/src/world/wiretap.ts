@@ -9,7 +9,9 @@ type ServerMessage = Parameters<LinkEvents["message"]>[0];
 export function tapped(bus: Bus, server: string, history: History): Bus {
   const tap = new BusTap(server, history);
   return {
-    ...bus,
+    node: bus.node,
+    ownerOf: (shard) => bus.ownerOf(shard),
+    nodes: (role) => bus.nodes(role),
     send: (to, message) => {
       tap.sent(to.node, message);
       bus.send(to, message);
@@ -27,8 +29,6 @@ type AnyMail = Mail[Role];
 class BusTap {
   readonly #server: string;
   readonly #history: History;
-  /** Accounts, by owner: one begins with each announcement. */
-  readonly #accounts = new Map<string, number>();
   readonly #granted = new Map<string, string>();
 
   constructor(server: string, history: History) {
@@ -38,8 +38,9 @@ class BusTap {
 
   sent(to: string, message: AnyMail): void {
     const server = this.#server;
-    if (message.kind === "CREDIT") this.#lent(to, message.workerId, message.granted);
-    else if (message.kind === "WORKER_LOST") {
+    if (message.kind === "CREDITS") {
+      for (const { workerId, account, granted } of message.credits) this.#lent(to, workerId, account, granted);
+    } else if (message.kind === "WORKER_LOST") {
       this.#granted.delete(`${to}/${message.workerId}`);
       this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
     }
@@ -49,12 +50,10 @@ class BusTap {
     const server = this.#server;
     switch (message.kind) {
       case "OWNER":
-        this.#accounts.set(from, (this.#accounts.get(from) ?? 0) + 1);
         this.#history.add({ kind: "OWNER_ARRIVED", server, owner: from, shards: message.shards });
         break;
       case "ASSIGN":
-        for (const { workerId: worker, credit, executionId, attempt } of message.assigns) {
-          const account = this.#accounts.get(from) ?? 0;
+        for (const { workerId: worker, account, credit, executionId, attempt } of message.assigns) {
           const ref = { executionId, attempt };
           this.#history.add({ kind: "ASSIGN_ARRIVED", server, worker, owner: from, account, credit, ...ref });
         }
@@ -67,8 +66,7 @@ class BusTap {
     }
   }
 
-  #lent(owner: string, worker: string, granted: number): void {
-    const account = this.#accounts.get(owner) ?? 0;
+  #lent(owner: string, worker: string, account: number, granted: number): void {
     const name = `${owner}/${worker}`;
     const lent = `${account}:${granted}`;
     // It is repeated each second.
