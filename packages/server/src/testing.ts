@@ -28,6 +28,7 @@ export type { Pool } from "./domain/pool.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { createLog } from "./ops/logging.ts";
+export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
