@@ -34,7 +34,15 @@ export type Seen =
   /** Told to forget its result, or its attempt. */
   | ({ kind: "ACKED" | "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
-  | { kind: "OWNER_ARRIVED"; server: string; owner: string; shards: readonly { shard: number; epoch: number }[] }
+  /** Said anew only when it changed. */
+  | {
+      kind: "OWNER_ARRIVED";
+      server: string;
+      owner: string;
+      term: number;
+      shards: readonly { shard: number; epoch: number }[];
+    }
+  | { kind: "VOID_ARRIVED"; server: string; worker: string; owner: string; account: number; credits: readonly number[] }
   | ({ kind: "ASSIGN_ARRIVED"; server: string; worker: string; owner: string; account: number; credit: number } & Ref)
   /** Said anew only when it changed. */
   | { kind: "LENT"; server: string; worker: string; owner: string; account: number; granted: number }

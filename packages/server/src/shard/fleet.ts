@@ -121,8 +121,9 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   if (worker !== undefined && worker.gateway !== from && worker.connection >= connection) return;
   if (worker !== undefined && worker.connection > connection) return;
   if (worker !== undefined) return giveUpWorker(step, worker, reason);
-  // Another gateway may have it and has not said so yet.
-  for (const entry of adopting.get(workerId) ?? []) hurry(step, entry);
+  // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
+  // was may have gone elsewhere with it since.
+  for (const entry of adopting.get(workerId) ?? []) if (entry.assigned?.gateway === from) hurry(step, entry);
 }
 
 function hurry(step: Step, entry: Entry): void {

@@ -10,6 +10,31 @@ interface Loan {
   used: Set<number>;
 }
 
+/** Who owns what, as one gateway was told. */
+class Claims {
+  readonly #shards = new Map<number, { owner: string | null; epoch: number }>();
+  readonly #terms = new Map<string, number>();
+
+  /** @returns owners whose accounts end with this: they begin anew, or have nothing any more */
+  hear({ owner, term, shards }: Extract<Moment, { kind: "OWNER_ARRIVED" }>): string[] {
+    const before = this.#owners();
+    const known = this.#terms.get(owner) ?? 0;
+    if (term < known) return [];
+    for (const { shard, epoch } of shards) {
+      if (epoch > (this.#shards.get(shard)?.epoch ?? 0)) this.#shards.set(shard, { owner, epoch });
+    }
+    const listed = new Set(shards.map(({ shard }) => shard));
+    for (const [shard, claim] of this.#shards) if (claim.owner === owner && !listed.has(shard)) claim.owner = null;
+    this.#terms.set(owner, term);
+    const now = this.#owners();
+    return [...before].filter((name) => !now.has(name)).concat(term > known ? [owner] : []);
+  }
+
+  #owners(): Set<string> {
+    return new Set([...this.#shards.values()].flatMap(({ owner }) => owner ?? []));
+  }
+}
+
 /**
  * DESIGN 9.7: a slot is lent to one owner at a time. What a gateway has lent of a worker, to all owners together, and not
  * seen used is never more than the worker can hold.
@@ -17,6 +42,15 @@ interface Loan {
 export function slotsAreLentOnce(roll: Roll): Checker {
   /** By gateway and worker, then by owner. */
   const loans = new Map<string, Map<string, Loan>>();
+  const claims = new Map<string, Claims>();
+  const heard = (moment: Extract<Moment, { kind: "OWNER_ARRIVED" }>) => {
+    const { server } = moment;
+    const known = claims.get(server) ?? new Claims();
+    claims.set(server, known);
+    for (const owner of known.hear(moment)) {
+      for (const [name, owners] of loans) if (name.startsWith(`${server}/`)) owners.delete(owner);
+    }
+  };
   const ofWorker = (server: string, worker: string) => {
     const name = `${server}/${worker}`;
     const known = loans.get(name) ?? new Map<string, Loan>();
@@ -36,7 +70,11 @@ export function slotsAreLentOnce(roll: Roll): Checker {
       if (moment.kind === "ASSIGN_ARRIVED") {
         const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
         if (loan?.account === moment.account) loan.used.add(moment.credit);
-      } else if (moment.kind === "DECLARED_LOST") loans.delete(`${moment.server}/${moment.worker}`);
+      } else if (moment.kind === "VOID_ARRIVED") {
+        const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
+        if (loan?.account === moment.account) for (const credit of moment.credits) loan.used.add(credit);
+      } else if (moment.kind === "OWNER_ARRIVED") heard(moment);
+      else if (moment.kind === "DECLARED_LOST") loans.delete(`${moment.server}/${moment.worker}`);
       if (moment.kind !== "LENT") return;
       lent(moment);
       const { server, worker } = moment;

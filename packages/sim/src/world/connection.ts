@@ -6,7 +6,7 @@ import type { VirtualClock } from "../virtual-clock.ts";
 import type { StreamTap } from "./wiretap.ts";
 
 /** How long a half-open connection goes unnoticed: the keepalive of both ends. */
-const HALF_OPEN_MS = 15_000;
+export const HALF_OPEN_MS = 15_000;
 
 interface Ends {
   worker: SimProcess;

@@ -2,6 +2,7 @@ import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
+import { HALF_OPEN_MS } from "./connection.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Network } from "./network.ts";
 import type { LeaseService } from "./sim-leases.ts";
@@ -98,8 +99,13 @@ export class Faults {
     else if (fault === "LEASES_DOWN") leases.down(forMs);
     else if (node === null) return;
     else if (fault === "SERVER_KILLED") kill(node);
-    else if (fault === "SERVER_PAUSED") node.process.pause(forMs);
+    else if (fault === "SERVER_PAUSED") this.#pause(node, forMs);
     else if (fault === "LEASES_WRONG") leases.mislead(node.machine, forMs);
+  }
+
+  #pause(node: SimServer, forMs: number): void {
+    node.process.pause(forMs);
+    if (forMs > HALF_OPEN_MS) this.#targets.fleet.abandon(({ server }) => server === node.process);
   }
 
   /** One way or both; between two machines, or between one and all others. */

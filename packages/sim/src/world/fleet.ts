@@ -60,6 +60,15 @@ export class Fleet {
     }
   }
 
+  /** The other end does not answer: the keepalive will notice. */
+  abandon(which: (connection: SimConnection) => boolean): void {
+    for (const connection of [...this.#connections]) {
+      if (!which(connection)) continue;
+      this.#connections.delete(connection);
+      connection.break(true);
+    }
+  }
+
   #linkOf(worker: SimProcess): WorkerLink {
     return {
       open: (events) => {

@@ -29,6 +29,7 @@ type AnyMail = Mail[Role];
 class BusTap {
   readonly #server: string;
   readonly #history: History;
+  readonly #owned = new Map<string, string>();
   readonly #granted = new Map<string, string>();
 
   constructor(server: string, history: History) {
@@ -50,7 +51,7 @@ class BusTap {
     const server = this.#server;
     switch (message.kind) {
       case "OWNER":
-        this.#history.add({ kind: "OWNER_ARRIVED", server, owner: from, shards: message.shards });
+        if ("demand" in message) this.#owns(from, message.term, message.shards);
         break;
       case "ASSIGN":
         for (const { workerId: worker, account, credit, executionId, attempt } of message.assigns) {
@@ -58,12 +59,25 @@ class BusTap {
           this.#history.add({ kind: "ASSIGN_ARRIVED", server, worker, owner: from, account, credit, ...ref });
         }
         break;
+      case "VOID": {
+        const { workerId: worker, account, credits } = message;
+        this.#history.add({ kind: "VOID_ARRIVED", server, worker, owner: from, account, credits });
+        break;
+      }
       case "HINT":
         this.#history.add({ kind: "HINTED", executionIds: message.rows.map(({ row }) => row.id) });
         break;
       case "COMMAND_DONE":
         this.#history.add({ kind: "COMMAND_ANSWERED", commandId: message.commandId, outcome: message.outcome });
     }
+  }
+
+  #owns(owner: string, term: number, shards: readonly { shard: number; epoch: number }[]): void {
+    const said = `${term} ${shards.map(({ shard, epoch }) => `${shard}:${epoch}`).join()}`;
+    // It is repeated each second.
+    if (this.#owned.get(owner) === said) return;
+    this.#owned.set(owner, said);
+    this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, shards });
   }
 
   #lent(owner: string, worker: string, account: number, granted: number): void {
