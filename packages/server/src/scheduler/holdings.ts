@@ -9,6 +9,8 @@ import { livingNodes, placedHere, plan, SETTLE_MS } from "./ownership.ts";
 
 /** How long a lease stands without being renewed. */
 const LEASE_TTL_MS = 3_000;
+/** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
+const VERIFY_EVERY_MS = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 
@@ -30,8 +32,8 @@ export interface HoldingsParts {
   /** How often the lease is renewed and the list of nodes looked at; well below LEASE_TTL_MS. */
   renewEveryMs: number;
   machine: {
-    /** The shards in it. */
-    has(): ReadonlySet<ShardId>;
+    /** The shards in it, and under which epochs. */
+    has(): ReadonlyMap<ShardId, Epoch>;
     own(owned: Owned): void;
     /** @returns whether they were let go properly, with nothing on its way */
     letGo(shards: readonly ShardId[]): Promise<boolean>;
@@ -50,6 +52,7 @@ export class Holdings {
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
   #term = 0;
+  #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
   #timer: Timer | null = null;
@@ -139,15 +142,36 @@ export class Holdings {
     const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
     const living = livingNodes(leases, isUnreachable);
     const placed = placedHere(profile.incarnation, living);
-    const mine = machine.has();
-    if (placed.size === mine.size && [...placed].every((shard) => mine.has(shard))) return;
+    const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
+    if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
     const holders = await this.#parts.store.readShards();
+    await this.#letGoOvertaken(holders);
+    const mine = machine.has();
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
     const next = plan({ me: profile.incarnation, leases, holders, mine, isUnreachable, isSettling });
     if (this.#stopped) return;
     if (next.take.length > 0) await this.#take(next.take);
     if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+  }
+
+  #isTimeToVerify(): boolean {
+    return this.#parts.runtime.monotonicMs() - this.#verifiedAtMs >= VERIFY_EVERY_MS;
+  }
+
+  /** Of these another has become the owner, and perhaps let them go again, without this node having noticed. */
+  async #letGoOvertaken(holders: readonly ShardHolder[]): Promise<void> {
+    const { machine, profile, runtime } = this.#parts;
+    this.#verifiedAtMs = runtime.monotonicMs();
+    const mine = machine.has();
+    const overtaken = holders
+      .filter(
+        ({ shard, owner, epoch }) => mine.has(shard) && (owner !== profile.incarnation || epoch !== mine.get(shard)),
+      )
+      .map(({ shard }) => shard);
+    if (overtaken.length === 0) return;
+    this.fenced(overtaken);
+    await machine.letGo(overtaken);
   }
 
   /** Trust counts from before the call: a slow answer must not stretch it. */
@@ -184,4 +208,8 @@ export class Holdings {
     const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
     await store.letGo(held);
   }
+}
+
+function isSame(placed: ReadonlySet<ShardId>, mine: ReadonlyMap<ShardId, Epoch>): boolean {
+  return placed.size === mine.size && [...placed].every((shard) => mine.has(shard));
 }

@@ -14,7 +14,7 @@ export interface Outlook {
   leases: readonly NodeLease[];
   holders: readonly ShardHolder[];
   /** Shards that this node has in its machine. */
-  mine: ReadonlySet<ShardId>;
+  mine: ReadonlyMap<ShardId, unknown>;
   /** Whether connections to the node are refused or reset. */
   isUnreachable(node: Incarnation): boolean;
   /** Whether the shard was lost to another within the last SETTLE_MS. */
@@ -64,6 +64,6 @@ export function plan(outlook: Outlook): Plan {
     return !alive.has(owner) && !outlook.isSettling(shard);
   });
   const others = living.some(({ incarnation }) => incarnation !== me);
-  const letGo = others ? ([...mine].find((shard) => !placed.has(shard)) ?? null) : null;
+  const letGo = others ? ([...mine.keys()].find((shard) => !placed.has(shard)) ?? null) : null;
   return { take, letGo };
 }

@@ -65,7 +65,7 @@ export class Scheduler {
   /** What the keeper of the holdings does with the machine. */
   #machine(): HoldingsParts["machine"] {
     return {
-      has: () => new Set(this.#runner?.state.epochs.keys()),
+      has: () => new Map(this.#runner?.state.epochs),
       own: (owned) => {
         if (this.#stopped) return;
         this.#runner ??= this.#newRunner();

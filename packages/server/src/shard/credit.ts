@@ -19,7 +19,7 @@ export function takeCredits(step: Step, from: string, roll: boolean, credits: re
       // Its introduction is on its way, or was lost: a roll comes late enough to tell.
       if (roll) strangers.push(credit.workerId);
     } else if (worker.gateway === from && credit.account === worker.account) {
-      worker.heardAt = step.now;
+      hear(step, worker);
       grant(step, worker, credit.granted);
       if (!roll) continue;
       mend(step, worker, credit);
@@ -27,6 +27,13 @@ export function takeCredits(step: Step, from: string, roll: boolean, credits: re
     }
   }
   if (strangers.length > 0) step.batch.toGateway.push({ node: from, message: { kind: "WHO", workerIds: strangers } });
+}
+
+function hear(step: Step, worker: WorkerSlots): void {
+  worker.heardAt = step.now;
+  if (!worker.silent) return;
+  worker.silent = false;
+  refreshWorker(step, worker);
 }
 
 function grant(step: Step, worker: WorkerSlots, granted: number): void {

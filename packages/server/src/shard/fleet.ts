@@ -148,6 +148,10 @@ export function judgeSilence(step: Step): void {
     if (wasHeldUp) worker.heardAt = Math.max(worker.heardAt, now);
     else if (now - worker.heardAt > state.limits.silenceMs) {
       giveUpWorker(step, worker, `its gateway was not heard of for ${state.limits.silenceMs} ms`);
+    } else if (now - worker.heardAt > JUDGE_EVERY_MS && !worker.silent) {
+      // What is given to it now may not arrive.
+      worker.silent = true;
+      refreshWorker(step, worker);
     }
   }
 }

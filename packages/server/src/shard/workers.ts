@@ -25,6 +25,8 @@ export interface WorkerSlots {
   askedAt: EpochMs;
   lastAssigned: number;
   draining: boolean;
+  /** Its gateway has not been heard of for some seconds. */
+  silent: boolean;
   holding: Set<Entry>;
   /** Its place among the free workers of its group; null: no credit. */
   node: HeapNode<WorkerSlots> | null;
@@ -72,7 +74,7 @@ export class Workers {
     if (known !== undefined && known.group.name === groupName(profile)) {
       const isSameAccount = known.gateway === at.gateway && known.account === at.account;
       if (!isSameAccount) Object.assign(known, { granted: 0, sent: 0 });
-      Object.assign(known, { ...at, profile, draining: false, heardAt: now });
+      Object.assign(known, { ...at, profile, draining: false, silent: false, heardAt: now });
       return { worker: known, regroup: false };
     }
     // Its holdings stay where they are: they follow the worker, not the connection.
@@ -91,6 +93,7 @@ export class Workers {
       askedAt: now,
       lastAssigned: 0,
       draining: false,
+      silent: false,
       holding,
       node: null,
     };
@@ -142,7 +145,7 @@ export class Workers {
   refresh(worker: WorkerSlots, strategy: PlacementStrategy): void {
     const { group, profile } = worker;
     const free = worker.granted - worker.sent;
-    if (free <= 0 || worker.draining) {
+    if (free <= 0 || worker.draining || worker.silent) {
       if (worker.node !== null) group.free.remove(worker.node);
       worker.node = null;
       return;
