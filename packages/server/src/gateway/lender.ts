@@ -32,11 +32,9 @@ export function recallFor(
   nowMs: number,
   recall: (owner: Incarnation, account: Account) => void,
 ): boolean {
-  if (!claims.some((claim) => isWaiting(credits, claim, nowMs))) return false;
   let isPending = false;
-  // A waiting one holds nothing unused, so it is never asked itself.
   for (const [owner, account] of credits.accounts()) {
-    if (account.outstanding === 0) continue;
+    if (account.outstanding === 0 || !claims.some((claim) => isWaitingFor(credits, owner, claim, nowMs))) continue;
     isPending = true;
     if (nowMs - account.recalledAtMs < RECALL_INTERVAL_MS || isAboutToUse(owner, account, claims, nowMs)) continue;
     account.recalledAtMs = nowMs;
@@ -50,9 +48,8 @@ function isAboutToUse(owner: Incarnation, account: Account, claims: readonly Cla
   return nowMs - account.lentAtMs < RECALL_INTERVAL_MS && claims.some((claim) => claim.owner === owner);
 }
 
-function isWaiting(credits: Credits, claim: Claim, nowMs: number): boolean {
-  const account = credits.account(claim.owner);
-  return account !== undefined && account.outstanding === 0 && !hasDeclined(account, claim, nowMs);
+function isWaitingFor(credits: Credits, holder: Incarnation, claim: Claim, nowMs: number): boolean {
+  return claim.owner !== holder && !hasDeclined(credits.account(claim.owner), claim, nowMs);
 }
 
 /** Gave slots of the worker back while its work waited: that needs another worker. */
