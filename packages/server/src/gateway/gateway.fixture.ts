@@ -67,6 +67,7 @@ class RecordingBus implements Bus {
     this.node = node;
   }
 
+  ownerOf = (): null => null;
   nodes = (): Incarnation[] => [];
 
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void {

@@ -12,7 +12,7 @@ describe("a slot between two owners", () => {
     assert.deepEqual(stage.news(holder), [RECALL_OF[holder]]);
     assert.deepEqual(stage.credits(waiting), []);
     stage.bus.deliver(holder, [voided(holder, 1)]);
-    assert.deepEqual(stage.credits(waiting), [credit(1, { account: ACCOUNT[waiting] })]);
+    assert.deepEqual(stage.credits(waiting), [credit(1, { account: accountOf(waiting) })]);
     assert.deepEqual(stage.news(holder), [], "nobody waits any more");
     stage.runtime.advance(500);
     assert.deepEqual(stage.newsOf("RECALL", holder), []);
@@ -34,11 +34,11 @@ describe("a slot between two owners", () => {
   it("goes on to the one who waits when its work is done, though the other had it before", () => {
     const { stage, worker } = stageOfTwo();
     const [holder, waiting] = holderFirst(stage);
-    stage.assignFrom(holder, assignment(1, { account: ACCOUNT[holder] }));
+    stage.assignFrom(holder, assignment(1, { account: accountOf(holder) }));
     stage.demand(waiting, 5);
     assert.deepEqual(stage.newsOf("RECALL", holder), [], "it is used");
     worker.finish(...worker.assigns);
-    assert.deepEqual(stage.credits(waiting), [credit(1, { account: ACCOUNT[waiting] })]);
+    assert.deepEqual(stage.credits(waiting), [credit(1, { account: accountOf(waiting) })]);
     assert.deepEqual(stage.credits(holder), []);
   });
 
@@ -167,6 +167,19 @@ describe("what owners missed", () => {
     assert.deepEqual(stage.news(OTHER), [], "it owns nothing");
   });
 
+  it("is said again of what could not be delivered, until they have heard it", () => {
+    const { stage, worker } = stageOfOne(2);
+    worker.congested = true;
+    stage.assign(assignment(1));
+    stage.runtime.advance(4_500);
+    const news = stage.newsOf("FINISHED").flatMap(({ results }) => results);
+    assert.equal(news.length, 3);
+    assert.ok(news.every((result) => result.executionId === executionId(1) && result.state === "RELEASED"));
+    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    stage.runtime.advance(4_500);
+    assert.deepEqual(stage.newsOf("FINISHED"), []);
+  });
+
   it("of results is asked from the worker, while it is so", () => {
     const { stage, worker } = stageOfOne(2);
     stage.assign(assignment(1), assignment(2));
@@ -203,11 +216,15 @@ describe("what owners missed", () => {
   });
 });
 
-const ACCOUNT: Record<string, number> = { [NODE]: 1, [OTHER]: 2 };
+/** The first that it was given. */
+function accountOf(node: string): number {
+  return node === NODE ? 1 : 2;
+}
+
 const RECALL_OF = Object.fromEntries(
   [NODE, OTHER].map((node) => [
     node,
-    { kind: "RECALL", term: 1, workers: [{ workerId: "worker-1", account: ACCOUNT[node] }] },
+    { kind: "RECALL", term: 1, workers: [{ workerId: "worker-1", account: accountOf(node) }] },
   ]),
 );
 
@@ -245,14 +262,14 @@ function runOne(
 ): string {
   const number = (work.sent[work.owner] ?? 0) + 1;
   work.sent[work.owner] = number;
-  stage.assignFrom(work.owner, assignment(n, { account: ACCOUNT[work.owner] ?? 0, credit: number }));
+  stage.assignFrom(work.owner, assignment(n, { account: accountOf(work.owner), credit: number }));
   worker.finish(...worker.assigns.slice(-1));
   [work.owner] = holderFirst(stage);
   return work.owner;
 }
 
 function voided(node: string, number: number) {
-  return { kind: "VOID", workerId: "worker-1", account: ACCOUNT[node] ?? 0, credits: [number] } as const;
+  return { kind: "VOID", workerId: "worker-1", account: accountOf(node), credits: [number] } as const;
 }
 
 /** What the next one says. */

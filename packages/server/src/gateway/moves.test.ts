@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assignment, held, NODE, Stage, tokenOf } from "./gateway.fixture.ts";
+import { assignment, held, Stage, tokenOf } from "./gateway.fixture.ts";
 
 const OTHER = "node-2";
 

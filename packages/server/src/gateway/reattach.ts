@@ -1,7 +1,7 @@
 import type { WorkerProfile } from "../ports/messages.ts";
 import type { Greeting } from "./hello.ts";
 import type { Session, Surroundings } from "./session.ts";
-import { type ReportedHold, releasedOf } from "./translate.ts";
+import type { ReportedHold } from "./translate.ts";
 
 /** Whether the greeting was said before the one that the session is of: the worker has moved on since. */
 export function isOutdated(session: Session, { connection }: Greeting): boolean {
@@ -30,7 +30,7 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
  * back; what it holds and nobody knew of here is adopted.
  */
 export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
-  returnUndelivered(session, new Set(holds.map(keyOf)), shared);
+  returnUndelivered(session, new Set(holds.map(keyOf)));
   for (const hold of holds) {
     const { token, startedAt, finished } = hold;
     const known = session.held.get(token.executionId, token.attempt);
@@ -49,16 +49,11 @@ export function reconcile(session: Session, holds: readonly ReportedHold[], shar
   }
 }
 
-function returnUndelivered(session: Session, reported: ReadonlySet<string>, shared: Surroundings): void {
+function returnUndelivered(session: Session, reported: ReadonlySet<string>): void {
   for (const { token, state } of [...session.held].filter((held) => !reported.has(keyOf(held)))) {
     session.held.delete(token);
-    // It was settled at another gateway.
-    if (state !== "ASSIGNED") continue;
-    shared.counters.assignsReturned++;
-    shared.news.finished(
-      shared.owners.of(token.shard),
-      releasedOf(token, session.profile.workerId, shared.runtime.now()),
-    );
+    // Else it was settled at another gateway.
+    if (state === "ASSIGNED") session.return(token);
   }
 }
 

@@ -14,6 +14,7 @@ import type { Link } from "./link.ts";
 import type { Pulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
+import { ReturnedAttempts } from "./returned.ts";
 import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
 /** What all sessions of a gateway share. */
@@ -47,6 +48,7 @@ export class Session {
   isDraining = false;
   /** Waits to be settled. */
   isTouched = false;
+  readonly #returned = new ReturnedAttempts();
   readonly #shared: Surroundings;
   readonly #connectedAt: EpochMs;
   #heartbeatAt: EpochMs;
@@ -84,15 +86,20 @@ export class Session {
     if (account?.number !== assignment.account || !account.use(assignment.credit)) return;
     // Sent twice under different numbers: the answer comes from the worker.
     if (this.held.get(assignment.executionId, assignment.attempt) !== null) return;
-    if (!this.takesWork) {
-      this.#shared.counters.assignsReturned++;
-      this.#shared.news.finished(owner, releasedOf(assignment, this.profile.workerId, this.#shared.runtime.now()));
-      return;
-    }
+    if (!this.takesWork) return this.return(assignment);
     this.#shared.counters.assignsSent++;
     const { shard, executionId, attempt } = assignment;
     this.held.add({ shard, executionId, attempt }, "ASSIGNED", null);
     this.outgoing.assigns.push(assignOf(assignment));
+  }
+
+  /** Answers that it was not delivered. */
+  return(token: Token): void {
+    const { counters, news, owners, runtime } = this.#shared;
+    counters.assignsReturned++;
+    const released = releasedOf(token, this.profile.workerId, runtime.now());
+    this.#returned.add(released, runtime.monotonicMs());
+    news.finished(owners.of(token.shard), released);
   }
 
   /** These numbers will not come: their slots are free. */
@@ -113,12 +120,14 @@ export class Session {
 
   acknowledge(token: Token): void {
     this.held.delete(token);
+    this.#returned.delete(token);
     this.outgoing.acks.push(wireTokenOf(token));
   }
 
   /** Its slot is free at once: what still winds down there is not current and counts for nobody. */
   refuse(token: Token): void {
     this.held.delete(token);
+    this.#returned.delete(token);
     this.#shared.counters.refused++;
     this.outgoing.refused.push(wireTokenOf(token));
   }
@@ -238,8 +247,10 @@ export class Session {
     for (const message of this.outgoing.take()) link.send(message);
   }
 
-  /** Asks for results again where the word of one, or the answer to it, seems to be lost. */
+  /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
   chaseResults(nowMs: number): void {
+    const { news, owners } = this.#shared;
+    for (const returned of this.#returned.overdue(nowMs)) news.finished(owners.of(returned.shard), returned);
     if (this.link === null || this.held.unacknowledged === 0) return;
     if (nowMs - this.#resendAskedAtMs < RESEND_AFTER_MS || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
     this.askForResults();
