@@ -57,7 +57,6 @@ const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 type Sent = { [R in Role]: { node: Incarnation; role: R; message: Mail[R] } }[Role];
 
 class RecordingBus implements Bus {
-  ownerOf = (): null => null;
   readonly node: Incarnation;
   sent: Sent[] = [];
   #receive: ((messages: readonly Envelope<ToGateway>[]) => void) | null = null;
