@@ -186,11 +186,14 @@ export class Session {
 
   // ---- to owners ----------------------------------------------------------------------------------------------------
 
-  /** Tells the owner all of this worker that concerns it; its credit follows when the session is settled. */
+  /**
+   * Tells the owner all of this worker that concerns it; its credit follows when the session is settled. Nothing while it
+   * is away: it may be at another gateway with more than is known of here.
+   */
   introduceTo(owner: Incarnation): void {
     const { news, owners } = this.#shared;
     const account = this.credits.account(owner);
-    if (account === undefined) return;
+    if (account === undefined || this.link === null) return;
     const { profile: worker, connection } = this;
     const term = owners.termOf(owner);
     const holds = this.#holdsOf(owner);
