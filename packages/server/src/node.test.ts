@@ -25,7 +25,7 @@ describe("a node", () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "mainspring-node-"));
-    node = await startNode(config());
+    node = await startNode(config({ MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8", MAINSPRING_EXEC: "on" }));
     client = new Client({ url: node.httpUrl });
   });
 
@@ -40,6 +40,22 @@ describe("a node", () => {
     assert.equal(execution.state, "SUCCEEDED");
     assert.deepEqual(execution.result, { hello: ["world", 1] });
     assert.equal(execution.attempts.length, 1);
+  });
+
+  it("sends requests and runs programs for jobs, as far as its configuration allows", async () => {
+    const retryPolicy = { maxAttempts: 1 };
+    const run = async (handler: string, payload: object) => {
+      const { executionId } = await client.submit({ target: { handler }, payload, retryPolicy });
+      return client.getExecution(executionId, { waitSec: 30 });
+    };
+    const { result } = await run("http", { url: `${node.httpUrl}/healthz` });
+    assert.equal((result as { status: number }).status, 200);
+    const refused = await run("http", { url: node.httpUrl.replace("127.0.0.1", "[::1]") });
+    assert.deepEqual([refused.state, refused.reason, refused.error?.name], ["DEAD", "NOT_RETRYABLE", "AddressRefused"]);
+    const { result: printed } = await run("exec", { argv: ["echo", "hello"] });
+    assert.equal((printed as { stdout: string }).stdout, "hello\n");
+    const failed = await run("exec", { argv: ["sh", "-c", "exit 3"] });
+    assert.deepEqual([failed.state, failed.error?.message], ["DEAD", "sh exited with code 3"]);
   });
 
   it("runs tasks of a worker of one's own, by capability, and passes results and errors back", async () => {

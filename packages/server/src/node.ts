@@ -158,8 +158,9 @@ async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
   return server.address;
 }
 
-async function startBuiltinWorker({ runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
-  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks: builtInTasks(runtime) });
+async function startBuiltinWorker({ config, runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
+  const tasks = builtInTasks(runtime, config.handlers);
+  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks });
   life.started("built-in worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
   await worker.start();
 }

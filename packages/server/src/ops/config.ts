@@ -3,12 +3,14 @@ import { resolve } from "node:path";
 import {
   absent,
   choice,
+  cidrList,
   isLoopback,
   type ListenAddress,
   listenAddress,
   only,
   type Parse,
   secret,
+  signingSecret,
   storeAddress,
   text,
   Unfit,
@@ -31,8 +33,19 @@ export interface Config {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   /** Whether the server brings a worker for the handlers that it comes with. */
   builtInWorker: boolean;
+  handlers: HandlerConfig;
   /** To be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** What the built-in handlers may do, in a server and in `mainspring worker`. */
+export interface HandlerConfig {
+  /** CIDRs beyond the public internet that the handler `http` may reach. */
+  httpAllowPrivate: readonly string[];
+  /** `whsec_` and base64: what `http` signs its requests with. null: it does not. */
+  webhookSecret: string | null;
+  /** Whether the handler `exec` is offered. */
+  exec: boolean;
 }
 
 /** The configuration cannot be used; the message names each key that is wrong and what would be right. */
@@ -59,6 +72,9 @@ const KEYS = {
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30"),
   MAINSPRING_LOG_LEVEL: key(choice("trace", "debug", "info", "warn", "error", "fatal", "silent"), "info"),
   MAINSPRING_BUILTIN_WORKER: key(choice("on", "off"), "on"),
+  MAINSPRING_HTTP_ALLOW_PRIVATE: key(cidrList, ""),
+  MAINSPRING_WEBHOOK_SECRET: key(signingSecret, null),
+  MAINSPRING_EXEC: key(choice("on", "off"), "off"),
   MAINSPRING_BUS: key(only("memory", oneNode), null),
   MAINSPRING_LEASES: key(only("store", "owners are settled in the store"), null),
   MAINSPRING_ROLES: key(only("api,scheduler,gateway", `${oneNode} with all roles`), null),
@@ -66,6 +82,7 @@ const KEYS = {
 };
 type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
+const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_EXEC"] as const;
 
 /** Variables that are not the server's keys, and are not mistakes either. the URLs are what clients and workers read. */
 const OTHER_VARIABLES = ["MAINSPRING_CONFIG", "MAINSPRING_URL", "MAINSPRING_GRPC_URL"];
@@ -78,6 +95,23 @@ type Texts = Readonly<Record<string, string | undefined>>;
  * @throws {ConfigError}
  */
 export function loadConfig(env: Texts): Config {
+  const { values, errors } = readKeys(env, KEY_NAMES);
+  errors.push(...exposures(values as Values));
+  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
+  return configOf(values as Values, unknownVariables(env));
+}
+
+/**
+ * The part of the configuration that a worker with the built-in handlers needs, from the same places.
+ * @throws {ConfigError}
+ */
+export function loadHandlerConfig(env: Texts): HandlerConfig {
+  const { values, errors } = readKeys(env, HANDLER_KEYS);
+  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
+  return handlersOf(values as Pick<Values, (typeof HANDLER_KEYS)[number]>);
+}
+
+function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
   const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG) : {};
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
@@ -88,10 +122,7 @@ export function loadConfig(env: Texts): Config {
     errors.push(`${name} ${value.message}`);
     return null;
   };
-  const values = Object.fromEntries(KEY_NAMES.map((name) => [name, read(name)])) as Values;
-  errors.push(...exposures(values));
-  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
-  return configOf(values, unknownVariables(env));
+  return { values: Object.fromEntries(names.map((name) => [name, read(name)])) as Partial<Values>, errors };
 }
 
 type Value<N extends KeyName> = Exclude<ReturnType<(typeof KEYS)[N]["parse"]>, Unfit>;
@@ -107,7 +138,16 @@ function configOf(values: Values, warnings: string[]): Config {
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
+    handlers: handlersOf(values),
     warnings,
+  };
+}
+
+function handlersOf(values: Pick<Values, (typeof HANDLER_KEYS)[number]>): HandlerConfig {
+  return {
+    httpAllowPrivate: values.MAINSPRING_HTTP_ALLOW_PRIVATE,
+    webhookSecret: values.MAINSPRING_WEBHOOK_SECRET,
+    exec: values.MAINSPRING_EXEC === "on",
   };
 }
 
