@@ -58,6 +58,16 @@ describe("a node", () => {
     assert.deepEqual([failed.state, failed.error?.message], ["DEAD", "sh exited with code 3"]);
   });
 
+  it("stops a program whose execution is cancelled, and says how it ended", async () => {
+    const { executionId } = await client.submit({ target: { handler: "exec" }, payload: { argv: ["sleep", "3600"] } });
+    const stateOf = async () => (await client.getExecution(executionId)).state;
+    while ((await stateOf()) !== "RUNNING");
+    await client.cancelExecution(executionId);
+    const { state, attempts } = await client.getExecution(executionId, { waitSec: 30 });
+    const message = "sleep was ended by SIGTERM after it was told to stop";
+    assert.deepEqual([state, attempts[0]?.error?.message], ["CANCELLED", message]);
+  });
+
   it("runs tasks of a worker of one's own, by capability, and passes results and errors back", async () => {
     const seen: number[] = [];
     const flaky = task({

@@ -16,13 +16,8 @@ const OUTPUT_MAX_BYTES = 64 * 1024;
 /** Output that was written is read in no time. A descendant that left the group may hold the pipe open for ever. */
 const DRAIN_MS = 1_000;
 
-/**
- * Groups whose leader lives. A process that ends while they run takes them with it, unless it is killed itself.
- */
+/** Groups whose leader lives. A process that ends while they run takes them with it, unless it is killed itself. */
 const living = new Set<number>();
-process.on("exit", () => {
-  for (const pid of living) signalGroup(pid, "SIGKILL");
-});
 
 /** A program as the leader of a process group of its own, so that what it starts can be stopped with it. */
 export class ProcessGroup {
@@ -58,7 +53,7 @@ export class ProcessGroup {
     const stderr = new KeptTail(OUTPUT_MAX_BYTES);
     child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
-    if (child.pid !== undefined) living.add(child.pid);
+    if (child.pid !== undefined) watch(child.pid);
     return new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", () => this.#sweep());
@@ -70,13 +65,27 @@ export class ProcessGroup {
   #sweep(): void {
     const { pid, stdout, stderr } = this.#child;
     this.signal("SIGKILL");
-    if (pid !== undefined) living.delete(pid);
+    if (pid !== undefined) unwatch(pid);
     const timer = this.#runtime.setTimer(DRAIN_MS, () => {
       stdout?.destroy();
       stderr?.destroy();
     });
     this.#child.once("close", () => timer.cancel());
   }
+}
+
+function watch(pid: number): void {
+  if (living.size === 0) process.on("exit", killAll);
+  living.add(pid);
+}
+
+function unwatch(pid: number): void {
+  living.delete(pid);
+  if (living.size === 0) process.off("exit", killAll);
+}
+
+function killAll(): void {
+  for (const pid of living) signalGroup(pid, "SIGKILL");
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {
