@@ -59,8 +59,9 @@ function receive(hear: (message: ToIsolated) => void): void {
     return;
   }
   process.on("message", (message) => hear(message as ToIsolated));
-  // The worker has died: nobody will take the result, and another attempt may begin.
-  process.on("disconnect", () => process.exit(1));
+  // The worker has died: nobody will take the result, and another attempt may begin. 0 is the process group, which is
+  // this process and what it started.
+  process.on("disconnect", () => process.kill(process.platform === "win32" ? process.pid : 0, "SIGKILL"));
 }
 
 main();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { describe, it } from "node:test";
+import { spawn } from "node:child_process";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, it, type TestContext } from "node:test";
 import { assignment, ExecutorScene, ref } from "../test/executor-scene.ts";
 import { ManualRuntime } from "../test/manual-runtime.ts";
 import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
@@ -167,22 +167,38 @@ describe("an isolated handler", () => {
     assert.deepEqual(scene.called, ["next"]);
   });
 
-  it("takes with it what its process started", async (test) => {
+  /** Two processes that connect: the handler's, and the program's that it starts. */
+  async function twoProcesses(test: TestContext) {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     test.after(() => server.close());
-    const begun: Socket[] = [];
-    const bothBegun = new Promise<void>((resolve) =>
+    const ended: Promise<unknown>[] = [];
+    const begun = new Promise<void>((resolve) =>
       server.on("connection", (socket) => {
         socket.on("error", () => undefined).resume();
-        if (begun.push(socket) === 2) resolve();
+        if (ended.push(new Promise((end) => socket.once("close", end))) === 2) resolve();
       }),
     );
-    const { result, abort } = start("process", "startProgram", (server.address() as AddressInfo).port);
-    await bothBegun;
-    const ended = begun.map((socket) => once(socket, "close"));
+    return { port: (server.address() as AddressInfo).port, begun, ended };
+  }
+
+  it("takes with it what its process started", async (test) => {
+    const { port, begun, ended } = await twoProcesses(test);
+    const { result, abort } = start("process", "startProgram", port);
+    await begun;
     abort("WORKER_LEAVES");
     await assert.rejects(result, /SIGKILL/);
+    assert.equal((await Promise.all(ended)).length, 2);
+  });
+
+  it("does not outlive its worker, even where that is killed", async (test) => {
+    const { port, begun, ended } = await twoProcesses(test);
+    const isolation = `{ in: "process", module: new URL(${JSON.stringify(module.href)}), export: "startProgram" }`;
+    const program = `const { isolatedRun } = await import(${JSON.stringify(new URL("isolation.ts", import.meta.url).href)});
+      void isolatedRun(${isolation}, {})(${port}, { signal: new AbortController().signal });`;
+    const worker = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "ignore" });
+    await begun;
+    worker.kill("SIGKILL");
     assert.equal((await Promise.all(ended)).length, 2);
   });
 });

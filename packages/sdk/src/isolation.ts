@@ -1,4 +1,4 @@
-import type { AttemptAborted, TaskContext } from "./context.ts";
+import { AttemptAborted, type TaskContext } from "./context.ts";
 import { type HostEvents, type IsolatedHost, openProcess, openThread } from "./isolated-host.ts";
 import type { AttemptFacts, FromIsolated } from "./isolation-messages.ts";
 import { advised } from "./retry-errors.ts";
@@ -75,10 +75,10 @@ class IsolatedAttempt {
 
   #abort(): void {
     const { signal, cancelGraceMs } = this.#ctx;
-    const { reason } = signal.reason as AttemptAborted;
+    const cause = signal.reason instanceof AttemptAborted ? signal.reason.reason : "CANCELLED";
     // Nobody will be here when its grace time is over.
-    if (reason === "WORKER_LEAVES") return this.#host.kill();
-    this.#host.send({ kind: "ABORT", cause: reason });
+    if (cause === "WORKER_LEAVES") return this.#host.kill();
+    this.#host.send({ kind: "ABORT", cause });
     this.#killTimer = this.#runtime.setTimer(cancelGraceMs, () => {
       this.#isPastGrace = true;
       this.#host.kill();

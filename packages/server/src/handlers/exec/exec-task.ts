@@ -31,7 +31,7 @@ export function execTask(runtime: Runtime): Task<ExecPayload, ExecResult> {
     run: async (payload: ExecPayload, ctx): Promise<ExecResult> => {
       if (process.platform === "win32") throw new TerminalError("exec needs process groups, which Windows has not");
       ctx.signal.throwIfAborted();
-      return resultOf(payload, await finished(payload, ctx, runtime), ctx.signal.aborted);
+      return resultOf(payload, await finished(payload, ctx, runtime));
     },
   });
 }
@@ -57,9 +57,9 @@ function killOnAbort(group: ProcessGroup, { signal, cancelGraceMs }: TaskContext
   const stop = () => {
     const { reason } = signal;
     // Nobody will be here when its grace time is over.
-    if (reason instanceof AttemptAborted && reason.reason === "WORKER_LEAVES") return group.signal("SIGKILL");
-    group.signal("SIGTERM");
-    timer = runtime.setTimer(cancelGraceMs, () => group.signal("SIGKILL"));
+    if (reason instanceof AttemptAborted && reason.reason === "WORKER_LEAVES") return group.stop("SIGKILL");
+    group.stop("SIGTERM");
+    timer = runtime.setTimer(cancelGraceMs, () => group.stop("SIGKILL"));
   };
   signal.addEventListener("abort", stop, { once: true });
   return () => {
@@ -68,8 +68,8 @@ function killOnAbort(group: ProcessGroup, { signal, cancelGraceMs }: TaskContext
   };
 }
 
-function resultOf({ argv }: ExecPayload, end: ProcessEnd, wasStopped: boolean): ExecResult {
-  const { exitCode, signal, stdout, stderr } = end;
+function resultOf({ argv }: ExecPayload, end: ProcessEnd): ExecResult {
+  const { exitCode, signal, wasStopped, stdout, stderr } = end;
   // A program that exits with 0 because it was told to stop has not done its work.
   if (exitCode === 0 && !wasStopped) {
     return {

@@ -7,6 +7,8 @@ export interface ProcessEnd {
   /** null: a signal ended it. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
+  /** It was told to stop, or killed, while it ran. */
+  wasStopped: boolean;
   stdout: KeptTail;
   stderr: KeptTail;
 }
@@ -25,6 +27,7 @@ export class ProcessGroup {
   readonly ended: Promise<ProcessEnd>;
   readonly #child: ChildProcess;
   readonly #runtime: Runtime;
+  #wasStopped = false;
 
   constructor({ argv, env, cwd, stdin }: ExecPayload, runtime: Runtime) {
     const [program = "", ...rest] = argv;
@@ -42,9 +45,11 @@ export class ProcessGroup {
   }
 
   /** Nothing happens where it has ended. */
-  signal(signal: NodeJS.Signals): void {
+  stop(signal: "SIGTERM" | "SIGKILL"): void {
     const { pid } = this.#child;
-    if (pid !== undefined && living.has(pid)) signalGroup(pid, signal);
+    if (pid === undefined || !living.has(pid)) return;
+    this.#wasStopped = true;
+    signalGroup(pid, signal);
   }
 
   #follow(): Promise<ProcessEnd> {
@@ -55,17 +60,21 @@ export class ProcessGroup {
     child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
     if (child.pid !== undefined) watch(child.pid);
     return new Promise((resolve, reject) => {
-      child.once("error", reject);
+      child.on("error", reject);
       child.once("exit", () => this.#sweep());
-      child.once("close", (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));
+      child.once("close", (exitCode, signal) =>
+        resolve({ exitCode, signal, wasStopped: this.#wasStopped, stdout, stderr }),
+      );
     });
   }
 
   /** The leader has ended: what it left behind would run on without anybody who knows of it. */
   #sweep(): void {
     const { pid, stdout, stderr } = this.#child;
-    this.signal("SIGKILL");
-    if (pid !== undefined) unwatch(pid);
+    if (pid !== undefined) {
+      unwatch(pid);
+      signalGroup(pid, "SIGKILL");
+    }
     const timer = this.#runtime.setTimer(DRAIN_MS, () => {
       stdout?.destroy();
       stderr?.destroy();

@@ -40,7 +40,7 @@ const HttpPayloadSchema = Type.Object(
         {
           additionalProperties: false,
           maxProperties: 64,
-          description: "an object of up to 64 header names and values, without line breaks",
+          description: "an object of up to 64 header names and values, in Latin-1 without line breaks",
         },
       ),
     ),
