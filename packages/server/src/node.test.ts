@@ -161,6 +161,25 @@ describe("a node", () => {
     await worker.stop();
   });
 
+  it("tells of all that in its figures", async () => {
+    const figures = await (await fetch(`${node.httpUrl}/metrics`)).text();
+    for (const pattern of [
+      /^mainspring_lateness_seconds_count\{pool="default"\} \d{2}$/m,
+      /^mainspring_run_seconds_count\{pool="default"\} \d{2}$/m,
+      /^mainspring_dead_letters_total\{pool="default"\} 1$/m,
+      /^mainspring_executions_finished_total\{state="CANCELLED"\} 1$/m,
+      /^mainspring_attempts_retried_total 3$/m,
+      /^mainspring_owned_shards 64$/m,
+      /^mainspring_workers_connected [1-9]$/m,
+      /^mainspring_workers_lost_total 0$/m,
+      /^mainspring_store_connections_max\{purpose="submit"\} 3$/m,
+      /^mainspring_store_waiting\{purpose="commit"\} 0$/m,
+      /^nodejs_eventloop_lag_p99_seconds \d/m,
+    ]) {
+      assert.match(figures, pattern);
+    }
+  });
+
   it("keeps a worker's running job over its own restart, and everything that was", async () => {
     const { executionId: old } = await client.submit({ target: { handler: "echo" }, payload: 7 });
     await client.getExecution(old, { waitSec: 30 });
