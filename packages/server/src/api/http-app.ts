@@ -52,8 +52,8 @@ export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: L
   speakJson(app);
   answerErrors(app, log);
   guard(app, apiKey);
-  limitBodies(app);
   answerUnknownRoutes(app);
+  limitBodies(app);
   countRequests(app, metrics);
   partOnClose(app);
   return app;

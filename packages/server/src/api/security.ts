@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
 /** What anybody may read: it tells nothing of the jobs. */
-const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems\/:name|docs(\/.*)?)$/;
+const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 

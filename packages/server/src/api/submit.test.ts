@@ -200,6 +200,24 @@ describe("submitting over HTTP", () => {
     }
   });
 
+  it("names fields that it does not know, however many there are", async () => {
+    const strange = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, 0]));
+    for (const body of [
+      { target: { handler: "echo" }, ...strange },
+      { target: { handler: "echo", ...strange } },
+      { target: { handler: "echo" }, labels: Object.fromEntries(Object.keys(strange).map((key) => [`${key} `, ""])) },
+    ]) {
+      const answer = await submit(body);
+      assert.equal(answer.statusCode, 400);
+      const errors: { field: string; message: string }[] = answer.json().errors;
+      assert.equal(errors.length, 8);
+      for (const { field, message } of errors) {
+        assert.match(field, /^(target\.|labels\.)?k\d+ ?$/);
+        assert.match(message, /is no field here: the fields are|may not be called so/);
+      }
+    }
+  });
+
   it("treats __proto__ as the unknown field that it is, and lets payloads have it", async () => {
     const refused = await submit('{"target":{"handler":"echo"},"__proto__":{"priority":9}}');
     assert.equal(refused.statusCode, 400);
