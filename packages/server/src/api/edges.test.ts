@@ -94,7 +94,8 @@ describe("the edges of the HTTP API", () => {
     }
     const host = "localhost:8080";
     const own = { url: "/v1/jobs", headers: { host, origin: "http://localhost:8080" } };
-    assert.equal((await api.app.inject(own)).statusCode, 200);
+    const answer = await api.app.inject(own);
+    assert.deepEqual([answer.statusCode, answer.headers["x-content-type-options"]], [200, "nosniff"]);
     for (const origin of ["https://evil.example", "null", "http://localhost:9090"]) {
       const foreign = { url: "/v1/jobs", headers: { host, origin } };
       assert.deepEqual(await problemOf(api.app, foreign), [403, "/problems/forbidden"], origin);

@@ -14,6 +14,8 @@ const BEARER = /^Bearer +(\S+)$/i;
 export function guard(app: FastifyInstance, apiKey: string | null): void {
   const isAuthorized = apiKey === null ? null : authorizes(apiKey);
   app.addHook("onRequest", async (request, reply) => {
+    // Answers hold what jobs brought along: no browser is to guess that it is a page.
+    void reply.header("x-content-type-options", "nosniff");
     const { host, origin, authorization } = request.headers;
     if (origin !== undefined && !isSameOrigin(origin, host)) {
       throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");

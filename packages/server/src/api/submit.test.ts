@@ -229,6 +229,28 @@ describe("submitting over HTTP", () => {
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   });
 
+  it("takes words that mean something to JavaScript as the words that they are", async () => {
+    for (const word of ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"]) {
+      const job = {
+        target: { pool: word, handler: word, requires: [word] },
+        name: word,
+        uniqueKey: word,
+        concurrencyKey: word,
+        labels: word.startsWith("_") ? {} : { [word]: word },
+      };
+      const answer = await submit(job, { "idempotency-key": word });
+      assert.equal(answer.statusCode, 201, answer.body);
+      assert.equal((await submit(job, { "idempotency-key": word })).headers["idempotent-replayed"], "true");
+      const { items } = await read(`/v1/jobs?pool=${word}&handler=${word}&name=${word}`);
+      assert.equal(items.length, 1);
+      const { target, labels } = await read(`/v1/jobs/${items[0].jobId}`);
+      assert.deepEqual([target, labels], [job.target, job.labels]);
+      const unknown = await api.inject({ method: "GET", url: `/v1/jobs?${word}=1` });
+      assert.equal(unknown.statusCode, 400);
+      assert.equal(unknown.json().errors[0].field, word);
+    }
+  });
+
   it("refuses what is not JSON, or of another type, or too deep", async () => {
     const cases: [string, Record<string, string>, number][] = [
       ['{"target":', {}, 400],

@@ -8,6 +8,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Gateway } from "./gateway.ts";
 import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
 import {
+  CONNECTION_IDLE_MS,
   CONNECTIONS_MAX,
   GOODBYE_MAX_MS,
   KEEPALIVE_INTERVAL_MS,
@@ -38,6 +39,7 @@ export interface GrpcServer {
 const OPTIONS: ServerOptions = {
   "grpc.max_receive_message_length": RECEIVED_MESSAGE_MAX_BYTES,
   "grpc.max_concurrent_streams": STREAMS_MAX,
+  "grpc.max_connection_idle_ms": CONNECTION_IDLE_MS,
   "grpc.keepalive_time_ms": KEEPALIVE_INTERVAL_MS,
   "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
   "grpc.enable_channelz": 0,
