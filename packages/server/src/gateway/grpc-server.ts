@@ -25,6 +25,8 @@ export interface GrpcServerOptions {
   port: number;
   /** Judges the metadata `authorization` of each connection. */
   isAuthorized(authorization: string | undefined): boolean;
+  /** How long a connection may be without a stream; default 30_000 ms. */
+  idleMs?: number;
   runtime: Runtime;
   log: Logger;
 }
@@ -39,7 +41,6 @@ export interface GrpcServer {
 const OPTIONS: ServerOptions = {
   "grpc.max_receive_message_length": RECEIVED_MESSAGE_MAX_BYTES,
   "grpc.max_concurrent_streams": STREAMS_MAX,
-  "grpc.max_connection_idle_ms": CONNECTION_IDLE_MS,
   "grpc.keepalive_time_ms": KEEPALIVE_INTERVAL_MS,
   "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
   "grpc.enable_channelz": 0,
@@ -51,9 +52,9 @@ const OPTIONS: ServerOptions = {
  * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { gateway, host, port, isAuthorized, runtime, log } = options;
+  const { gateway, host, port, isAuthorized, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
-  const grpc = new Server(OPTIONS);
+  const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
   const path = `/${WorkerService.typeName}/${WorkerService.method.connect.name}`;
   const admit = (call: WorkerCall) => {
     if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call, gateway, runtime, log, sockets);
