@@ -39,7 +39,7 @@ function sentences(schema: TSchema, found: readonly SchemaError[], value: unknow
     .filter(({ schemaPath }) => !choices.some((choice) => schemaPath.startsWith(choice)))
     .flatMap((error) => sentence(error, schema, at(value, error.instancePath)));
   // Of an unknown field two errors tell, but only the first where there are many.
-  return [...new Map(errors.map((error) => [error.field, error])).values()].slice(0, ERRORS_MAX);
+  return [...new Map(errors.map((error) => [`${error.field} ${error.message}`, error])).values()].slice(0, ERRORS_MAX);
 }
 
 function sentence(error: SchemaError, schema: TSchema, value: unknown): FieldError[] {
