@@ -21,10 +21,15 @@ const double = task({
   name: "double",
   run: async ({ n }, ctx) => ({ doubled: 2 * n, attempt: ctx.attempt, node: process.version }),
 });
-const worker = new Worker({ pool, tasks: [double] });
+const module = new URL("data:text/javascript,export default (payload) => payload");
+const [here, there] = ["process", "thread"].map((where) => task({ name: where, isolate: { in: where, module } }));
+const worker = new Worker({ pool, tasks: [double, here, there] });
 await worker.start();
-const handle = await double.submit(new Client(), { n: 21 }, { pool });
-console.log(JSON.stringify(await handle.result()));
+const client = new Client();
+const handle = await double.submit(client, { n: 21 }, { pool });
+const apart = [];
+for (const isolated of [here, there]) apart.push(await (await isolated.submit(client, isolated.name, { pool })).result());
+console.log(JSON.stringify({ ...(await handle.result()), apart }));
 await worker.stop();
 `;
 
@@ -34,6 +39,7 @@ import { createWorkerCore } from "@mainspring/sdk/worker-core";
 
 const double = task({ name: "double", run: async (payload: { n: number }, ctx) => 2 * payload.n + ctx.attempt });
 const known: Task<{ n: number }, number> = double;
+export const apart = task<{ n: number }, number>({ name: "apart", isolate: { in: "process", module: new URL("file:///x") } });
 const options: WorkerOptions = { pool: "typed", slots: 3, tasks: [double] };
 export const worker: Worker = new Worker(options);
 export const handle: JobHandle<number> = await known.submit(new Client({ url: "http://127.0.0.1:1" }), { n: 21 });
@@ -109,7 +115,7 @@ describe("the packed SDK in an empty project", () => {
     const { code, stdout, stderr } = await project.run(node, ["program.js"], server?.clientEnv);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     const { node: ranOn, ...result } = JSON.parse(stdout);
-    assert.deepEqual(result, { doubled: 42, attempt: 1 });
+    assert.deepEqual(result, { doubled: 42, attempt: 1, apart: ["process", "thread"] });
     assert.match(ranOn, version);
   }
 });

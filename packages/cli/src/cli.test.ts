@@ -124,6 +124,12 @@ describe("the command line", () => {
     assert.deepEqual(ran, { code: 0, stdout: "Hello Ada, this is attempt 1\n", stderr: "" });
   });
 
+  it("runs the example of a handler that has to be killed", async () => {
+    const ran = await runFile(fileURLToPath(new URL("examples/isolated.ts", repository)), server.clientEnv);
+    const stdout = "fibonacci(20) is 6765\nfibonacci(1000) is DEAD, because its attempt TIMED_OUT\n";
+    assert.deepEqual(ran, { code: 0, stdout, stderr: "" });
+  });
+
   it("tells its version", async () => {
     assert.match((await run(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   });

@@ -82,6 +82,9 @@ export class AttemptContext implements TaskContext {
   get deadline(): Date {
     return new Date(this.#attempt.startedAtMs + this.#attempt.assignment.timeoutMs);
   }
+  get cancelGraceMs(): number {
+    return this.#attempt.assignment.cancelGraceMs;
+  }
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }

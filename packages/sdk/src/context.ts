@@ -15,6 +15,8 @@ export interface TaskContext {
   readonly scheduledAt: Date;
   /** When this attempt times out. A hard limit. */
   readonly deadline: Date;
+  /** How long it may take to stop once `signal` has aborted; then the server goes on without it. */
+  readonly cancelGraceMs: number;
   /**
    * Aborts when the execution is cancelled, times out, was given to another worker, or the worker leaves; its reason
    * is an `AttemptAborted`. A handler that ignores it keeps its slot until it really ends.

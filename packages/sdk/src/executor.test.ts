@@ -65,7 +65,7 @@ describe("an executor", () => {
     const { ctx, payload } = scene.running("a", 3);
     assert.deepEqual(payload, { n: 1 });
     assert.deepEqual([ctx.executionId, ctx.attempt, ctx.fence], ["a", 3, "a:3"]);
-    assert.deepEqual([ctx.failures, ctx.maxAttempts], [1, 5]);
+    assert.deepEqual([ctx.failures, ctx.maxAttempts, ctx.cancelGraceMs], [1, 5, 10_000]);
     assert.deepEqual([ctx.scheduledAt.getTime(), ctx.deadline.getTime()], [900_000, 1_005_000]);
     assert.equal(ctx.signal.aborted, false);
   });

@@ -24,7 +24,8 @@ export { Client, type ClientOptions, type ReadOptions, type SubmitOptions } from
 export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
 export { JobHandle } from "./handle.ts";
+export type { Isolation } from "./isolation.ts";
 export { RetryAtError, TerminalError } from "./retry-errors.ts";
-export { type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
+export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";
 export type { StopOptions } from "./worker-core.ts";

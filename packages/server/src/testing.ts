@@ -4,6 +4,7 @@ export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { createIntake } from "./api/create-intake.ts";
+export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export type {
   Candidate,
@@ -27,7 +28,9 @@ export { invariant } from "./domain/invariant.ts";
 export type { Pool } from "./domain/pool.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
+export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";

@@ -36,6 +36,7 @@ describe("the description of the API", () => {
       [
         "GET /healthz",
         "GET /metrics",
+        "GET /problems",
         "GET /problems/{name}",
         "GET /readyz",
         "GET /v1/executions",
@@ -83,6 +84,11 @@ describe("the description of the API", () => {
       const url = new URL(asset, "http://localhost/docs/").pathname;
       assert.equal((await api.app.inject({ url })).statusCode, 200, url);
     }
-    assert.match(String(page.headers["content-security-policy"]), /default-src 'self'/);
+    const policy = String(page.headers["content-security-policy"]);
+    assert.match(policy, /default-src 'self'.*frame-ancestors 'none'/);
+    // On a server without TLS the browser would ask for the page's own files where nobody listens.
+    assert.doesNotMatch(policy, /upgrade-insecure-requests|https:/);
+    const settings = await api.app.inject({ url: "/docs/static/swagger-initializer.js" });
+    assert.match(settings.body, /"validatorUrl":null/);
   });
 });

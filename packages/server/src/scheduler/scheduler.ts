@@ -1,9 +1,11 @@
 import type { Envelope } from "../ports/bus.ts";
 import type { NodeProfile } from "../ports/leases.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
+import type { Readings, TakeoverCause } from "../ports/metrics.ts";
+import { countEntries } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
-import { countEntries, liveExecution } from "../shard/live.ts";
+import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
@@ -31,12 +33,7 @@ export class Scheduler {
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     this.#herald = new Herald(bus, runtime, () => this.#demand());
     this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
-    const counts = () => (this.#runner === null ? null : countEntries(this.#runner.state));
-    metrics.gauge("waiting", () => counts()?.waiting ?? 0);
-    metrics.gauge("ready", () => counts()?.ready ?? 0);
-    metrics.gauge("assigned", () => counts()?.assigned ?? 0);
-    metrics.gauge("workers", () => counts()?.workers ?? 0);
-    metrics.gauge("owned_shards", () => this.#runner?.state.epochs.size ?? 0);
+    metrics.watch(() => this.#readings());
   }
 
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
@@ -78,17 +75,17 @@ export class Scheduler {
         this.#announce();
         return isDone;
       },
-      drop: (reason) => this.#lost(reason),
+      drop: (reason) => this.#lost("LEASE_ENDED", reason),
     };
   }
 
   #newRunner(): ShardRunner {
     return new ShardRunner(this.#parts, {
-      lost: (reason) => this.#lost(reason),
+      lost: (cause, reason) => this.#lost(cause, reason),
       fenced: (shards) => {
         this.#holdings.fenced(shards);
         // A machine without shards would go on with accounts that gateways have closed.
-        if (this.#runner?.state.epochs.size === 0) this.#lost("every shard has another owner");
+        if (this.#runner?.state.epochs.size === 0) this.#lost("FENCED", "every shard has another owner");
         else this.#announce();
       },
       demand: (demand) => this.#herald.demand(demand),
@@ -112,11 +109,18 @@ export class Scheduler {
     this.#announce();
   }
 
-  #lost(reason: string): void {
+  #readings(): Readings {
+    const state = this.#runner?.state;
+    const none = new Map<string, number>();
+    if (state === undefined) return { waiting: 0, ready: none, assigned: none, running: none, ownedShards: 0 };
+    return { ...countEntries(state), ownedShards: state.epochs.size };
+  }
+
+  #lost(cause: TakeoverCause, reason: string): void {
     if (this.#runner === null) return;
     const { log, metrics } = this.#parts;
-    log.warn({ reason }, "the shards are taken over anew");
-    metrics.takeover(reason);
+    log.warn({ cause, reason }, "the shards are taken over anew");
+    metrics.takeover(cause);
     this.#endRunner();
     if (!this.#stopped) this.#holdings.lookAgain();
   }

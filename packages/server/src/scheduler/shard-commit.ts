@@ -1,4 +1,5 @@
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
+import type { TakeoverCause } from "../ports/metrics.ts";
 import type { RowChange, ShardCommit, ShardOutcome } from "../ports/store.ts";
 import type { Batch } from "../shard/batch.ts";
 
@@ -30,7 +31,7 @@ export type Verdict =
       refused: { change: RowChange; shard: ShardId; message: string }[];
     }
   /** The machine and the store disagree: only a new takeover can tell what is true. */
-  | { kind: "DROP"; reason: string };
+  | { kind: "DROP"; cause: TakeoverCause; reason: string };
 
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const fenced: ShardId[] = [];
@@ -42,16 +43,20 @@ export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict 
       continue;
     }
     for (const id of outcome.missed) {
-      if (!batch.unverified.has(id)) return { kind: "DROP", reason: `the row of ${id} is not as it was` };
+      if (!batch.unverified.has(id)) return dropped("ROW_CHANGED", `the row of ${id} is not as it was`);
       missed.push(id);
     }
     for (const { id, message } of outcome.refused) {
       const change = batch.shards.get(outcome.shard)?.changes.get(id);
-      if (change?.queue !== "NONE") return { kind: "DROP", reason: `the row of ${id} was refused: ${message}` };
+      if (change?.queue !== "NONE") return dropped("ROW_REFUSED", `the row of ${id} was refused: ${message}`);
       refused.push({ change, shard: outcome.shard, message });
     }
   }
   return { kind: "APPLIED", fenced, missed, refused };
+}
+
+function dropped(cause: TakeoverCause, reason: string): Verdict {
+  return { kind: "DROP", cause, reason };
 }
 
 /** What is written instead of a final change that the store refuses for its data. */

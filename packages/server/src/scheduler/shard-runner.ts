@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { ShardId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment, Demand } from "../ports/messages.ts";
-import type { Metrics } from "../ports/metrics.ts";
+import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import { Batch } from "../shard/batch.ts";
@@ -30,7 +30,7 @@ export interface RunnerParts {
 /** What the runner tells the scheduler. */
 export interface RunnerEvents {
   /** The machine may no longer be believed. Called once; nothing more is committed or sent. */
-  lost(reason: string): void;
+  lost(cause: TakeoverCause, reason: string): void;
   /** Others own these shards; the machine has forgotten them. */
   fenced(shards: readonly ShardId[]): void;
   /** Pools whose work waits for credit. */
@@ -110,7 +110,7 @@ export class ShardRunner {
       this.#flush();
     } catch (error) {
       this.#parts.log.error({ err: error }, "the machine failed");
-      this.#giveUp("the machine failed");
+      this.#giveUp("MACHINE_FAILED", "the machine failed");
     }
   }
 
@@ -160,7 +160,7 @@ export class ShardRunner {
       if (this.#over) return;
       metrics.storeOutage();
       log.warn({ err: error }, "a commit was not answered");
-      return this.#giveUp("a commit was not answered");
+      return this.#giveUp("COMMIT_UNANSWERED", "a commit was not answered");
     }
     if (this.#over) return;
     const durationMs = runtime.monotonicMs() - beganMs;
@@ -169,8 +169,8 @@ export class ShardRunner {
   }
 
   #answered(batch: Batch, verdict: Verdict): void {
-    if (verdict.kind === "DROP") return this.#giveUp(verdict.reason);
-    if (!this.#events.trusted()) return this.#giveUp("a commit took longer than the lease");
+    if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
+    if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
     this.#flying = null;
     const { fenced } = verdict;
     if (fenced.length > 0) this.#fenced(batch, fenced);
@@ -244,10 +244,10 @@ export class ShardRunner {
     }
   }
 
-  #giveUp(reason: string): void {
+  #giveUp(cause: TakeoverCause, reason: string): void {
     if (this.#over) return;
     this.stop();
-    this.#events.lost(reason);
+    this.#events.lost(cause, reason);
   }
 
   #land(): void {

@@ -81,7 +81,7 @@ export class SimServer {
     const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
     const parts = { store, bus, runtime, log, metrics: this.#metrics };
-    if (this.#has("gateway")) this.#gateway = createGateway(parts);
+    if (this.#has("gateway")) this.#openGateway(parts);
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
     if (!this.#has("api")) return;
@@ -94,6 +94,12 @@ export class SimServer {
       const node = bus.ownerOf(shard);
       if (node !== null) bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
     };
+  }
+
+  #openGateway(parts: Parameters<typeof createGateway>[0]): void {
+    const gateway = createGateway(parts);
+    this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
+    this.#gateway = gateway;
   }
 
   #has(role: Role): boolean {

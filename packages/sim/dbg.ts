@@ -1,0 +1,18 @@
+const [seed, jobs, pattern, last] = process.argv.slice(2);
+const { simulateAndTell } = await import("/tmp/wt/nodes/packages/sim/src/simulate.ts");
+const { verdict, history } = await simulateAndTell({
+  seed: Number(seed),
+  hours: 1,
+  nodes: 3,
+  workers: 10,
+  jobs: Number(jobs),
+});
+const re = new RegExp(pattern ?? ".");
+const lines = history.entries
+  .map((e: any) => {
+    const { atMs, kind, ...rest } = e;
+    return `${(atMs / 1000).toFixed(3)} ${kind} ${JSON.stringify(rest)}`.slice(0, 600);
+  })
+  .filter((l: string) => re.test(l));
+console.log(lines.slice(-Number(last ?? 60)).join("\n"));
+console.log(verdict.violation);
