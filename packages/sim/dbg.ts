@@ -4,14 +4,14 @@ const { verdict, history } = await simulateAndTell({
   seed: Number(seed),
   hours: 1,
   nodes: 3,
-  workers: 10,
+  workers: 15,
   jobs: Number(jobs),
 });
 const re = new RegExp(pattern ?? ".");
 const lines = history.entries
   .map((e: any) => {
     const { atMs, kind, ...rest } = e;
-    return `${(atMs / 1000).toFixed(3)} ${kind} ${JSON.stringify(rest)}`.slice(0, 600);
+    return `${(atMs / 1000).toFixed(3)} ${kind} ${JSON.stringify(rest)}`.slice(0, 3000);
   })
   .filter((l: string) => re.test(l));
 console.log(lines.slice(-Number(last ?? 60)).join("\n"));

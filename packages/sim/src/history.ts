@@ -40,6 +40,7 @@ export type Seen =
       server: string;
       owner: string;
       term: number;
+      life: number;
       shards: readonly { shard: number; epoch: number }[];
     }
   | { kind: "VOID_ARRIVED"; server: string; worker: string; owner: string; account: number; credits: readonly number[] }

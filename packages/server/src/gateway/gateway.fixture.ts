@@ -170,7 +170,7 @@ export class Stage {
   /** `from` owns these shards, all where none are named, under this epoch, which is its term as well. */
   own(from: Incarnation = NODE, epoch = 1, shards = ALL_SHARDS, demand: Demand[] = []): void {
     const owned = shards.map((shard) => ({ shard, epoch }));
-    this.bus.deliver(from, [{ kind: "OWNER", term: epoch, shards: owned, demand }]);
+    this.bus.deliver(from, [{ kind: "OWNER", term: epoch, life: epoch, shards: owned, demand }]);
   }
 
   /** Work that waits in the worker's pool; null: none. */

@@ -34,7 +34,7 @@ class Owner {
 
   get said(): ToGateway {
     const shards = Array.from(this.epochs, ([shard, epoch]) => ({ shard, epoch }));
-    return { kind: "OWNER", term: this.term, shards, demand: demandOf(this) };
+    return { kind: "OWNER", term: this.term, life: this.term, shards, demand: demandOf(this) };
   }
 
   /** @returns what it answers */
@@ -216,7 +216,7 @@ export class LossyWorld {
     }
     const { from, message } = mail;
     if (message.kind === "OWNER") {
-      const { gone } = this.#mirror.record(from, message.term, message.shards);
+      const { gone } = this.#mirror.record(from, message);
       for (const name of gone) this.#open.delete(name);
     }
     this.#count(from, message);

@@ -45,7 +45,7 @@ export class Orders {
     const { news, owners, demands } = this.#shared;
     // What was gathered before is said before.
     news.flush();
-    const { isNew, gone } = owners.record(from, message.term, message.shards);
+    const { isNew, isForgetful, gone } = owners.record(from, message);
     for (const owner of gone) demands.forget(owner);
     if (gone.length > 0) {
       for (const session of this.#fleet.all()) {
@@ -54,14 +54,14 @@ export class Orders {
       }
     }
     this.#recordDemand(from, message);
-    if (isNew) this.#beginAnew(from);
+    if (isNew) this.#introduceAll(from, isForgetful);
   }
 
-  /** The owner remembers no credit, and the one before it may not have lived to write down what it was told. */
-  #beginAnew(owner: Incarnation): void {
+  /** The owner before it may not have lived to write down what it was told. */
+  #introduceAll(owner: Incarnation, isForgetful: boolean): void {
     for (const workerId of this.#fleet.deadIds()) this.#fleet.tellLoss(owner, workerId);
     for (const session of this.#fleet.all()) {
-      session.openAccount(owner);
+      if (isForgetful || session.credits.account(owner) === undefined) session.openAccount(owner);
       session.introduceTo(owner);
       session.askForResults();
       this.#fleet.touch(session);

@@ -108,11 +108,12 @@ export interface FinishedAttempt extends Token {
 export type ToGateway =
   /**
    * A node owns these shards, all of them, under these epochs; said when it has taken any over, and repeated each second.
-   * The gateway records the epochs before all else, and drops Assigns of older ones from then on. A new `term` (they grow
-   * within an incarnation) begins new accounts: the gateway answers with a WORKER_UP and a credit for every worker and asks
-   * workers for results that were not acknowledged.
+   * The gateway records the epochs before all else, and drops Assigns of older ones from then on. To a new `term` (they grow
+   * within an incarnation, with every takeover) it answers with a WORKER_UP and a credit for every worker, and asks workers
+   * for results that were not acknowledged. `life`: the term in which the owner began with nothing in memory; a new one
+   * begins new accounts.
    */
-  | { kind: "OWNER"; term: number; shards: readonly OwnedShard[]; demand: readonly Demand[] }
+  | { kind: "OWNER"; term: number; life: number; shards: readonly OwnedShard[]; demand: readonly Demand[] }
   /** Pools for which the owner has ready work and no credit, in full; said when that changes. */
   | { kind: "DEMAND"; term: number; demand: readonly Demand[] }
   /** Numbers of assignments that were not and will not be sent: their slots are free. */

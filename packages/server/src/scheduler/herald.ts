@@ -9,20 +9,24 @@ const REPEAT_EVERY_MS = 1_000;
 export class Herald {
   readonly #bus: Bus;
   readonly #runtime: Runtime;
-  readonly #currentDemand: () => Demand[];
+  readonly #before: () => Demand[];
   #term = 0;
+  #life = 0;
   #shards: readonly OwnedShard[] = [];
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(bus: Bus, runtime: Runtime, currentDemand: () => Demand[]) {
+  /** @param before called before each announcement; the answer is the demand as it is now */
+  constructor(bus: Bus, runtime: Runtime, before: () => Demand[]) {
     this.#bus = bus;
     this.#runtime = runtime;
-    this.#currentDemand = currentDemand;
+    this.#before = before;
   }
 
-  announce(term: number, shards: readonly OwnedShard[]): void {
+  /** @param life the term in which the machine began */
+  announce(term: number, life: number, shards: readonly OwnedShard[]): void {
     this.#term = term;
+    this.#life = life;
     this.#shards = shards;
     if (!this.#stopped) this.#tellAll();
   }
@@ -39,12 +43,12 @@ export class Herald {
 
   #tellAll(): void {
     this.#timer?.cancel();
-    const [term, shards] = [this.#term, this.#shards];
+    const demand = this.#before();
+    const [term, life, shards] = [this.#term, this.#life, this.#shards];
     // Gateways record the epochs before they answer, so nothing of an older owner is delivered after that.
     if (shards.length > 0) {
-      const demand = this.#currentDemand();
       for (const node of this.#bus.nodes("gateway")) {
-        this.#bus.send({ node, role: "gateway" }, { kind: "OWNER", term, shards, demand });
+        this.#bus.send({ node, role: "gateway" }, { kind: "OWNER", term, life, shards, demand });
       }
     }
     const apis = new Set([...this.#bus.nodes("api"), this.#bus.node]);

@@ -31,7 +31,7 @@ export class Scheduler {
     const { bus, store, metrics, runtime } = parts;
     this.#parts = { ...parts, payloads: new Payloads(store), watchers: new Watchers(bus) };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
-    this.#herald = new Herald(bus, runtime, () => this.#demand());
+    this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
     metrics.watch(() => this.#readings());
   }
@@ -96,11 +96,14 @@ export class Scheduler {
   #announce(): void {
     const epochs = this.#runner?.state.epochs ?? new Map<number, number>();
     const shards = Array.from(epochs, ([shard, epoch]) => ({ shard, epoch }));
-    this.#herald.announce(this.#runner?.state.term ?? 0, shards);
+    const { term = 0, life = 0 } = this.#runner?.state ?? {};
+    this.#herald.announce(term, life, shards);
   }
 
-  #demand(): Demand[] {
-    return this.#runner === null ? [] : currentDemand({ state: this.#runner.state });
+  #lookAround(): Demand[] {
+    if (this.#runner === null) return [];
+    this.#runner.take([{ kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") }]);
+    return currentDemand({ state: this.#runner.state });
   }
 
   #endRunner(): void {

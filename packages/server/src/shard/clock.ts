@@ -1,6 +1,6 @@
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
 import { orderStop } from "./cancel.ts";
-import type { Entry } from "./entry.ts";
+import type { Assigned, Entry } from "./entry.ts";
 import { nextJudgement } from "./fleet.ts";
 import { enter, expire } from "./intake.ts";
 import { clearTimer, type Step } from "./state.ts";
@@ -32,10 +32,17 @@ function ring(step: Step, entry: Entry): void {
 function attemptRings(step: Step, entry: Entry): void {
   const { assigned } = entry;
   if (assigned === null) return;
-  if (assigned.adopting) {
-    attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
-  } else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
+  if (assigned.adopting) endAdoption(step, entry, assigned);
+  else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
   else forceEnd(step, entry);
+}
+
+function endAdoption(step: Step, entry: Entry, assigned: Assigned): void {
+  // The worker is there, through another gateway, and does not have it: it never arrived.
+  if (assigned.gatewayIsOut && step.state.workers.get(assigned.workerId) !== undefined) {
+    return attemptGivenUp(step, entry, "RELEASED", "");
+  }
+  attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
 }
 
 /** The worker was told to stop and did not say that it had: its later words are refused. */

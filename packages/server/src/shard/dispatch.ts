@@ -73,6 +73,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
     startedAt: null,
     journal: null,
     adopting: false,
+    gatewayIsOut: false,
     stopping: null,
   };
   writeJournal(step, entry);

@@ -47,6 +47,8 @@ export interface Assigned {
   journal: JournalBox | null;
   /** Taken over: nobody has said yet that the worker has it. */
   adopting: boolean;
+  /** While adopting: the gateway that it was sent through does not have the worker any more. */
+  gatewayIsOut: boolean;
   /** The worker was told to stop; when the timer rings, the end is forced. */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
 }

@@ -66,18 +66,22 @@ function isOutdated(known: WorkerSlots | undefined, from: string, said: WorkerUp
 
 /**
  * What was given to this worker by an earlier owner or over an earlier connection: it has it, or it never will, because
- * its gateway delivers nothing any more that was assigned under another account or epoch.
+ * its gateway delivers nothing any more that was assigned under another account or epoch. But what an earlier owner sent
+ * through another gateway may be known there only: this one may not have noticed yet that the worker has left.
  */
 function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<string, HeldAttempt>): void {
   const adopting = step.state.adopting.get(worker.profile.workerId) ?? [];
-  step.state.adopting.delete(worker.profile.workerId);
   const missing: Entry[] = [];
   for (const entry of [...adopting, ...worker.holding]) {
     const { assigned } = entry;
     if (assigned === null) continue;
     const hold = held.get(entry.id);
     if (hold?.attempt === entry.row.attempt) confirm(step, entry, assigned, worker, hold);
+    else if (assigned.adopting && assigned.gateway !== worker.gateway) awaitGateway(step, entry, assigned);
     else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);
+  }
+  if (step.state.adopting.get(worker.profile.workerId)?.size === 0) {
+    step.state.adopting.delete(worker.profile.workerId);
   }
   // A process that has forgotten what it had begun is another one under the same name.
   const forgot = missing.some((entry) => entry.assigned?.startedAt != null);
@@ -88,6 +92,7 @@ function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<strin
 }
 
 function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlots, hold: HeldAttempt): void {
+  step.state.adopting.get(assigned.workerId)?.delete(entry);
   if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) {
     // Under this account it has no number.
     Object.assign(assigned, { gateway: worker.gateway, account: worker.account, credit: 0 });
@@ -123,10 +128,18 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   if (worker !== undefined) return giveUpWorker(step, worker, reason);
   // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
   // was may have gone elsewhere with it since.
-  for (const entry of adopting.get(workerId) ?? []) if (entry.assigned?.gateway === from) hurry(step, entry);
+  for (const entry of adopting.get(workerId) ?? []) {
+    if (entry.assigned?.gateway === from) adoptSoon(step, entry, entry.assigned);
+  }
 }
 
-function hurry(step: Step, entry: Entry): void {
+/** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */
+function awaitGateway(step: Step, entry: Entry, assigned: Assigned): void {
+  if (!step.state.gateways.has(assigned.gateway)) adoptSoon(step, entry, assigned);
+}
+
+function adoptSoon(step: Step, entry: Entry, assigned: Assigned): void {
+  assigned.gatewayIsOut = true;
   const at = step.now + ELSEWHERE_WITHIN_MS;
   if (entry.timer === null || entry.timer.key > at) setTimer(step.state, entry, at);
 }

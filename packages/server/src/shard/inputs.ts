@@ -24,6 +24,8 @@ export type Input =
   | { kind: "SWEEP"; laneHashes: readonly number[] }
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
+  /** Gateways that can be reached now. */
+  | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
   /** Assignments that became durable and were not sent, because they were not wanted any more. */
   | { kind: "UNSENT"; assigns: readonly Assignment[] }

@@ -53,6 +53,9 @@ function take(view: Step, input: Input): void {
       return takePools(view, input);
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
+    case "GATEWAYS":
+      view.state.gateways = new Set(input.nodes);
+      return;
     case "UNSENT":
       return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":

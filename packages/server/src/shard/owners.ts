@@ -1,4 +1,5 @@
 import { type Epoch, type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
+import type { OwnedShard } from "../ports/messages.ts";
 
 interface Ownership {
   /** null: the one who owned it under this epoch has given it up, and nobody has taken it. */
@@ -8,8 +9,10 @@ interface Ownership {
 
 /** What an OWNER message changed. */
 export interface OwnershipChange {
-  /** The owner begins anew: a term that was not known yet, a shard more, or it is back. */
+  /** The owner is to hear of all workers: a term that was not known yet, a shard more, or it is back. */
   isNew: boolean;
+  /** The owner remembers no credit. */
+  isForgetful: boolean;
   /** Own nothing any more. */
   gone: Incarnation[];
 }
@@ -22,6 +25,7 @@ export class Owners {
   readonly #shards: (Ownership | null)[] = Array.from({ length: SHARD_COUNT }, () => null);
   /** The highest of each owner, also of those that own nothing now: what they said before may still be on its way. */
   readonly #terms = new Map<Incarnation, number>();
+  readonly #lives = new Map<Incarnation, number>();
   #all: readonly Incarnation[] = [];
 
   /** Every node that owns something. */
@@ -48,19 +52,24 @@ export class Owners {
    * Epochs only grow, and so do an owner's terms; what is older than recorded is ignored.
    * @param shards all that it owns; within a term they only become fewer
    */
-  record(owner: Incarnation, term: number, shards: readonly { shard: ShardId; epoch: Epoch }[]): OwnershipChange {
+  record(
+    owner: Incarnation,
+    { term, life, shards }: { term: number; life: number; shards: readonly OwnedShard[] },
+  ): OwnershipChange {
     const known = this.termOf(owner);
-    if (term < known) return { isNew: false, gone: [] };
+    if (term < known) return { isNew: false, isForgetful: false, gone: [] };
     this.#terms.set(owner, term);
+    const isForgetful = life > (this.#lives.get(owner) ?? 0);
+    this.#lives.set(owner, life);
     const hasMore = this.#claim(owner, shards);
     const hasLess = this.#giveUp(owner, shards);
     const before = this.#all;
     if (hasMore || hasLess) this.#all = [...new Set(this.#shards.flatMap((ownership) => ownership?.owner ?? []))];
     const isNew = (hasMore || term > known) && this.#all.includes(owner);
-    return { isNew, gone: before.filter((node) => !this.#all.includes(node)) };
+    return { isNew, isForgetful, gone: before.filter((node) => !this.#all.includes(node)) };
   }
 
-  #claim(owner: Incarnation, shards: readonly { shard: ShardId; epoch: Epoch }[]): boolean {
+  #claim(owner: Incarnation, shards: readonly OwnedShard[]): boolean {
     let hasMore = false;
     for (const { shard, epoch } of shards) {
       const known = this.#shards[shard];

@@ -17,6 +17,8 @@ export interface MachineState {
   incarnation: Incarnation;
   /** Grows whenever shards are taken over; what was asked or said in an older one did not know of them all. */
   term: number;
+  /** The term in which this machine began. */
+  life: number;
   /** The term in which each shard was taken over. */
   readonly terms: Map<ShardId, number>;
   readonly epochs: Map<ShardId, Epoch>;
@@ -25,6 +27,8 @@ export interface MachineState {
   readonly gates: Gates;
   readonly lanes: Lanes;
   readonly workers: Workers;
+  /** Those that can be reached, as the bus sees them. */
+  gateways: ReadonlySet<Incarnation>;
   readonly timers: Heap<Entry>;
   readonly young: YoungAttempts;
   readonly pools: Map<string, Pool>;
@@ -61,6 +65,7 @@ export function createState(limits: Limits): MachineState {
     limits,
     incarnation: "",
     term: 0,
+    life: 0,
     terms: new Map(),
     epochs: new Map(),
     journalSeqs: new Map(),
@@ -68,6 +73,7 @@ export function createState(limits: Limits): MachineState {
     gates,
     lanes: new Lanes(gates),
     workers: new Workers(),
+    gateways: new Set(),
     timers: new Heap(),
     young: new YoungAttempts(),
     pools: new Map(),

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Assignment } from "../ports/messages.ts";
 import type { Recovered } from "../ports/store.ts";
-import { candidate, changesOf, only, ordersOf, START, Story } from "./testing/story.ts";
+import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
-  const inFlight = (workerId: string, policy = {}) => {
+  const inFlight = (workerId: string, policy = {}, gateway = GATEWAY) => {
     const row = candidate({ policy });
     const recovered: Recovered = {
       inFlight: [
@@ -13,7 +13,7 @@ describe("a takeover", () => {
           row,
           attempt: 1,
           workerId,
-          gateway: "gateway-0",
+          gateway,
           assignedAt: START - 500,
           attemptStartedAt: null,
           journal: { epoch: 0, seq: 9 },
@@ -56,6 +56,22 @@ describe("a takeover", () => {
     const { story } = inFlight("w1");
     story.up(profile, []).credit("w1", 1);
     assert.equal(only(story.commit().assigns).attempt, 2);
+  });
+
+  it("waits a little for another gateway to say that the worker is there, if the one that was used is gone", () => {
+    const { story } = inFlight("w1", {}, "gateway-0");
+    story.up(profile, []).credit("w1", 1);
+    assert.deepEqual(story.commit().assigns, []);
+    assert.equal(only(story.later(2_000).commit().assigns).attempt, 2);
+  });
+
+  it("waits for a gateway that lives and has not answered", () => {
+    const { story } = inFlight("w1", {}, "gateway-0");
+    story
+      .tell({ kind: "GATEWAYS", nodes: ["gateway-0", GATEWAY] })
+      .up(profile, [])
+      .credit("w1", 1);
+    assert.deepEqual(story.later(4_000).commit().assigns, []);
   });
 
   it("waits for a worker before it declares it lost", () => {

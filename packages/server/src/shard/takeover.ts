@@ -13,6 +13,7 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
   const { state } = step;
   const { recovered } = owned;
   state.incarnation = owned.incarnation;
+  if (state.life === 0) state.life = owned.term;
   state.term = owned.term;
   for (const [shard, epoch] of owned.epochs) {
     state.epochs.set(shard, epoch);
@@ -58,6 +59,7 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
     startedAt: attemptStartedAt,
     journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
     adopting: true,
+    gatewayIsOut: false,
     stopping: null,
   };
   if (row.queue === "READY") lane.assignedReady++;

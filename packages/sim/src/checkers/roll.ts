@@ -76,6 +76,8 @@ function note(attendance: Attendance, moment: Moment & { worker: string }): void
   const { holds, running, given } = attendance;
   switch (moment.kind) {
     case "GREETED":
+      // It was left waiting by a server that was held up, and has long gone elsewhere.
+      if (moment.connection < attendance.connection) break;
       attendance.server = moment.server;
       attendance.connection = moment.connection;
       attendance.wellSinceMs = Math.max(attendance.wellSinceMs, moment.atMs);

@@ -14,20 +14,23 @@ interface Loan {
 class Claims {
   readonly #shards = new Map<number, { owner: string | null; epoch: number }>();
   readonly #terms = new Map<string, number>();
+  readonly #lives = new Map<string, number>();
 
   /** @returns owners whose accounts end with this: they begin anew, or have nothing any more */
-  hear({ owner, term, shards }: Extract<Moment, { kind: "OWNER_ARRIVED" }>): string[] {
+  hear({ owner, term, life, shards }: Extract<Moment, { kind: "OWNER_ARRIVED" }>): string[] {
     const before = this.#owners();
-    const known = this.#terms.get(owner) ?? 0;
-    if (term < known) return [];
+    if (term < (this.#terms.get(owner) ?? 0)) return [];
+    const isForgetful = life > (this.#lives.get(owner) ?? 0);
+    this.#lives.set(owner, life);
     for (const { shard, epoch } of shards) {
-      if (epoch > (this.#shards.get(shard)?.epoch ?? 0)) this.#shards.set(shard, { owner, epoch });
+      if (epoch <= (this.#shards.get(shard)?.epoch ?? 0)) continue;
+      this.#shards.set(shard, { owner, epoch });
     }
     const listed = new Set(shards.map(({ shard }) => shard));
     for (const [shard, claim] of this.#shards) if (claim.owner === owner && !listed.has(shard)) claim.owner = null;
     this.#terms.set(owner, term);
     const now = this.#owners();
-    return [...before].filter((name) => !now.has(name)).concat(term > known ? [owner] : []);
+    return [...before].filter((name) => !now.has(name)).concat(isForgetful ? [owner] : []);
   }
 
   #owners(): Set<string> {

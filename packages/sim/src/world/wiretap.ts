@@ -51,7 +51,7 @@ class BusTap {
     const server = this.#server;
     switch (message.kind) {
       case "OWNER":
-        if ("demand" in message) this.#owns(from, message.term, message.shards);
+        if ("demand" in message) this.#owns(from, message);
         break;
       case "ASSIGN":
         for (const { workerId: worker, account, credit, executionId, attempt } of message.assigns) {
@@ -72,12 +72,12 @@ class BusTap {
     }
   }
 
-  #owns(owner: string, term: number, shards: readonly { shard: number; epoch: number }[]): void {
+  #owns(owner: string, { term, life, shards }: Extract<AnyMail, { kind: "OWNER"; demand: unknown }>): void {
     const said = `${term} ${shards.map(({ shard, epoch }) => `${shard}:${epoch}`).join()}`;
     // It is repeated each second.
     if (this.#owned.get(owner) === said) return;
     this.#owned.set(owner, said);
-    this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, shards });
+    this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, life, shards });
   }
 
   #lent(owner: string, worker: string, account: number, granted: number): void {
