@@ -88,6 +88,14 @@ export default {
       to: { path: "^packages/(server|cli|bench|crash)/" },
     },
     {
+      name: "sdk-simulates-in-tests-only",
+      comment:
+        "The simulation carries a server: one door of the SDK leads to it, and nothing else of the SDK to that door.",
+      severity: "error",
+      from: { path: "^packages/sdk/", pathNot: ["^packages/sdk/src/testing[.]ts$", "[.]test[.]ts$"] },
+      to: { path: "^packages/(sim/|sdk/src/testing[.]ts$)" },
+    },
+    {
       name: "proto-knows-nobody",
       comment: "The protocol stands below all others.",
       severity: "error",

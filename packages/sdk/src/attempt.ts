@@ -1,4 +1,5 @@
 import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+import { type Runtime, sleep } from "./runtime.ts";
 import type { Assignment, AttemptRef } from "./work.ts";
 
 /** WAITING for a slot, RUNNING, or OVER for the server: its handler may still occupy a slot, but nobody hears it. */
@@ -45,6 +46,9 @@ export class Attempt {
   }
 }
 
+/** Longer timers than the platform can hold are set anew. */
+const TIMER_MAX_MS = 3_600_000;
+
 /** Hears what a handler says while it runs. */
 export interface Listener {
   progress(attempt: Attempt, fraction: number, message: string): void;
@@ -55,10 +59,12 @@ export interface Listener {
 export class AttemptContext implements TaskContext {
   readonly #attempt: Attempt;
   readonly #listener: Listener;
+  readonly #runtime: Runtime;
 
-  constructor(attempt: Attempt, listener: Listener) {
+  constructor(attempt: Attempt, listener: Listener, runtime: Runtime) {
     this.#attempt = attempt;
     this.#listener = listener;
+    this.#runtime = runtime;
   }
 
   get executionId(): string {
@@ -87,6 +93,17 @@ export class AttemptContext implements TaskContext {
   }
   get signal(): AbortSignal {
     return this.#attempt.signal;
+  }
+
+  async sleep(delayMs: number): Promise<void> {
+    if (!(delayMs >= 0)) throw new RangeError(`sleep: must be 0 or more milliseconds, not ${delayMs}`);
+    const { signal } = this;
+    const untilMs = this.#runtime.monotonicMs() + delayMs;
+    for (let leftMs = delayMs; leftMs > 0; leftMs = untilMs - this.#runtime.monotonicMs()) {
+      await sleep(this.#runtime, Math.min(leftMs, TIMER_MAX_MS), signal);
+      signal.throwIfAborted();
+    }
+    signal.throwIfAborted();
   }
 
   progress(fraction: number, message = ""): void {

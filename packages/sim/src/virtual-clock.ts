@@ -17,6 +17,16 @@ export class VirtualClock {
     return this.#ran;
   }
 
+  /** When the next event is planned for; null: none is. Behind `nowMs` where time was skipped. */
+  get nextMs(): number | null {
+    return this.#events.peek()?.key ?? null;
+  }
+
+  /** Time passes and nothing happens; what was planned for it happens late, with the next run. */
+  skipTo(ms: number): void {
+    this.#nowMs = Math.max(this.#nowMs, ms);
+  }
+
   /** @returns takes it back; does nothing once it has run */
   plan(delayMs: number, run: () => void): () => void {
     const tie = String(this.#planned++).padStart(12, "0");
@@ -30,13 +40,13 @@ export class VirtualClock {
       const next = this.#events.peek();
       if (next === undefined || next.key > untilMs) break;
       this.#events.pop();
-      this.#nowMs = next.key;
+      this.#nowMs = Math.max(this.#nowMs, next.key);
       this.#ran++;
       next.item();
       // Everything that was promised and can be kept is kept before the next event.
       await new Promise<void>((resolve) => setImmediate(resolve));
       after();
     }
-    this.#nowMs = untilMs;
+    this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
 }

@@ -1,0 +1,146 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Task, TaskContext } from "@mainspring/sdk";
+import { realTime, sinceThen, type UnderWay, underWay } from "./real-time.ts";
+
+/** What a handler threw. */
+export interface HandlerFailure {
+  /** The task's name. */
+  task: string;
+  executionId: string;
+  attempt: number;
+  /** As it was thrown: with its class, its stack and its cause. */
+  error: unknown;
+}
+
+/**
+ * How long a handler is waited for that waits for nothing which can be seen: what it waits for may come over a connection
+ * that was open before, or from a thread of the platform. After that only the clock, or the test, can wake it.
+ */
+const UNSEEN_MAX_MS = 200;
+/** How long one is waited for that has something under way, before that is a mistake. */
+const SEEN_MAX_MS = 10_000;
+const FIRST_TURNS = 10;
+const LOOK_EVERY_MS = 2;
+
+/** One call of a handler. */
+class Call {
+  readonly task: string;
+  readonly executionId: string;
+  /** How many waits of it end by the clock. */
+  waits = 0;
+  /** Was waited for long enough. */
+  isGivenUp = false;
+
+  constructor(task: string, { executionId, signal }: TaskContext) {
+    this.task = task;
+    this.executionId = executionId;
+    signal.addEventListener("abort", () => {
+      this.isGivenUp = false;
+    });
+  }
+
+  get isAtWork(): boolean {
+    return this.waits === 0 && !this.isGivenUp;
+  }
+}
+
+/** Knows which handlers run, what they wait for and what they threw. */
+export class Handlers {
+  readonly failures: HandlerFailure[] = [];
+  readonly #calls = new Set<Call>();
+  readonly #current = new AsyncLocalStorage<Call>();
+  /** What was under way when no handler was. */
+  #before: UnderWay = new Map();
+  #changes = 0;
+
+  /** The task as a worker is to have it. */
+  watched(task: Task<never, unknown>): Task<never, unknown> {
+    return { ...task, invoke: (payload, ctx) => this.#run(task, payload, ctx) };
+  }
+
+  runs(executionId: string): boolean {
+    return [...this.#calls].some((call) => call.executionId === executionId);
+  }
+
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  /** Whether the caller is a handler. */
+  get isCalling(): boolean {
+    return this.#current.getStore() !== undefined;
+  }
+
+  /** The handler that asks, if it is one, waits for something that the clock brings about. */
+  async waiting<T>(promise: Promise<T>): Promise<T> {
+    const call = this.#current.getStore();
+    if (call === undefined) return promise;
+    call.waits++;
+    try {
+      return await promise;
+    } finally {
+      call.waits--;
+    }
+  }
+
+  /**
+   * Waits until no handler is at work on anything real.
+   * @throws {Error} one has been for too long
+   */
+  async settle(isDone: () => boolean): Promise<void> {
+    await realTime.turn();
+    let sinceMs = realTime.monotonicMs();
+    let changes = this.#changes;
+    for (let turn = 0; !isDone(); turn++) {
+      const atWork = [...this.#calls].filter((call) => call.isAtWork);
+      if (atWork.length === 0) return;
+      if (changes !== this.#changes) {
+        changes = this.#changes;
+        sinceMs = realTime.monotonicMs();
+      }
+      this.#judge(atWork, realTime.monotonicMs() - sinceMs);
+      await (turn < FIRST_TURNS ? realTime.turn() : realTime.pause(LOOK_EVERY_MS));
+    }
+  }
+
+  #judge(atWork: readonly Call[], waitedMs: number): void {
+    if (waitedMs < UNSEEN_MAX_MS) return;
+    const seen = sinceThen(this.#before);
+    if (seen.length === 0) for (const call of atWork) call.isGivenUp = true;
+    else if (waitedMs >= SEEN_MAX_MS) throw new Error(tooLong(atWork, seen));
+  }
+
+  async #run(task: Task<never, unknown>, payload: unknown, ctx: TaskContext): Promise<unknown> {
+    if (this.isIdle) this.#before = underWay();
+    const call = new Call(task.name, ctx);
+    this.#calls.add(call);
+    this.#changes++;
+    try {
+      return await this.#current.run(call, () => task.invoke(payload, this.#contextOf(ctx)));
+    } catch (error) {
+      this.failures.push({ task: task.name, executionId: ctx.executionId, attempt: ctx.attempt, error });
+      throw error;
+    } finally {
+      this.#calls.delete(call);
+      this.#changes++;
+    }
+  }
+
+  #contextOf(ctx: TaskContext): TaskContext {
+    return new Proxy(ctx, {
+      get: (_, name) => {
+        if (name === "sleep") return (delayMs: number) => this.waiting(ctx.sleep(delayMs));
+        const member: unknown = Reflect.get(ctx, name, ctx);
+        return typeof member === "function" ? member.bind(ctx) : member;
+      },
+    });
+  }
+}
+
+function tooLong(atWork: readonly Call[], seen: readonly string[]): string {
+  const who = atWork.map(({ task, executionId }) => `${task} (execution ${executionId})`).join(", ");
+  return (
+    `the clock has waited ${SEEN_MAX_MS / 1_000} s, in real time, for ${who}, while this process has under way: ` +
+    `${seen.join(", ")}. A handler that is only to wait takes ctx.sleep(ms), which costs a test no time`
+  );
+}
