@@ -25,11 +25,11 @@ export class Quiet {
     });
   }
 
-  /** @returns how far the clock may be put forward; `nowMs`: not at all */
-  skippable(nowMs: number): number {
+  /** @returns how far the clock may be put forward, to `untilMs` at most; `nowMs`: not at all */
+  skippable(nowMs: number, untilMs: number): number {
     if (nowMs - this.#lastMs < QUIET_MS) return nowMs;
     const now = this.#data.now();
-    let leftMs = SKIP_MAX_MS;
+    let leftMs = Math.min(untilMs - nowMs, SKIP_MAX_MS);
     for (const row of this.#data.executions.all()) {
       for (const at of instantsOf(row)) if (at > now) leftMs = Math.min(leftMs, at - now - AWAKE_MS);
     }

@@ -34,10 +34,10 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   const time: Timekeeper = new Timekeeper({
     startMs,
     settle: (isDone) => handlers.settle(isDone),
-    skippable: (nowMs) => (handlers.isIdle ? startedQuiet.skippable(nowMs) : nowMs),
+    skippable: (nowMs, untilMs) => (handlers.isIdle ? quiet.skippable(nowMs, untilMs) : nowMs),
   });
   const data = new StoreData({ now: () => time.now() });
-  const startedQuiet = new Quiet(data, () => time.nowMs);
+  const quiet = new Quiet(data, () => time.nowMs);
   const watched = tasks.map((task) => handlers.watched(task));
   const workers: WorkerLife[] = [];
   const server = await startLocalServer(time, data);

@@ -8,8 +8,11 @@ export interface TimekeeperOptions {
   startMs: number;
   /** Waits, in real time, for what must be over before the clock may move on, unless `isDone` comes true meanwhile. */
   settle(isDone: () => boolean): Promise<void>;
-  /** How far the clock may be put forward from here without running what is planned until there; `nowMs`: not at all. */
-  skippable(nowMs: number): number;
+  /**
+   * How far the clock may be put forward, to `untilMs` at most, although something is planned before that; it then
+   * happens late. `nowMs`: not at all.
+   */
+  skippable(nowMs: number, untilMs: number): number;
 }
 
 /**
@@ -82,8 +85,7 @@ export class Timekeeper {
   async #step(untilMs: number, isDone: () => boolean): Promise<boolean> {
     await this.#settle(isDone);
     if (this.#isStopped || isDone()) return false;
-    const skippableMs = this.#options.skippable(this.#clock.nowMs);
-    if (skippableMs > this.#clock.nowMs) this.#clock.skipTo(Math.min(skippableMs, untilMs));
+    this.#clock.skipTo(this.#options.skippable(this.#clock.nowMs, untilMs));
     const nextMs = this.#clock.nextMs ?? Number.POSITIVE_INFINITY;
     this.#clock.skipTo(Math.min(nextMs, untilMs));
     return nextMs <= untilMs;
