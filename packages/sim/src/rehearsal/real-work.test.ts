@@ -9,7 +9,7 @@ import { realTime } from "./real-time.ts";
 
 describe("the clock, while handlers do something real,", () => {
   it("waits for a file", async () => {
-    const read = task({ name: "read", run: async (_: null) => (await readFile(import.meta.filename)).length });
+    const read = task({ name: "read", run: async () => (await readFile(import.meta.filename)).length });
     await using m = await simulate({ tasks: [read] });
     const job = await read.submit(m.client, null, { timeoutSec: 1 });
     await m.clock.advance("2 days");
@@ -21,7 +21,7 @@ describe("the clock, while handlers do something real,", () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
-    const ask = task({ name: "ask", run: async (_: null) => (await fetch(`http://127.0.0.1:${port}`)).text() });
+    const ask = task({ name: "ask", run: async () => (await fetch(`http://127.0.0.1:${port}`)).text() });
     await using m = await simulate({ tasks: [ask] });
     for (let i = 0; i < 3; i++) {
       const job = await ask.submit(m.client, null, { timeoutSec: 1, retryPolicy: { maxAttempts: 1 } });
@@ -31,7 +31,7 @@ describe("the clock, while handlers do something real,", () => {
   });
 
   it("waits for a timer of the platform", async () => {
-    const slow = task({ name: "slow", run: async (_: null) => realTime.pause(300) });
+    const slow = task({ name: "slow", run: async () => realTime.pause(300) });
     await using m = await simulate({ tasks: [slow] });
     const job = await slow.submit(m.client, null, { timeoutSec: 1 });
     await m.waitFor(job);
@@ -40,7 +40,7 @@ describe("the clock, while handlers do something real,", () => {
 
   it("goes on where only the test can end the handler", async () => {
     const gate = Promise.withResolvers<string>();
-    const held = task({ name: "held", run: (_: null) => gate.promise });
+    const held = task({ name: "held", run: () => gate.promise });
     await using m = await simulate({ tasks: [held] });
     const job = await held.submit(m.client, null);
     await m.clock.advance("10 min");
@@ -50,7 +50,7 @@ describe("the clock, while handlers do something real,", () => {
   });
 
   it("goes on to the timeout of a handler that never ends", async () => {
-    const stuck = task({ name: "stuck", run: (_: null) => new Promise<never>(() => undefined) });
+    const stuck = task({ name: "stuck", run: () => new Promise<never>(() => undefined) });
     await using m = await simulate({ tasks: [stuck] });
     const job = await stuck.submit(m.client, null, { retryPolicy: { maxAttempts: 1 } });
     assert.deepEqual(
