@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MainspringError, type TaskContext, TerminalError, task } from "@mainspring/sdk";
-import { simulate } from "../index.ts";
+import { type NotReached, simulate } from "../index.ts";
 
 const MIDNIGHT = "2026-03-01T00:00:00Z";
 
 interface Mail {
   to: string;
 }
+/** What a promise is rejected with. */
+async function errorOf<E extends Error>(promise: Promise<unknown>): Promise<E> {
+  const [{ status, reason }] = (await Promise.allSettled([promise])) as [PromiseRejectedResult];
+  assert.equal(status, "rejected");
+  return reason as E;
+}
+
 const mail = task({ name: "mail", run: ({ to }: Mail) => `sent to ${to}` });
 
 describe("a simulated Mainspring", () => {
@@ -114,7 +121,7 @@ describe("a simulated Mainspring", () => {
   it("refuses what production refuses, in the same words", async () => {
     await using m = await simulate({ tasks: [mail] });
     const submit = mail.submit(m.client, { to: "ada" }, { priority: 11, delayMs: -1 });
-    const error: MainspringError = await submit.then(assert.fail, (error) => error);
+    const error = await errorOf<MainspringError>(submit);
     assert.equal(error.code, "BAD_REQUEST");
     assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["delayMs", "priority"]);
     await assert.rejects(m.client.getExecution("01900000-0000-7000-8000-000000000000"), { code: "NOT_FOUND" });
@@ -233,7 +240,7 @@ describe("an execution that does not get where it was expected", () => {
     });
     await using m = await simulate({ tasks: [charge], startAt: MIDNIGHT });
     const job = await charge.submit(m.client, null);
-    const error = await m.waitFor(job).then(assert.fail, (error) => error);
+    const error = await errorOf<NotReached>(m.waitFor(job));
     assert.match(error.message, /^expected SUCCEEDED after .* but charge \(execution \S+\) is DEAD, 2 of 5 failures\n/);
     assert.match(
       error.message,
@@ -248,7 +255,7 @@ describe("an execution that does not get where it was expected", () => {
     await using m = await simulate({ tasks: [mail, long], slots: 2 });
     const why = async (job: { executionId: string }) => {
       const wait = m.waitFor(job.executionId, "SUCCEEDED", { within: "1s" });
-      return wait.then(assert.fail, (error: Error) => error.message.split("\n").at(-1)?.trim());
+      return (await errorOf(wait)).message.split("\n").at(-1)?.trim();
     };
     const key = { concurrencyKey: "acme" };
     const first = await long.submit(m.client, null, key);
