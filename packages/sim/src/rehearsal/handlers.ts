@@ -26,14 +26,20 @@ const LOOK_EVERY_MS = 2;
 class Call {
   readonly task: string;
   readonly executionId: string;
+  readonly deadline: number;
+  readonly signal: AbortSignal;
   /** How many waits of it end by the clock. */
   waits = 0;
+  /** When those end that it sleeps through. */
+  readonly wakesAt = new Set<{ at: number }>();
   /** Was waited for long enough. */
   isGivenUp = false;
 
-  constructor(task: string, { executionId, signal }: TaskContext) {
+  constructor(task: string, { executionId, deadline, signal }: TaskContext) {
     this.task = task;
     this.executionId = executionId;
+    this.deadline = deadline.getTime();
+    this.signal = signal;
     signal.addEventListener("abort", () => {
       this.isGivenUp = false;
     });
@@ -52,6 +58,12 @@ export class Handlers {
   /** What was under way when no handler was. */
   #before: UnderWay = new Map();
   #changes = 0;
+  readonly #now: () => number;
+
+  /** @param now milliseconds since 1970, by the simulated clock */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** The task as a worker is to have it. */
   watched(task: Task<never, unknown>): Task<never, unknown> {
@@ -62,8 +74,18 @@ export class Handlers {
     return [...this.#calls].some((call) => call.executionId === executionId);
   }
 
-  get isIdle(): boolean {
-    return this.#calls.size === 0;
+  get areRunning(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  /** Whether one was told to stop and has not yet. */
+  get areStopping(): boolean {
+    return [...this.#calls].some(({ signal }) => signal.aborted);
+  }
+
+  /** When something is due for those that run. */
+  instants(): number[] {
+    return [...this.#calls].flatMap(({ deadline, wakesAt }) => [deadline, ...[...wakesAt].map(({ at }) => at)]);
   }
 
   /** Whether the caller is a handler. */
@@ -111,12 +133,12 @@ export class Handlers {
   }
 
   async #run(task: Task<never, unknown>, payload: unknown, ctx: TaskContext): Promise<unknown> {
-    if (this.isIdle) this.#before = underWay();
+    if (!this.areRunning) this.#before = underWay();
     const call = new Call(task.name, ctx);
     this.#calls.add(call);
     this.#changes++;
     try {
-      return await this.#current.run(call, () => task.invoke(payload, this.#contextOf(ctx)));
+      return await this.#current.run(call, () => task.invoke(payload, this.#contextOf(ctx, call)));
     } catch (error) {
       this.failures.push({ task: task.name, executionId: ctx.executionId, attempt: ctx.attempt, error });
       throw error;
@@ -126,10 +148,23 @@ export class Handlers {
     }
   }
 
-  #contextOf(ctx: TaskContext): TaskContext {
+  /** Sleeps, and is known to. */
+  async #sleep(ctx: TaskContext, call: Call, delayMs: number): Promise<void> {
+    const wake = { at: this.#now() + delayMs };
+    call.wakesAt.add(wake);
+    call.waits++;
+    try {
+      await ctx.sleep(delayMs);
+    } finally {
+      call.waits--;
+      call.wakesAt.delete(wake);
+    }
+  }
+
+  #contextOf(ctx: TaskContext, call: Call): TaskContext {
     return new Proxy(ctx, {
       get: (_, name) => {
-        if (name === "sleep") return (delayMs: number) => this.waiting(ctx.sleep(delayMs));
+        if (name === "sleep") return (delayMs: number) => this.#sleep(ctx, call, delayMs);
         const member: unknown = Reflect.get(ctx, name, ctx);
         return typeof member === "function" ? member.bind(ctx) : member;
       },

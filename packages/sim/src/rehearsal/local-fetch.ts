@@ -24,6 +24,8 @@ export function localFetch(api: Api, waits: (wait: Wait) => Promise<Response | n
       ...(typeof body === "string" && { payload: body }),
     });
     const answer = Promise.race([answering, ...(signal ? [aborted(signal)] : [])]);
+    // Whoever is answered something else does not look at it.
+    answer.catch(() => undefined);
     const waitsFor = WAIT.exec(pathname + search)?.[1];
     if (waitsFor !== undefined) {
       const instead = await waits({ executionId: waitsFor, answer });

@@ -1,3 +1,6 @@
+// As they are now: a test may put others into their places, for the code that it tests.
+const { setImmediate, setTimeout } = globalThis;
+
 /** The platform's time and what it has under way: the one file of a rehearsal that asks for them. */
 export const realTime = {
   now: (): number => Date.now(),

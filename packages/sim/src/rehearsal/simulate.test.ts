@@ -182,6 +182,54 @@ describe("a simulated Mainspring", () => {
     assert.equal(m.clock.now().toISOString().slice(0, 16), "2026-03-01T00:01");
   });
 
+  it("skips what nobody does anything in, also while handlers sleep", async () => {
+    const stages: string[] = [];
+    const trial = task({
+      name: "trial",
+      run: async (_: null, ctx) => {
+        for (const days of [14, 28]) {
+          await ctx.sleep(14 * 86_400_000);
+          stages.push(`${days} days: ${m.clock.now().toISOString()}`);
+        }
+      },
+    });
+    await using m = await simulate({ tasks: [trial], startAt: MIDNIGHT });
+    const job = await trial.submit(m.client, null, { timeoutSec: 86_400 * 29 });
+    await m.clock.advance("29 days");
+    assert.deepEqual(
+      stages.map((stage) => stage.slice(0, 25)),
+      ["14 days: 2026-03-15T00:00", "28 days: 2026-03-29T00:00"],
+    );
+    assert.deepEqual(
+      (await job.get()).attempts.map(({ state }) => state),
+      ["SUCCEEDED"],
+    );
+  });
+
+  it("bears waits that go on side by side", async () => {
+    const nap = task({ name: "nap", run: async (ms: number, ctx) => ctx.sleep(ms).then(() => ms) });
+    await using m = await simulate({ tasks: [nap] });
+    const jobs = await Promise.all([3_000, 1_000, 2_000].map((ms) => nap.submit(m.client, ms)));
+    const [waited, results] = await Promise.all([
+      Promise.all(jobs.map((job) => m.waitFor(job))),
+      Promise.all(jobs.map((job) => job.result())),
+      m.clock.advance("10s"),
+    ]);
+    assert.deepEqual(results, [3_000, 1_000, 2_000]);
+    assert.deepEqual(
+      waited.map(({ result }) => result),
+      results,
+    );
+  });
+
+  it("runs while the test has put other timers into the platform's place", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.UTC(2026, 2, 1) });
+    await using m = await simulate({ tasks: [mail] });
+    assert.equal(m.clock.now().toISOString(), "2026-03-01T00:00:00.000Z");
+    const job = await mail.submit(m.client, { to: "ada" }, { delayMs: 1_000 });
+    assert.equal((await m.waitFor(job)).result, "sent to ada");
+  });
+
   it("serves pools and capabilities that it is told of", async () => {
     await using m = await simulate({ tasks: [mail], pools: ["default", "bulk"], capabilities: ["smtp"] });
     const job = await mail.submit(m.client, { to: "ada" }, { pool: "bulk", requires: ["smtp"] });
@@ -280,12 +328,17 @@ describe("an execution that does not get where it was expected", () => {
     assert.match(String(await why(await mail.submit(m.client, { to: "a" }))), /one of its 2 slots/);
   });
 
-  it("tells it also to code that waits for a result for ever", async () => {
+  it("tells it also to code that waits for a result, at once where nothing is left that could bring one", async () => {
     await using m = await simulate();
     const job = await mail.submit(m.client, { to: "ada" });
-    await assert.rejects(job.result(), {
-      code: "INTERNAL",
-      message: /longer than a day.*no worker has the handler "mail"/s,
-    });
+    const message = /nothing came of waiting for 3 s of simulated time: .*no worker has the handler "mail"/s;
+    await assert.rejects(job.result(), { code: "INTERNAL", message });
+  });
+
+  it("tells it after a day where other things are still to come", async () => {
+    await using m = await simulate();
+    await mail.submit(m.client, { to: "bob" }, { delayMs: 30 * 86_400_000 });
+    const job = await mail.submit(m.client, { to: "ada" });
+    await assert.rejects(job.result(), { code: "INTERNAL", message: /nothing came of waiting for 1 d/ });
   });
 });

@@ -30,14 +30,14 @@ export interface SimulateOptions {
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
   const { tasks = [], pools = ["default"], slots = 20, capabilities = [] } = options;
   const startMs = startOf(options.startAt);
-  const handlers = new Handlers();
+  const handlers: Handlers = new Handlers(() => time.now());
   const time: Timekeeper = new Timekeeper({
     startMs,
     settle: (isDone) => handlers.settle(isDone),
-    skippable: (nowMs, untilMs) => (handlers.isIdle ? quiet.skippable(nowMs, untilMs) : nowMs),
+    skippable: (nowMs, untilMs) => quiet.skippable(nowMs, untilMs),
   });
   const data = new StoreData({ now: () => time.now() });
-  const quiet = new Quiet(data, () => time.nowMs);
+  const quiet: Quiet = new Quiet(data, handlers, () => time.nowMs);
   const watched = tasks.map((task) => handlers.watched(task));
   const workers: WorkerLife[] = [];
   const server = await startLocalServer(time, data);
@@ -52,7 +52,7 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
     }
   }
   const able = { pools, capabilities, slots, handlers: tasks.map(({ name }) => name) };
-  return new Simulation({ time, data, handlers, server, workers, able });
+  return new Simulation({ time, quiet, data, handlers, server, workers, able });
 }
 
 function startOf(startAt: Date | string | undefined): number {

@@ -8,6 +8,7 @@ import { type Enqueued, enqueuedOf } from "./enqueued.ts";
 import type { HandlerFailure, Handlers } from "./handlers.ts";
 import { localFetch, type Wait } from "./local-fetch.ts";
 import type { LocalServer } from "./local-server.ts";
+import type { Quiet } from "./quiet.ts";
 import { type Able, stateOf, storyOf } from "./story.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 
@@ -44,6 +45,7 @@ export class NotReached extends Error {
 
 interface Parts {
   time: Timekeeper;
+  quiet: Quiet;
   data: StoreData;
   handlers: Handlers;
   server: LocalServer;
@@ -97,20 +99,20 @@ export class Simulation implements AsyncDisposable {
    * Lets time pass until the execution is in that state.
    * @param state default SUCCEEDED
    * @returns the execution
-   * @throws {NotReached} it became final otherwise, or is not there in time
+   * @throws {NotReached} it became final otherwise, is not there in time, or nothing is left that could bring it there
    */
   async waitFor<R = unknown>(
     job: JobHandle<R> | string,
     state: Awaited = "SUCCEEDED",
     options: WaitForOptions = {},
   ): Promise<Execution<R>> {
-    const { time, handlers } = this.#parts;
+    const { time, quiet, handlers } = this.#parts;
     const id = (typeof job === "string" ? job : job.executionId).toLowerCase();
     const withinMs = durationMs("within", options.within ?? DAY_MS);
     const before = await this.client.getExecution<R>(id);
     const beganMs = time.nowMs;
     const isThere = () => stateOf(this.#row(id), handlers.runs(id)) === state;
-    await time.drive(withinMs, () => isThere() || isFinal(this.#row(id).state));
+    await time.drive(withinMs, () => isThere() || isFinal(this.#row(id).state) || quiet.isOver(time.nowMs));
     const reached = isThere();
     const execution = await this.client.getExecution<R>(before.executionId);
     if (reached) return execution;
@@ -132,28 +134,28 @@ export class Simulation implements AsyncDisposable {
 
   /** A client waits for a result: time passes until there is one, unless it is a handler that waits. */
   async #answered({ executionId, answer }: Wait): Promise<Response | null> {
-    const { time, handlers } = this.#parts;
+    const { time, quiet, handlers } = this.#parts;
     const sinceMs = this.#waitedSince.get(executionId) ?? time.nowMs;
     this.#waitedSince.set(executionId, sinceMs);
     if (handlers.isCalling) {
       await handlers.waiting(answer);
       return null;
     }
-    if (time.nowMs - sinceMs >= DAY_MS) return this.#tooLong(executionId);
-    let isOver = false;
-    const over = () => {
-      isOver = true;
+    let isAnswered = false;
+    const answered = () => {
+      isAnswered = true;
     };
-    answer.then(over, over);
-    await time.drive(REQUEST_MAX_MS, () => isOver);
-    return null;
-  }
-
-  #tooLong(executionId: string): Response {
+    answer.then(answered, answered);
+    const isTooLong = () => time.nowMs - sinceMs >= DAY_MS || quiet.isOver(time.nowMs);
+    try {
+      await time.drive(REQUEST_MAX_MS, () => isAnswered || isTooLong());
+    } catch (error) {
+      return failed((error as Error).message);
+    }
+    if (isAnswered || !isTooLong()) return null;
     this.#waitedSince.delete(executionId);
-    const detail = `nobody waits longer than a day of simulated time for a result, and ${this.#story(executionId)}`;
-    const body = JSON.stringify({ type: "about:blank", title: "Waited too long", status: 500, detail });
-    return new Response(body, { status: 500, headers: { "content-type": "application/problem+json" } });
+    const passed = durationText(time.nowMs - sinceMs);
+    return failed(`nothing came of waiting for ${passed} of simulated time: ${this.#story(executionId)}`);
   }
 
   #story(id: string): string {
@@ -164,4 +166,10 @@ export class Simulation implements AsyncDisposable {
   #row(id: string): ExecutionRow {
     return this.#parts.data.executions.get(id) as ExecutionRow;
   }
+}
+
+/** What the client gets where the simulation cannot go on: it does not ask again after that. */
+function failed(detail: string): Response {
+  const body = JSON.stringify({ type: "about:blank", title: "The simulation cannot go on", status: 500, detail });
+  return new Response(body, { status: 500, headers: { "content-type": "application/problem+json" } });
 }
