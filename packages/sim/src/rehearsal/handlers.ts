@@ -12,15 +12,16 @@ export interface HandlerFailure {
   error: unknown;
 }
 
-/**
- * How long a handler is waited for that waits for nothing which can be seen: what it waits for may come over a connection
- * that was open before, or from a thread of the platform. After that only the clock, or the test, can wake it.
- */
-const UNSEEN_MAX_MS = 200;
-/** How long one is waited for that has something under way, before that is a mistake. */
-const SEEN_MAX_MS = 10_000;
 const FIRST_TURNS = 10;
 const LOOK_EVERY_MS = 2;
+/**
+ * How often is looked at a handler that waits for nothing which can be seen, some 0.2 s: what it waits for may come over a
+ * connection that was open before, or from a thread of the platform. After that only the clock, or the test, can wake it.
+ * Looks, because a busy machine makes time pass without anything happening.
+ */
+const UNSEEN_LOOKS = 80;
+/** How long one is waited for that has something under way, before that is a mistake. */
+const SEEN_MAX_MS = 10_000;
 
 /** One call of a handler. */
 class Call {
@@ -60,9 +61,15 @@ export class Handlers {
   #changes = 0;
   readonly #now: () => number;
 
-  /** @param now milliseconds since 1970, by the simulated clock */
-  constructor(now: () => number) {
+  readonly #seenMaxMs: number;
+
+  /**
+   * @param now milliseconds since 1970, by the simulated clock
+   * @param seenMaxMs how long, in real time, a handler may be at work on something that can be seen
+   */
+  constructor(now: () => number, seenMaxMs: number = SEEN_MAX_MS) {
     this.#now = now;
+    this.#seenMaxMs = seenMaxMs;
   }
 
   /** The task as a worker is to have it. */
@@ -111,25 +118,20 @@ export class Handlers {
    */
   async settle(isDone: () => boolean): Promise<void> {
     await realTime.turn();
-    let sinceMs = realTime.monotonicMs();
-    let changes = this.#changes;
-    for (let turn = 0; !isDone(); turn++) {
+    let [changes, looks, sinceMs] = [this.#changes, 0, realTime.monotonicMs()];
+    for (; !isDone(); looks++) {
       const atWork = [...this.#calls].filter((call) => call.isAtWork);
       if (atWork.length === 0) return;
-      if (changes !== this.#changes) {
-        changes = this.#changes;
-        sinceMs = realTime.monotonicMs();
-      }
-      this.#judge(atWork, realTime.monotonicMs() - sinceMs);
-      await (turn < FIRST_TURNS ? realTime.turn() : realTime.pause(LOOK_EVERY_MS));
+      if (changes !== this.#changes) [changes, looks, sinceMs] = [this.#changes, 0, realTime.monotonicMs()];
+      if (looks > UNSEEN_LOOKS) this.#judge(atWork, realTime.monotonicMs() - sinceMs);
+      await (looks < FIRST_TURNS ? realTime.turn() : realTime.pause(LOOK_EVERY_MS));
     }
   }
 
   #judge(atWork: readonly Call[], waitedMs: number): void {
-    if (waitedMs < UNSEEN_MAX_MS) return;
     const seen = sinceThen(this.#before);
     if (seen.length === 0) for (const call of atWork) call.isGivenUp = true;
-    else if (waitedMs >= SEEN_MAX_MS) throw new Error(tooLong(atWork, seen));
+    else if (waitedMs >= this.#seenMaxMs) throw new Error(tooLong(atWork, waitedMs, seen));
   }
 
   async #run(task: Task<never, unknown>, payload: unknown, ctx: TaskContext): Promise<unknown> {
@@ -172,10 +174,10 @@ export class Handlers {
   }
 }
 
-function tooLong(atWork: readonly Call[], seen: readonly string[]): string {
+function tooLong(atWork: readonly Call[], waitedMs: number, seen: readonly string[]): string {
   const who = atWork.map(({ task, executionId }) => `${task} (execution ${executionId})`).join(", ");
   return (
-    `the clock has waited ${SEEN_MAX_MS / 1_000} s, in real time, for ${who}, while this process has under way: ` +
+    `the clock has waited ${Math.round(waitedMs / 100) / 10} s, in real time, for ${who}, while this process has under way: ` +
     `${seen.join(", ")}. A handler that is only to wait takes ctx.sleep(ms), which costs a test no time`
   );
 }
