@@ -27,6 +27,7 @@ const SEEN_MAX_MS = 10_000;
 class Call {
   readonly task: string;
   readonly executionId: string;
+  readonly attempt: number;
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** How many waits of it end by the clock. */
@@ -36,9 +37,10 @@ class Call {
   /** Was waited for long enough. */
   isGivenUp = false;
 
-  constructor(task: string, { executionId, deadline, signal }: TaskContext) {
+  constructor(task: string, { executionId, attempt, deadline, signal }: TaskContext) {
     this.task = task;
     this.executionId = executionId;
+    this.attempt = attempt;
     this.deadline = deadline.getTime();
     this.signal = signal;
     signal.addEventListener("abort", () => {
@@ -60,7 +62,6 @@ export class Handlers {
   #before: UnderWay = new Map();
   #changes = 0;
   readonly #now: () => number;
-
   readonly #seenMaxMs: number;
 
   /**
@@ -77,6 +78,14 @@ export class Handlers {
     return { ...task, invoke: (payload, ctx) => this.#run(task, payload, ctx) };
   }
 
+  /** These attempts have ended for the server: whatever their handlers still do, nobody hears it. */
+  over(executionId: string, attempts: readonly number[]): void {
+    for (const call of this.#calls) {
+      if (call.executionId === executionId && attempts.includes(call.attempt)) this.#end(call);
+    }
+  }
+
+  /** Whether a handler is at the execution's current attempt. */
   runs(executionId: string): boolean {
     return [...this.#calls].some((call) => call.executionId === executionId);
   }
@@ -145,9 +154,12 @@ export class Handlers {
       this.failures.push({ task: task.name, executionId: ctx.executionId, attempt: ctx.attempt, error });
       throw error;
     } finally {
-      this.#calls.delete(call);
-      this.#changes++;
+      this.#end(call);
     }
+  }
+
+  #end(call: Call): void {
+    if (this.#calls.delete(call)) this.#changes++;
   }
 
   /** Sleeps, and is known to. */

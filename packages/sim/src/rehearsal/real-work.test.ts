@@ -59,6 +59,20 @@ describe("the clock, while handlers do something real,", () => {
     );
   });
 
+  it("forgets a handler that goes on after its timeout", async () => {
+    const stubborn = task({ name: "stubborn", run: () => new Promise<never>(() => undefined) });
+    await using m = await simulate({ tasks: [stubborn] });
+    const retryPolicy = { maxAttempts: 2, initialDelayMs: 60 * 86_400_000, maxDelayMs: 60 * 86_400_000 };
+    const job = await stubborn.submit(m.client, null, { timeoutSec: 30, retryPolicy });
+    await m.clock.advance("1 min");
+    assert.deepEqual(
+      m.enqueued(stubborn).map(({ failures }) => failures),
+      [1],
+    );
+    await m.clock.advance("61 days");
+    assert.equal((await job.get()).state, "DEAD");
+  });
+
   it("counts from when the handler that it waited for went on", async () => {
     const steps = task({
       name: "steps",

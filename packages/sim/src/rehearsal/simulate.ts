@@ -1,6 +1,7 @@
 import { MainspringError, type Task } from "@mainspring/sdk";
 import { createWorkerCore, type WorkerLife, type WorkerLink } from "@mainspring/sdk/worker-core";
 import type { Gateway } from "@mainspring/server/testing";
+import type { StoreEvent } from "../store/history.ts";
 import { StoreData } from "../store/store-data.ts";
 import { Handlers } from "./handlers.ts";
 import { startLocalServer } from "./local-server.ts";
@@ -29,30 +30,39 @@ export interface SimulateOptions {
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
   const { tasks = [], pools = ["default"], slots = 20, capabilities = [] } = options;
-  const startMs = startOf(options.startAt);
   const handlers: Handlers = new Handlers(() => time.now());
   const time: Timekeeper = new Timekeeper({
-    startMs,
+    startMs: startOf(options.startAt),
     settle: (isDone) => handlers.settle(isDone),
     skippable: (nowMs, untilMs) => quiet.skippable(nowMs, untilMs),
   });
   const data = new StoreData({ now: () => time.now() });
+  data.observe((event) => tellOfEnds(event, handlers));
   const quiet: Quiet = new Quiet(data, handlers, () => time.nowMs);
+  const server = await startLocalServer(time, data);
   const watched = tasks.map((task) => handlers.watched(task));
   const workers: WorkerLife[] = [];
-  const server = await startLocalServer(time, data);
-  if (tasks.length > 0) {
-    for (const pool of pools) {
-      const runtime = time.runtime(`worker of ${pool}`);
-      const profile = { workerId: runtime.uuid(), name: `worker-${pool}`, pool, slots, prefetch: 0 };
-      const rest = { capabilities: [...capabilities], tasks: watched, runtime, warn: () => undefined };
-      const worker = createWorkerCore({ ...profile, ...rest }, linkTo(server.gateway));
-      await worker.start();
-      workers.push(worker);
-    }
+  // A worker has to offer something.
+  for (const pool of tasks.length === 0 ? [] : pools) {
+    const runtime = time.runtime(`worker of ${pool}`);
+    const profile = { workerId: runtime.uuid(), name: `worker-${pool}`, pool, slots, prefetch: 0, capabilities };
+    const worker = createWorkerCore(
+      { ...profile, tasks: watched, runtime, warn: () => undefined },
+      linkTo(server.gateway),
+    );
+    await worker.start();
+    workers.push(worker);
   }
   const able = { pools, capabilities, slots, handlers: tasks.map(({ name }) => name) };
   return new Simulation({ time, quiet, data, handlers, server, workers, able });
+}
+
+function tellOfEnds(event: StoreEvent, handlers: Handlers): void {
+  if (event.kind !== "COMMITTED") return;
+  for (const { after } of event.applied) {
+    const ended = after.attempts.map(({ attempt }) => attempt);
+    handlers.over(after.id, ended);
+  }
 }
 
 function startOf(startAt: Date | string | undefined): number {
