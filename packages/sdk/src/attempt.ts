@@ -1,5 +1,6 @@
 import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
-import { type Runtime, sleep } from "./runtime.ts";
+import { handlerSleep } from "./handler-sleep.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Assignment, AttemptRef } from "./work.ts";
 
 /** WAITING for a slot, RUNNING, or OVER for the server: its handler may still occupy a slot, but nobody hears it. */
@@ -45,9 +46,6 @@ export class Attempt {
     this.#controller?.abort(new AttemptAborted(this.fence, cause));
   }
 }
-
-/** Longer timers than the platform can hold are set anew. */
-const TIMER_MAX_MS = 3_600_000;
 
 /** Hears what a handler says while it runs. */
 export interface Listener {
@@ -95,15 +93,8 @@ export class AttemptContext implements TaskContext {
     return this.#attempt.signal;
   }
 
-  async sleep(delayMs: number): Promise<void> {
-    if (!(delayMs >= 0)) throw new RangeError(`sleep: must be 0 or more milliseconds, not ${delayMs}`);
-    const { signal } = this;
-    const untilMs = this.#runtime.monotonicMs() + delayMs;
-    for (let leftMs = delayMs; leftMs > 0; leftMs = untilMs - this.#runtime.monotonicMs()) {
-      await sleep(this.#runtime, Math.min(leftMs, TIMER_MAX_MS), signal);
-      signal.throwIfAborted();
-    }
-    signal.throwIfAborted();
+  sleep(delayMs: number): Promise<void> {
+    return handlerSleep(this.#runtime, delayMs, this.signal);
   }
 
   progress(fraction: number, message = ""): void {

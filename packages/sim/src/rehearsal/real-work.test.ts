@@ -38,6 +38,19 @@ describe("the clock, while handlers do something real,", () => {
     assert.equal((await job.get()).attempts.length, 1);
   });
 
+  it("waits for a handler in a thread or process of its own", async () => {
+    const module = new URL("./isolated.fixture.ts", import.meta.url);
+    const thread = task<{ n: number }, number>({ name: "thread", isolate: { in: "thread", module } });
+    const child = task<{ n: number }, number>({ name: "child", isolate: { in: "process", module } });
+    await using m = await simulate({ tasks: [thread, child] });
+    for (const doubling of [thread, child]) {
+      const job = await doubling.submit(m.client, { n: 21 }, { timeoutSec: 1 });
+      await m.clock.advance("1 hour");
+      const { result, attempts } = await job.get();
+      assert.deepEqual([result, attempts.length], [42, 1]);
+    }
+  });
+
   it("goes on where only the test can end the handler", async () => {
     const gate = Promise.withResolvers<string>();
     const held = task({ name: "held", run: () => gate.promise });
