@@ -5,6 +5,7 @@ import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { authorizes } from "./api/security.ts";
 import { builtinWorker } from "./builtin-worker.ts";
@@ -102,6 +103,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
     metrics,
     about: {
       version: packageJson.version,
+      timeZoneData: timeZoneDataVersion(),
       addresses: () => addresses,
       readiness: () => readiness(store, bus, ground.runtime),
     },
