@@ -46,5 +46,5 @@ function neverFires({ startAt, endAt, times }: Schedule): ScheduleRefusal {
     return refuse("endAt", `leaves no fire between ${from} and itself: choose it later, or leave it out`);
   }
   const zone = times.type === "CRON" ? times.timezone : "any zone";
-  return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means`);
+  return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means before the year 9999`);
 }
