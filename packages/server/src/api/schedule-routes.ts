@@ -1,7 +1,7 @@
 import { checkSchedule } from "../domain/schedule/check.ts";
 import { previewFires } from "../domain/schedule/preview.ts";
 import type { ScheduleRefusal } from "../domain/schedule/refusal.ts";
-import { type CronTimes, DEFAULT_DST } from "../domain/schedule/schedule.ts";
+import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { answer, problems } from "./documented.ts";
 import { type FieldError, invalid, ProblemError } from "./errors.ts";
@@ -24,21 +24,21 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
     },
   };
   app.post("/v1/schedules/preview", { schema }, async ({ body }): Promise<SchedulePreviewBody> => {
-    const times = timesOf(body);
+    const schedule = scheduleOf(body);
     // The schema has passed the text.
     const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
-    const unbounded = { startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
-    const refusals = checkSchedule({ times, ...unbounded }, after);
+    const refusals = checkSchedule(schedule, after);
     if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
-    const fires = previewFires(times, after, body.count ?? COUNT_DEFAULT);
+    const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
     return {
       fires: fires.map(({ at, local, note }) => ({ at: formatInstant(at), local, ...(note !== null && { note }) })),
     };
   });
 }
 
-function timesOf({ schedule, timezone = "UTC", dst = {} }: SchedulePreview): CronTimes {
-  return { type: "CRON", cron: schedule, timezone, dst: { ...DEFAULT_DST, ...dst } };
+function scheduleOf({ schedule, timezone = "UTC", dst = {} }: SchedulePreview): Schedule {
+  const times = { type: "CRON", cron: schedule, timezone, dst: { ...DEFAULT_DST, ...dst } } as const;
+  return { times, startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
 }
 
 function fieldError({ field, position, message }: ScheduleRefusal): FieldError {

@@ -71,8 +71,9 @@ function shortened(entry: string): string {
 function remedy(entry: string, { min, max }: FieldKind): string | null {
   if (entry === "") return "is no entry: a comma stands between two";
   const step = /^(\d{1,2})\/(\d{1,2})$/.exec(entry);
-  if (step !== null) return `lacks the end of its range: write ${step[1]}-${max}/${step[2]}`;
+  if (step !== null && Number(step[1]) <= max) return `lacks the end of its range: write ${step[1]}-${max}/${step[2]}`;
   const [, from, to] = /^(\d{1,2})-(\d{1,2})$/.exec(entry) ?? [];
-  if (from === undefined || Number(from) <= Number(to) || Number(from) > max) return null;
+  const backwards = Number(from) > Number(to) && Number(from) <= max && Number(to) >= min;
+  if (!backwards) return null;
   return `runs backwards: write ${from}-${max},${min}-${to}`;
 }

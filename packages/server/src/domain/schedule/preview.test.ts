@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { previewFires } from "./preview.ts";
-import { DEFAULT_DST, type DstPolicy } from "./schedule.ts";
+import { DEFAULT_DST, type DstPolicy, type Schedule } from "./schedule.ts";
 
 const NEW_YORK = "America/New_York";
 
+const unbounded = { startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
+
 /** Each fire as its local time and its note. */
 function preview(cron: string, timezone: string, after: string, count: number, dst: Partial<DstPolicy> = {}): string[] {
-  const fires = previewFires(
-    { type: "CRON", cron, timezone, dst: { ...DEFAULT_DST, ...dst } },
-    Date.parse(after),
-    count,
-  );
+  const times = { type: "CRON", cron, timezone, dst: { ...DEFAULT_DST, ...dst } } as const;
+  return lines({ times, ...unbounded }, after, count);
+}
+
+function lines(schedule: Schedule, after: string, count: number): string[] {
+  const fires = previewFires(schedule, Date.parse(after), 0, count);
   return fires.map(({ local, note }) => (note === null ? local : `${local} ${note}`));
 }
 
@@ -67,6 +70,27 @@ describe("the preview of a schedule", () => {
       assert.equal(notes[0], `2025-11-02T01:30:00-04:00 doubled: ${twice} first time`);
       assert.equal(notes[1], `2025-11-02T01:30:00-05:00 doubled: ${twice} second time`);
     }
+  });
+
+  it("shows the fires of one job, within its bounds and with its spread", () => {
+    const times = { type: "CRON", cron: "30 2 * * *", timezone: NEW_YORK, dst: DEFAULT_DST } as const;
+    const bounds = { startAt: Date.parse("2025-03-09T00:00:00Z"), endAt: null, maxFires: 2, shiftMs: 90_250 };
+    assert.deepEqual(lines({ times, ...bounds }, "2025-03-01T00:00:00Z", 5), [
+      `2025-03-09T03:01:30.250-04:00 moved: 2025-03-09T02:30 does not exist, ${forward}`,
+      "2025-03-10T02:31:30.250-04:00",
+    ]);
+  });
+
+  it("shows intervals in UTC, and of a fixed delay the one fire that can be foreseen", () => {
+    const anchorAt = Date.parse("2025-03-09T06:30:00Z");
+    const grid = {
+      times: { type: "INTERVAL", everyMs: 3_600_000, mode: "FIXED_RATE", anchorAt },
+      ...unbounded,
+    } as const;
+    const fires = ["2025-03-09T07:30:00+00:00", "2025-03-09T08:30:00+00:00"];
+    assert.deepEqual(lines(grid, "2025-03-09T06:40:00Z", 2), fires);
+    const delay = { ...grid, times: { ...grid.times, mode: "FIXED_DELAY" } } as const;
+    assert.deepEqual(lines(delay, "2025-03-09T06:40:00Z", 2), ["2025-03-09T07:40:00+00:00"]);
   });
 
   it("ends where no more fires can be written", () => {

@@ -8,8 +8,11 @@ import type { WalkedMinute } from "./walk.ts";
  * @returns all instants at which the expression fires, in order
  */
 export function oracleFires(cron: string, dst: DstPolicy, walked: readonly WalkedMinute[]): number[] {
-  const fires = isFixedTime(cron) ? fixedFires(cron, dst, walked) : elapsedFires(cron, walked);
-  return [...new Set(fires)].sort((one, other) => one - other);
+  const seconds = secondsOf(cron);
+  const minutes = isFixedTime(cron) ? fixedMinutes(cron, dst, walked) : elapsedMinutes(cron, walked);
+  const fires = minutes.flatMap((at) => seconds.map((second) => at + second * 1_000));
+  const afterGaps = isFixedTime(cron) && dst.gap === "SHIFT" ? madeUp(cron, walked) : [];
+  return [...new Set([...fires, ...afterGaps])].sort((one, other) => one - other);
 }
 
 function isFixedTime(cron: string): boolean {
@@ -17,27 +20,28 @@ function isFixedTime(cron: string): boolean {
   return ![...minute, ...hour].some((character) => character === "*" || character === "/");
 }
 
-function elapsedFires(cron: string, walked: readonly WalkedMinute[]): number[] {
-  return walked.filter(({ wall }) => matchesWall(cron, wall)).flatMap(({ at }) => fullSeconds(cron, at));
+function elapsedMinutes(cron: string, walked: readonly WalkedMinute[]): number[] {
+  return walked.filter(({ wall }) => matchesWall(cron, wall)).map(({ at }) => at);
 }
 
-function fixedFires(cron: string, dst: DstPolicy, walked: readonly WalkedMinute[]): number[] {
+function fixedMinutes(cron: string, { fold }: DstPolicy, walked: readonly WalkedMinute[]): number[] {
   const shown = new Map<number, number[]>();
-  for (const { at, wall } of walked) shown.set(wall, [...(shown.get(wall) ?? []), at]);
-  const fires: number[] = [];
-  for (const [wall, instants] of shown) {
-    if (matchesWall(cron, wall)) fires.push(...chosen(instants, dst).flatMap((at) => fullSeconds(cron, at)));
+  for (const { at, wall } of walked) {
+    const instants = shown.get(wall);
+    if (instants === undefined) shown.set(wall, [at]);
+    else instants.push(at);
   }
-  return dst.gap === "SKIP" ? fires : [...fires, ...madeUp(cron, walked, shown)];
-}
-
-function chosen(instants: readonly number[], { fold }: DstPolicy): readonly number[] {
-  if (fold === "BOTH") return instants;
-  return fold === "FIRST" ? instants.slice(0, 1) : instants.slice(-1);
+  return [...shown]
+    .filter(([wall]) => matchesWall(cron, wall))
+    .flatMap(([, instants]) => {
+      if (fold === "BOTH") return instants;
+      return fold === "FIRST" ? instants.slice(0, 1) : instants.slice(-1);
+    });
 }
 
 /** The first instants after gaps that hold a planned time. */
-function madeUp(cron: string, walked: readonly WalkedMinute[], shown: ReadonlyMap<number, unknown>): number[] {
+function madeUp(cron: string, walked: readonly WalkedMinute[]): number[] {
+  const shown = new Set(walked.map(({ wall }) => wall));
   const fires: number[] = [];
   for (const [index, { at, wall }] of walked.entries()) {
     const before = walked[index - 1];
@@ -46,8 +50,4 @@ function madeUp(cron: string, walked: readonly WalkedMinute[], shown: ReadonlyMa
     }
   }
   return fires;
-}
-
-function fullSeconds(cron: string, at: number): number[] {
-  return secondsOf(cron).map((second) => at + second * 1_000);
 }
