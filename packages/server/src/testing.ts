@@ -2,6 +2,7 @@
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
+export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";

@@ -6,6 +6,7 @@ import {
   type Gateway,
   memoryBus,
   Scheduler,
+  timeZoneDataVersion,
 } from "@mainspring/server/testing";
 import { SimStore } from "../store/sim-store.ts";
 import type { StoreData } from "../store/store-data.ts";
@@ -42,6 +43,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     config: { apiKey: null },
     about: {
       version: "simulated",
+      timeZoneData: timeZoneDataVersion(),
       addresses: () => ({ http: null, grpc: null }),
       readiness: async () => ({ status: "ready", checks: [] }),
     },
