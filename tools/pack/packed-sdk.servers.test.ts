@@ -52,6 +52,12 @@ void double.submit(new Client(), { n: "21" });
 void new Worker({ tasks: [double], slot: 3 });
 `;
 
+const SIMULATED = `
+import { simulate } from "@mainspring/sdk/testing";
+
+await simulate();
+`;
+
 const STRICT = {
   compilerOptions: {
     target: "es2024",
@@ -87,7 +93,7 @@ describe("the packed SDK in an empty project", () => {
     const others = files.filter((path) => !/([.]js|[.]d[.]ts|[.]proto|package[.]json|README[.]md)$/.test(path));
     assert.deepEqual(others, []);
     assert.deepEqual(
-      files.filter((path) => /[.](test|fixture)[.]|testing/.test(path)),
+      files.filter((path) => /[.](test|fixture)[.]|testing[/]/.test(path)),
       [],
     );
   });
@@ -96,6 +102,13 @@ describe("the packed SDK in an empty project", () => {
     await project.write("typed.ts", TYPED_PROGRAM);
     await project.write("tsconfig.json", JSON.stringify(STRICT));
     assert.deepEqual(await project.run(process.execPath, [TSC, "-p", "."]), { code: 0, stdout: "", stderr: "" });
+  });
+
+  it("says what a simulated test needs beside it", async () => {
+    await project.write("simulated.js", SIMULATED);
+    const { code, stderr } = await project.run(process.execPath, ["simulated.js"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /npm install --save-dev @mainspring[/]sim/);
   });
 
   it("runs a job on Node 24 and ends by itself", () => runJob(process.execPath, /^v24[.]/));

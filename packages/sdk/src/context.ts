@@ -23,6 +23,11 @@ export interface TaskContext {
    */
   readonly signal: AbortSignal;
   /**
+   * Waits at least `delayMs` milliseconds, 0 or more, on the worker's clock: in a simulated test that costs no time.
+   * Ends early, with the signal's reason as its error, when the signal aborts.
+   */
+  sleep(delayMs: number): Promise<void>;
+  /**
    * How far it is; shown to people. Only the latest is sent, about ten times a second.
    * @param fraction 0 to 1; what is beyond is cut
    */

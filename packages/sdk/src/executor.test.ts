@@ -71,6 +71,30 @@ describe("an executor", () => {
   });
 });
 
+describe("a handler that sleeps", () => {
+  it("goes on after that time, also where no timer of the platform is that long", async () => {
+    const weekMs = 7 * 86_400_000;
+    const nap = task({ name: "nap", run: async (_: unknown, ctx) => ctx.sleep(weekMs) });
+    const scene = new ExecutorScene(1, [nap]);
+    scene.obey({ assigns: [assignment("n", { handler: "nap", timeoutMs: 2 * weekMs })] });
+    await scene.runtime.advance(weekMs - 1);
+    assert.deepEqual(await scene.outcomes(), []);
+    await scene.runtime.advance(1);
+    assert.deepEqual(await scene.outcomes(), ["n SUCCEEDED"]);
+  });
+
+  it("is woken by its cancellation, and cannot sleep after it", async () => {
+    const scene = new ExecutorScene(1);
+    scene.assign("a");
+    const { ctx } = scene.running("a");
+    const woken = assert.rejects(ctx.sleep(60_000), (error) => error === ctx.signal.reason);
+    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    await woken;
+    await assert.rejects(ctx.sleep(0), AttemptAborted);
+    await assert.rejects(ctx.sleep(Number.NaN), /sleep: must be 0 or more milliseconds, not NaN/);
+  });
+});
+
 describe("a cancelled attempt", () => {
   it("ends at once where it has not started, and never runs", async () => {
     const scene = new ExecutorScene(1);

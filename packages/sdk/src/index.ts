@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   BatchItem,
+  DstPolicy,
   Execution,
   ExecutionError,
   ExecutionFilter,
@@ -14,9 +15,11 @@ export type {
   JobRequest,
   JobState,
   JobSummary,
+  PreviewedFire,
   Priority,
   Problem,
   RetryPolicy,
+  SchedulePreviewRequest,
   SubmittedJob,
   WorkerInfo,
 } from "./api-types.ts";

@@ -1,8 +1,12 @@
 import { parentPort } from "node:worker_threads";
 import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+import { handlerSleep } from "./handler-sleep.ts";
 import type { AttemptFacts, FromIsolated, ToIsolated } from "./isolation-messages.ts";
 import { endingOfReturn, endingOfThrow, terminal } from "./outcome.ts";
+import { systemRuntime } from "./system-runtime.ts";
 import type { Ending } from "./work.ts";
+
+const runtime = systemRuntime(true);
 
 /**
  * What runs in the process or thread of an isolated handler: one attempt, whose end it tells. It is then ended from
@@ -41,6 +45,7 @@ function contextOf(facts: AttemptFacts, signal: AbortSignal): TaskContext {
   return {
     ...facts,
     signal,
+    sleep: (delayMs) => handlerSleep(runtime, delayMs, signal),
     progress: (fraction, message) => tell({ kind: "PROGRESS", fraction, message }),
     log: (line) => tell({ kind: "LOG", line }),
   };

@@ -31,6 +31,7 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     deadline: new Date(60_000),
     cancelGraceMs: 10_000,
     signal: abort.signal,
+    sleep: () => assert.fail("a handler apart sleeps by its own clock"),
     progress: (fraction, message) => say(`${fraction} ${message}`),
     log: say,
   };
@@ -151,7 +152,8 @@ describe("an isolated handler", () => {
           signal,
         };
         const heard = { ...facts, scheduledAt: ctx.scheduledAt, deadline: ctx.deadline, progress: () => undefined };
-        const result = run(payload, { ...heard, log: () => running.resolve() });
+        const { sleep } = ctx;
+        const result = run(payload, { ...heard, sleep, log: () => running.resolve() });
         result.catch(over.resolve);
         return result;
       },

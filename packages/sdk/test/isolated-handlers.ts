@@ -6,8 +6,9 @@ import { RetryAtError, type TaskContext, TerminalError } from "../src/index.ts";
 
 export default (payload: { n: number }, ctx: TaskContext) => ({ twice: 2 * payload.n, attempt: ctx.attempt });
 
-export function talk(_: null, ctx: TaskContext): void {
+export async function talk(_: null, ctx: TaskContext): Promise<void> {
   ctx.progress(0.5, "half");
+  await ctx.sleep(1);
   ctx.progress(0.75);
   ctx.log(`${ctx.fence} until ${ctx.deadline.toISOString()}, ${ctx.cancelGraceMs} ms to stop`);
 }

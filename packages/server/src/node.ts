@@ -6,6 +6,7 @@ import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { authorizes } from "./api/security.ts";
 import { builtinWorker } from "./builtin-worker.ts";
@@ -22,6 +23,7 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
+import { ALONE } from "./scheduler/holdings.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
@@ -42,9 +44,6 @@ export interface RunningNode {
 const DEAD_LETTER_DAYS = 90;
 /** What the built-in worker may finish when the node stops; the rest is handed back or started again elsewhere. */
 const FINISH_WITHIN_MS = 20_000;
-
-/** How often a server that is alone looks whether it has all its shards. */
-const RENEW_EVERY_MS = 1_000;
 
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
@@ -102,7 +101,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
     startedAt: ground.runtime.now(),
   };
   const leases = soloLeases();
-  const scheduler = new Scheduler({ store, metrics, leases, profile, renewEveryMs: RENEW_EVERY_MS, ...ground });
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms: ALONE, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   const grpcAddress = await serveWorkers(ground, gateway);
@@ -115,6 +114,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
     metrics,
     about: {
       version: packageJson.version,
+      timeZoneData: timeZoneDataVersion(),
       addresses: () => addresses,
       readiness: () => readiness(store, bus, ground.runtime),
     },

@@ -3,6 +3,8 @@ export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedd
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
+export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export type { JobIntake } from "./api/job-intake.ts";
@@ -26,6 +28,8 @@ export {
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { Pool } from "./domain/pool.ts";
+export { firstFire, nextFire } from "./domain/schedule/fires.ts";
+export type { Schedule } from "./domain/schedule/schedule.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
@@ -40,6 +44,7 @@ export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-queries.ts";
 export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
+export { ALONE, SHARED } from "./scheduler/holdings.ts";
 export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
 export { followStoreClock } from "./scheduler/store-clock.ts";
 export { Heap } from "./shard/heap.ts";

@@ -3,6 +3,9 @@ import { Heap } from "@mainspring/server/testing";
 /** A program that goes on for ever without time passing is broken. */
 const STANDING_MAX = 100_000;
 
+// As it is now: a user's test may put another one into its place, for the code that it tests.
+const { setImmediate } = globalThis;
+
 /** Nothing happens but what was planned here, in the order of its time; between two events no time passes. */
 export class VirtualClock {
   readonly #events = new Heap<() => void>();
@@ -22,6 +25,16 @@ export class VirtualClock {
     return this.#ran;
   }
 
+  /** When the next event is planned for; null: none is. Behind `nowMs` where time was skipped. */
+  get nextMs(): number | null {
+    return this.#events.peek()?.key ?? null;
+  }
+
+  /** Time passes and nothing happens; what was planned for it happens late, with the next run. */
+  skipTo(ms: number): void {
+    this.#nowMs = Math.max(this.#nowMs, ms);
+  }
+
   /** @returns takes it back; does nothing once it has run */
   plan(delayMs: number, run: () => void): () => void {
     const tie = String(this.#planned++).padStart(12, "0");
@@ -37,13 +50,13 @@ export class VirtualClock {
       this.#events.pop();
       this.#standing = next.key > this.#nowMs ? 0 : this.#standing + 1;
       if (this.#standing > STANDING_MAX) throw new Error(`time stands still at ${this.#nowMs} ms`);
-      this.#nowMs = next.key;
+      this.#nowMs = Math.max(this.#nowMs, next.key);
       this.#ran++;
       next.item();
       // Everything that was promised and can be kept is kept before the next event.
       await new Promise<void>((resolve) => setImmediate(resolve));
       after();
     }
-    this.#nowMs = untilMs;
+    this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
 }

@@ -15,6 +15,7 @@ import { Inbox } from "./inbox.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { scheduleRoutes } from "./schedule-routes.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -47,6 +48,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   jobRoutes(app, store.queries, reader, runtime);
   executionRoutes(app, reader, store.queries);
   cancelRoute(app, { store, bus, runtime, inbox, reader });
+  scheduleRoutes(app, runtime);
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
   await docsRoutes(app);
 

@@ -139,6 +139,7 @@ describe("the edges of the HTTP API", () => {
     assert.deepEqual(stats, {
       version: "0.1.0",
       node: api.bus.node,
+      timeZoneData: "2026c",
       addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },

@@ -52,6 +52,13 @@ export class Fleet {
     this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection, reason });
   }
 
+  /** In answer to who asked: it is not here, whatever became of it. */
+  tellAbsence(owner: Incarnation, workerId: WorkerId): void {
+    if (this.#dead.get(workerId) !== undefined) return this.tellLoss(owner, workerId);
+    const reason = "its gateway does not know it";
+    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection: 0, reason });
+  }
+
   stopLending(): void {
     this.#isLending = false;
   }

@@ -81,7 +81,7 @@ export class Orders {
     if (!this.#shared.owners.all.includes(owner)) return;
     for (const workerId of workerIds) {
       const session = this.#fleet.get(workerId);
-      if (session === undefined) this.#fleet.tellLoss(owner, workerId);
+      if (session === undefined) this.#fleet.tellAbsence(owner, workerId);
       else {
         session.introduceTo(owner);
         this.#fleet.touch(session);

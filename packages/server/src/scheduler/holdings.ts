@@ -7,8 +7,6 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
 import { livingNodes, placedHere, plan, SETTLE_MS } from "./ownership.ts";
 
-/** How long a lease stands without being renewed. */
-const LEASE_TTL_MS = 3_000;
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
 const VERIFY_EVERY_MS = 2_000;
 const FIRST_RETRY_MS = 100;
@@ -22,6 +20,18 @@ export interface Owned {
   pools: Pool[];
 }
 
+export interface LeaseTerms {
+  /** How long a lease stands without being renewed; infinite for a server that is alone. */
+  ttlMs: number;
+  /** How often it is renewed and the list of nodes looked at; well below `ttlMs`. */
+  renewEveryMs: number;
+}
+
+/** Of a server that shares its store with others. */
+export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
+/** There is nobody who could take anything; what is lost is noticed when it is. */
+export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
+
 export interface HoldingsParts {
   store: Store;
   leases: Leases;
@@ -29,8 +39,7 @@ export interface HoldingsParts {
   runtime: Runtime;
   log: Logger;
   profile: NodeProfile;
-  /** How often the lease is renewed and the list of nodes looked at; well below LEASE_TTL_MS. */
-  renewEveryMs: number;
+  terms: LeaseTerms;
   machine: {
     /** The shards in it, and under which epochs. */
     has(): ReadonlyMap<ShardId, Epoch>;
@@ -118,8 +127,8 @@ export class Holdings {
   }
 
   async #goRound(): Promise<void> {
-    const { log, renewEveryMs, runtime } = this.#parts;
-    let nextMs = renewEveryMs;
+    const { log, terms, runtime } = this.#parts;
+    let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
       this.#retryMs = FIRST_RETRY_MS;
@@ -147,6 +156,11 @@ export class Holdings {
     const holders = await this.#parts.store.readShards();
     await this.#letGoOvertaken(holders);
     const mine = machine.has();
+    // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
+    const left = holders.filter(
+      (held) => held.owner === profile.incarnation && !mine.has(held.shard) && !placed.has(held.shard),
+    );
+    if (left.length > 0) await this.#parts.store.letGo(left);
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
     const next = plan({ me: profile.incarnation, leases, holders, mine, isUnreachable, isSettling });
@@ -176,13 +190,14 @@ export class Holdings {
 
   /** Trust counts from before the call: a slow answer must not stretch it. */
   async #renew(): Promise<NodeLease[]> {
-    const { leases, runtime, profile, machine } = this.#parts;
+    const { leases, runtime, profile, machine, terms } = this.#parts;
     const beganMs = runtime.monotonicMs();
-    const nodes = await leases.renew(profile, LEASE_TTL_MS);
-    this.#trustUntilMs = beganMs + LEASE_TTL_MS;
+    const nodes = await leases.renew(profile, terms.ttlMs);
+    this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
-    if (!this.#stopped) this.#expiry = runtime.setTimer(this.#trustUntilMs - runtime.monotonicMs(), expire);
+    if (!this.#stopped && Number.isFinite(terms.ttlMs))
+      this.#expiry = runtime.setTimer(this.#trustUntilMs - runtime.monotonicMs(), expire);
     return nodes;
   }
 

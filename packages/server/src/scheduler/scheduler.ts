@@ -1,5 +1,4 @@
 import type { Envelope } from "../ports/bus.ts";
-import type { NodeProfile } from "../ports/leases.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries } from "../shard/counts.ts";
@@ -13,10 +12,7 @@ import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import { Watchers } from "./watchers.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
-  Pick<HoldingsParts, "leases" | "renewEveryMs"> & {
-    /** What the lease says of this node. */
-    profile: NodeProfile;
-  };
+  Pick<HoldingsParts, "leases" | "terms" | "profile">;
 
 /** The scheduler role of a node: owns the shards that are placed on it, and drives the machine that holds them. */
 export class Scheduler {

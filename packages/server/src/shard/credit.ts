@@ -66,6 +66,7 @@ function mend(step: Step, worker: WorkerSlots, { highest, missing }: Credit): vo
  * @returns whether the worker should say anew what it holds: news of a start may have been lost too
  */
 function lookThrough(step: Step, worker: WorkerSlots): boolean {
+  askElsewhere(step, worker);
   let isInDoubt = false;
   for (const entry of worker.holding) {
     sendStop(step, entry);
@@ -75,6 +76,18 @@ function lookThrough(step: Step, worker: WorkerSlots): boolean {
   if (!isInDoubt || step.now - worker.askedAt < ASK_AFTER_MS) return false;
   worker.askedAt = step.now;
   return true;
+}
+
+/** What an earlier owner gave it through another gateway: does that one have it, or not know it any more? */
+function askElsewhere(step: Step, worker: WorkerSlots): void {
+  const { adopting, gateways } = step.state;
+  const { workerId } = worker.profile;
+  const asked = new Set<string>();
+  for (const { assigned } of adopting.get(workerId) ?? []) {
+    if (assigned === null || assigned.gateway === worker.gateway || assigned.gatewayIsOut) continue;
+    if (gateways.has(assigned.gateway)) asked.add(assigned.gateway);
+  }
+  for (const node of asked) step.batch.toGateway.push({ node, message: { kind: "WHO", workerIds: [workerId] } });
 }
 
 /** Under its own number and token, so that it is harmless if the first one is only late. */

@@ -10,6 +10,7 @@ import {
   type Runtime,
   Scheduler,
   type SchedulerParts,
+  SHARED,
   type Store,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
@@ -22,7 +23,6 @@ import { tapped } from "./wiretap.ts";
 
 /** How soon a server asks again for the time of a store that did not answer. */
 const CLOCK_RETRY_MS = 500;
-const RENEW_EVERY_MS = 200;
 
 /** What a server of the simulation reaches. */
 export interface Surroundings {
@@ -106,7 +106,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "renewEveryMs">): Promise<void> {
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -115,7 +115,7 @@ export class SimServer {
       startedAt: parts.runtime.now(),
     };
     const leases = this.#around.leases.client(this.process);
-    await new Scheduler({ ...parts, leases, profile, renewEveryMs: RENEW_EVERY_MS }).start();
+    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {
