@@ -125,7 +125,7 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   // It went to another gateway before this one gave it up.
   if (worker !== undefined && worker.gateway !== from && worker.connection >= connection) return;
   if (worker !== undefined && worker.connection > connection) return;
-  if (worker !== undefined) return giveUpWorker(step, worker, reason);
+  if (worker !== undefined) return giveUpWorker(step, worker, workers.remove(workerId), reason);
   // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
   // was may have gone elsewhere with it since.
   for (const entry of adopting.get(workerId) ?? []) {
@@ -144,11 +144,9 @@ function adoptSoon(step: Step, entry: Entry, assigned: Assigned): void {
   if (entry.timer === null || entry.timer.key > at) setTimer(step.state, entry, at);
 }
 
-function giveUpWorker(step: Step, worker: WorkerSlots, reason: string): void {
-  const { workers } = step.state;
-  const holding = [...worker.holding];
-  if (workers.remove(worker.profile.workerId)) regroupClasses(step);
-  for (const entry of holding) attemptGivenUp(step, entry, "WORKER_LOST", reason);
+function giveUpWorker(step: Step, worker: WorkerSlots, isGroupGone: boolean, reason: string): void {
+  if (isGroupGone) regroupClasses(step);
+  for (const entry of [...worker.holding]) attemptGivenUp(step, entry, "WORKER_LOST", reason);
 }
 
 /** Workers whose gateway has fallen silent had time to come back through another. */
@@ -160,7 +158,12 @@ export function judgeSilence(step: Step): void {
   for (const worker of [...state.workers.all()]) {
     if (wasHeldUp) worker.heardAt = Math.max(worker.heardAt, now);
     else if (now - worker.heardAt > state.limits.silenceMs) {
-      giveUpWorker(step, worker, `its gateway was not heard of for ${state.limits.silenceMs} ms`);
+      giveUpWorker(
+        step,
+        worker,
+        state.workers.silence(worker),
+        `its gateway was not heard of for ${state.limits.silenceMs} ms`,
+      );
     } else if (now - worker.heardAt > JUDGE_EVERY_MS && !worker.silent) {
       // What is given to it now may not arrive.
       worker.silent = true;

@@ -141,6 +141,17 @@ describe("a worker that goes to another gateway", () => {
     assert.match(change?.ended[0]?.error?.message ?? "", /not heard of/);
   });
 
+  it("is counted on when it is back under the same account: no number is used twice", () => {
+    const { story } = started();
+    for (let passed = 0; passed <= 35_000; passed += 1_000) story.later(1_000);
+    story.commit();
+    story.up(PROFILE).credit("w1", 1).hint(candidate());
+    assert.deepEqual(
+      story.commit().assigns.map(({ credit }) => credit),
+      [2],
+    );
+  });
+
   it("is not given up by a judge who was away himself", () => {
     const { story } = started();
     story.later(40_000);

@@ -52,6 +52,8 @@ export interface Group {
 export class Workers {
   readonly #workers = new Map<WorkerId, WorkerSlots>();
   readonly #groups = new Map<string, Group>();
+  /** Where numbers went on to of workers that were given up while their gateways could not be heard: the account is open. */
+  readonly #silenced = new Map<WorkerId, Pick<WorkerSlots, "gateway" | "account" | "sent">>();
   #assignments = 0;
 
   get(id: WorkerId): WorkerSlots | undefined {
@@ -81,14 +83,16 @@ export class Workers {
     const holding = known?.holding ?? new Set<Entry>();
     if (known !== undefined) this.remove(profile.workerId);
     // So does the count of its credit, as long as the account is the same.
-    const isSameAccount = known?.gateway === at.gateway && known.account === at.account;
+    const before = known ?? this.#silenced.get(profile.workerId);
+    this.#silenced.delete(profile.workerId);
+    const isSameAccount = before?.gateway === at.gateway && before.account === at.account;
     const { group, isNew } = this.#join(profile);
     const worker: WorkerSlots = {
       ...at,
       profile,
       group,
-      granted: isSameAccount ? known.granted : 0,
-      sent: isSameAccount ? known.sent : 0,
+      granted: isSameAccount ? (known?.granted ?? before.sent) : 0,
+      sent: isSameAccount ? before.sent : 0,
       heardAt: now,
       askedAt: now,
       lastAssigned: 0,
@@ -99,6 +103,13 @@ export class Workers {
     };
     this.#workers.set(profile.workerId, worker);
     return { worker, regroup: isNew || known !== undefined };
+  }
+
+  /** Its gateway has not said that it is gone. @returns as `remove` */
+  silence(worker: WorkerSlots): boolean {
+    const { gateway, account, sent } = worker;
+    this.#silenced.set(worker.profile.workerId, { gateway, account, sent });
+    return this.remove(worker.profile.workerId);
   }
 
   /** @returns whether its group went with it */
