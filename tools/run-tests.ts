@@ -47,7 +47,9 @@ stream.on("test:summary", ({ file, counts, success }) => {
 stream.compose(spec).pipe(process.stdout);
 
 function testFiles(wanted: Kind, within: string[]): string[] {
-  const all = globSync(["packages/**/*.test.ts", "tools/**/*.test.ts"], { exclude: ["**/node_modules/**"] });
+  const all = globSync(["packages/**/*.test.ts", "tools/**/*.test.ts", "examples/**/*.test.ts"], {
+    exclude: ["**/node_modules/**"],
+  });
   const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
   return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
 }

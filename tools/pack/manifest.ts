@@ -12,7 +12,10 @@ export interface Manifest {
 }
 
 /** The fields that mean the same to those who install it. Neither scripts nor devDependencies do. */
-const KEPT = ["name", "version", "description", "license", "type", "engines", "dependencies", "optionalDependencies"];
+const KEPT = [
+  ...["name", "version", "description", "license", "type", "engines"],
+  ...["dependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta"],
+];
 
 /**
  * The package.json to publish: its exports lead to the compiled code. Dependencies stay as they are: ours on each other

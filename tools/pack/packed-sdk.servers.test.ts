@@ -21,10 +21,15 @@ const double = task({
   name: "double",
   run: async ({ n }, ctx) => ({ doubled: 2 * n, attempt: ctx.attempt, node: process.version }),
 });
-const worker = new Worker({ pool, tasks: [double] });
+const module = new URL("data:text/javascript,export default (payload) => payload");
+const [here, there] = ["process", "thread"].map((where) => task({ name: where, isolate: { in: where, module } }));
+const worker = new Worker({ pool, tasks: [double, here, there] });
 await worker.start();
-const handle = await double.submit(new Client(), { n: 21 }, { pool });
-console.log(JSON.stringify(await handle.result()));
+const client = new Client();
+const handle = await double.submit(client, { n: 21 }, { pool });
+const apart = [];
+for (const isolated of [here, there]) apart.push(await (await isolated.submit(client, isolated.name, { pool })).result());
+console.log(JSON.stringify({ ...(await handle.result()), apart }));
 await worker.stop();
 `;
 
@@ -34,6 +39,7 @@ import { createWorkerCore } from "@mainspring/sdk/worker-core";
 
 const double = task({ name: "double", run: async (payload: { n: number }, ctx) => 2 * payload.n + ctx.attempt });
 const known: Task<{ n: number }, number> = double;
+export const apart = task<{ n: number }, number>({ name: "apart", isolate: { in: "process", module: new URL("file:///x") } });
 const options: WorkerOptions = { pool: "typed", slots: 3, tasks: [double] };
 export const worker: Worker = new Worker(options);
 export const handle: JobHandle<number> = await known.submit(new Client({ url: "http://127.0.0.1:1" }), { n: 21 });
@@ -44,6 +50,12 @@ export const isOurs = (error: unknown): boolean => error instanceof MainspringEr
 void double.submit(new Client(), { n: "21" });
 // @ts-expect-error: there is no such option
 void new Worker({ tasks: [double], slot: 3 });
+`;
+
+const SIMULATED = `
+import { simulate } from "@mainspring/sdk/testing";
+
+await simulate();
 `;
 
 const STRICT = {
@@ -81,7 +93,7 @@ describe("the packed SDK in an empty project", () => {
     const others = files.filter((path) => !/([.]js|[.]d[.]ts|[.]proto|package[.]json|README[.]md)$/.test(path));
     assert.deepEqual(others, []);
     assert.deepEqual(
-      files.filter((path) => /[.](test|fixture)[.]|testing/.test(path)),
+      files.filter((path) => /[.](test|fixture)[.]|testing[/]/.test(path)),
       [],
     );
   });
@@ -90,6 +102,13 @@ describe("the packed SDK in an empty project", () => {
     await project.write("typed.ts", TYPED_PROGRAM);
     await project.write("tsconfig.json", JSON.stringify(STRICT));
     assert.deepEqual(await project.run(process.execPath, [TSC, "-p", "."]), { code: 0, stdout: "", stderr: "" });
+  });
+
+  it("says what a simulated test needs beside it", async () => {
+    await project.write("simulated.js", SIMULATED);
+    const { code, stderr } = await project.run(process.execPath, ["simulated.js"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /npm install --save-dev @mainspring[/]sim/);
   });
 
   it("runs a job on Node 24 and ends by itself", () => runJob(process.execPath, /^v24[.]/));
@@ -109,7 +128,7 @@ describe("the packed SDK in an empty project", () => {
     const { code, stdout, stderr } = await project.run(node, ["program.js"], server?.clientEnv);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     const { node: ranOn, ...result } = JSON.parse(stdout);
-    assert.deepEqual(result, { doubled: 42, attempt: 1 });
+    assert.deepEqual(result, { doubled: 42, attempt: 1, apart: ["process", "thread"] });
     assert.match(ranOn, version);
   }
 });

@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import { drain } from "./drain.ts";
+import { nextFireTimes } from "./next-fire.ts";
 
-const SCENARIOS = { drain };
+const SCENARIOS = { drain, "next-fire": nextFireTimes };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

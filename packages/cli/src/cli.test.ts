@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Execution, ExecutionSummary, SubmittedJob } from "@mainspring/sdk";
+import type { Execution, ExecutionSummary, PreviewedFire, SubmittedJob } from "@mainspring/sdk";
 import { LongCommand, mainspring, runFile } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
@@ -52,6 +52,25 @@ describe("the command line", () => {
     const late = await run(["executions", "cancel", done.executionId]);
     assert.match(late.stderr, /^mainspring: .*SUCCEEDED/);
     assert.equal(late.code, 1);
+  });
+
+  it("shows when a schedule would fire, and what clock changes do to it", async () => {
+    const zone = ["--timezone", "America/New_York", "--after", "2025-03-08T12:00:00Z"];
+    const { code, stdout } = await run(["schedules", "preview", "30 2 * * *", ...zone, "--count", "2"]);
+    assert.equal(code, 0);
+    const [, first, second, ...rest] = stdout.split("\n");
+    assert.match(
+      first ?? "",
+      /^2025-03-09T03:00:00-04:00 +2025-03-09T07:00:00Z +moved: 2025-03-09T02:30 does not exist/,
+    );
+    assert.equal(second, "2025-03-10T02:30:00-04:00  2025-03-10T06:30:00Z");
+    assert.deepEqual(rest, [""]);
+
+    const { fires } = await runJson<{ fires: PreviewedFire[] }>("schedules", "preview", "@daily", "--gap", "SKIP");
+    assert.equal(fires.length, 10);
+    const bad = await run(["schedules", "preview", "0 24 * * *"]);
+    assert.match(bad.stderr, /^mainspring: .*hour, character 3: "24" must be 0 to 23/);
+    assert.equal(bad.code, 1);
   });
 
   it("says what is wrong with the command line, and does nothing", async () => {
@@ -122,6 +141,12 @@ describe("the command line", () => {
     assert.ok((await readFile(new URL("README.md", repository), "utf8")).includes(example));
     const ran = await runFile(fileURLToPath(new URL("examples/greet.ts", repository)), server.clientEnv);
     assert.deepEqual(ran, { code: 0, stdout: "Hello Ada, this is attempt 1\n", stderr: "" });
+  });
+
+  it("runs the example of a handler that has to be killed", async () => {
+    const ran = await runFile(fileURLToPath(new URL("examples/isolated.ts", repository)), server.clientEnv);
+    const stdout = "fibonacci(20) is 6765\nfibonacci(1000) is DEAD, because its attempt TIMED_OUT\n";
+    assert.deepEqual(ran, { code: 0, stdout, stderr: "" });
   });
 
   it("tells its version", async () => {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { executionsCommand } from "./commands/executions.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { workerCommand } from "./commands/worker.ts";
@@ -18,6 +19,7 @@ export function program(): Command {
     .addCommand(workerCommand())
     .addCommand(submitCommand())
     .addCommand(executionsCommand())
+    .addCommand(schedulesCommand())
     .addHelpText("after", EXIT_CODES);
   throwInsteadOfExit(commands);
   return commands;

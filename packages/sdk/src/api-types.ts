@@ -9,6 +9,8 @@ export interface FieldError {
   /** JSON pointer or path of the field. */
   field: string;
   message: string;
+  /** Of the first character that is wrong, counted from 1, where the value is a text that was read. */
+  position?: number;
 }
 
 /** An answer of the server in `application/problem+json` (RFC 9457). */
@@ -161,6 +163,35 @@ export interface WorkerInfo {
   lastHeartbeatAt: string;
   /** How late the loop that runs its handlers was. */
   loopLagMs: number;
+}
+
+/** A schedule to be looked at. */
+export interface SchedulePreviewRequest {
+  /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
+  schedule: string;
+  /** A name of the IANA time zone database; default UTC. */
+  timezone?: string;
+  dst?: DstPolicy;
+  /** All fires come after it; default: the present. */
+  after?: Date | string;
+  /** 1 to 1000, default 10. */
+  count?: number;
+}
+
+/** What becomes of a fixed time of day when the clocks are set. */
+export interface DstPolicy {
+  /** It does not exist: SHIFT (default) fires once at the first instant after the gap, SKIP not that day. */
+  gap?: "SHIFT" | "SKIP";
+  /** It comes twice; default FIRST. */
+  fold?: "FIRST" | "LAST" | "BOTH";
+}
+
+export interface PreviewedFire {
+  at: string;
+  /** On the clocks of the time zone, as 2025-03-09T03:00:00-04:00. */
+  local: string;
+  /** What a clock change did to it: begins with moved, merged, dropped or doubled. */
+  note?: string;
 }
 
 export interface JobFilter {

@@ -1,4 +1,6 @@
 import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+import { handlerSleep } from "./handler-sleep.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Assignment, AttemptRef } from "./work.ts";
 
 /** WAITING for a slot, RUNNING, or OVER for the server: its handler may still occupy a slot, but nobody hears it. */
@@ -55,10 +57,12 @@ export interface Listener {
 export class AttemptContext implements TaskContext {
   readonly #attempt: Attempt;
   readonly #listener: Listener;
+  readonly #runtime: Runtime;
 
-  constructor(attempt: Attempt, listener: Listener) {
+  constructor(attempt: Attempt, listener: Listener, runtime: Runtime) {
     this.#attempt = attempt;
     this.#listener = listener;
+    this.#runtime = runtime;
   }
 
   get executionId(): string {
@@ -82,8 +86,15 @@ export class AttemptContext implements TaskContext {
   get deadline(): Date {
     return new Date(this.#attempt.startedAtMs + this.#attempt.assignment.timeoutMs);
   }
+  get cancelGraceMs(): number {
+    return this.#attempt.assignment.cancelGraceMs;
+  }
   get signal(): AbortSignal {
     return this.#attempt.signal;
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return handlerSleep(this.#runtime, delayMs, this.signal);
   }
 
   progress(fraction: number, message = ""): void {

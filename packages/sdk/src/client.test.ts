@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { JumpingRuntime } from "../test/jumping-runtime.ts";
 import { TinyApi } from "../test/tiny-api.ts";
 import { Client } from "./client.ts";
-import { ExecutionFailed } from "./errors.ts";
+import { ExecutionFailed, MainspringError } from "./errors.ts";
 import { JobHandle } from "./handle.ts";
 import { task } from "./task.ts";
 
@@ -85,6 +85,18 @@ describe("a client", () => {
       api.seen.slice(3).map(({ path }) => path),
       ["/v1/jobs/j%2F1/executions"],
     );
+  });
+
+  it("previews a schedule, and tells where it is wrong", async () => {
+    const fires = [{ at: "2031-01-01T02:00:00.000Z", local: "2031-01-01T03:00:00+01:00" }];
+    const errors = [{ field: "schedule", message: "hour, character 3: no", position: 3 }];
+    api.will({ status: 200, body: { fires } }, { status: 400, body: { title: "Invalid request", errors } });
+    const after = new Date("2031-01-01T00:00:00Z");
+    assert.deepEqual(await client.previewSchedule({ schedule: "0 3 * * *", timezone: "Europe/Paris", after }), fires);
+    assert.equal(JSON.parse(api.seen[0]?.body ?? "").after, "2031-01-01T00:00:00.000Z");
+    const refused = await client.previewSchedule({ schedule: "0 24 * * *" }).catch((error: MainspringError) => error);
+    assert.ok(refused instanceof MainspringError);
+    assert.deepEqual(refused.problem?.errors, errors);
   });
 
   it("lists jobs by their own filter, and reads one by its id", async () => {

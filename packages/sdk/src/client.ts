@@ -8,6 +8,8 @@ import {
   type JobFilter,
   type JobRequest,
   type JobSummary,
+  type PreviewedFire,
+  type SchedulePreviewRequest,
   type SubmittedJob,
   type WorkerInfo,
 } from "./api-types.ts";
@@ -125,6 +127,18 @@ export class Client {
     const path = `${executionPath(executionId)}/cancel`;
     const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
     return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+  }
+
+  /** When a schedule would fire; the server keeps nothing of it. */
+  async previewSchedule(schedule: SchedulePreviewRequest, { signal }: ReadOptions = {}): Promise<PreviewedFire[]> {
+    const request = {
+      method: "POST",
+      path: "/v1/schedules/preview",
+      body: schedule,
+      idempotent: true,
+      signal,
+    } as const;
+    return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
   }
 
   /** The workers that the server knows. */

@@ -15,11 +15,18 @@ export interface TaskContext {
   readonly scheduledAt: Date;
   /** When this attempt times out. A hard limit. */
   readonly deadline: Date;
+  /** How long it may take to stop once `signal` has aborted; then the server goes on without it. */
+  readonly cancelGraceMs: number;
   /**
    * Aborts when the execution is cancelled, times out, was given to another worker, or the worker leaves; its reason
    * is an `AttemptAborted`. A handler that ignores it keeps its slot until it really ends.
    */
   readonly signal: AbortSignal;
+  /**
+   * Waits at least `delayMs` milliseconds, 0 or more, on the worker's clock: in a simulated test that costs no time.
+   * Ends early, with the signal's reason as its error, when the signal aborts.
+   */
+  sleep(delayMs: number): Promise<void>;
   /**
    * How far it is; shown to people. Only the latest is sent, about ten times a second.
    * @param fraction 0 to 1; what is beyond is cut

@@ -65,9 +65,33 @@ describe("an executor", () => {
     const { ctx, payload } = scene.running("a", 3);
     assert.deepEqual(payload, { n: 1 });
     assert.deepEqual([ctx.executionId, ctx.attempt, ctx.fence], ["a", 3, "a:3"]);
-    assert.deepEqual([ctx.failures, ctx.maxAttempts], [1, 5]);
+    assert.deepEqual([ctx.failures, ctx.maxAttempts, ctx.cancelGraceMs], [1, 5, 10_000]);
     assert.deepEqual([ctx.scheduledAt.getTime(), ctx.deadline.getTime()], [900_000, 1_005_000]);
     assert.equal(ctx.signal.aborted, false);
+  });
+});
+
+describe("a handler that sleeps", () => {
+  it("goes on after that time, also where no timer of the platform is that long", async () => {
+    const weekMs = 7 * 86_400_000;
+    const nap = task({ name: "nap", run: async (_: unknown, ctx) => ctx.sleep(weekMs) });
+    const scene = new ExecutorScene(1, [nap]);
+    scene.obey({ assigns: [assignment("n", { handler: "nap", timeoutMs: 2 * weekMs })] });
+    await scene.runtime.advance(weekMs - 1);
+    assert.deepEqual(await scene.outcomes(), []);
+    await scene.runtime.advance(1);
+    assert.deepEqual(await scene.outcomes(), ["n SUCCEEDED"]);
+  });
+
+  it("is woken by its cancellation, and cannot sleep after it", async () => {
+    const scene = new ExecutorScene(1);
+    scene.assign("a");
+    const { ctx } = scene.running("a");
+    const woken = assert.rejects(ctx.sleep(60_000), (error) => error === ctx.signal.reason);
+    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    await woken;
+    await assert.rejects(ctx.sleep(0), AttemptAborted);
+    await assert.rejects(ctx.sleep(Number.NaN), /sleep: must be 0 or more milliseconds, not NaN/);
   });
 });
 

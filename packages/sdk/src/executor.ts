@@ -143,7 +143,7 @@ export class Executor {
       return this.#end(attempt, terminal("InvalidPayload", `the payload is not JSON: ${(error as Error).message}`));
     }
     try {
-      const value = task.invoke(payload, new AttemptContext(attempt, this.#chatter));
+      const value = task.invoke(payload, new AttemptContext(attempt, this.#chatter, this.#runtime));
       if (isThenable(value)) settled(value).then(this.#onReturn(attempt), this.#onThrow(attempt));
       else this.#end(attempt, endingOfReturn(value, attempt.abortCause));
     } catch (error) {

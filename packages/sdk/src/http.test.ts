@@ -37,6 +37,12 @@ describe("a request of the client", () => {
     });
   });
 
+  it("may be given any time to be answered, more too than the platform's timers can hold", async () => {
+    const patient = new Client({ url: api.url, timeoutMs: Number.POSITIVE_INFINITY, retries: 0 });
+    api.will(TAKEN);
+    assert.equal((await patient.submit(JOB)).executionId, "e1");
+  });
+
   it("has a code for each status, also where something in between answered", async () => {
     const codes: [number, ErrorCode][] = [
       [401, "UNAUTHENTICATED"],

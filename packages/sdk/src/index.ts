@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   BatchItem,
+  DstPolicy,
   Execution,
   ExecutionError,
   ExecutionFilter,
@@ -14,9 +15,11 @@ export type {
   JobRequest,
   JobState,
   JobSummary,
+  PreviewedFire,
   Priority,
   Problem,
   RetryPolicy,
+  SchedulePreviewRequest,
   SubmittedJob,
   WorkerInfo,
 } from "./api-types.ts";
@@ -24,7 +27,8 @@ export { Client, type ClientOptions, type ReadOptions, type SubmitOptions } from
 export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
 export { JobHandle } from "./handle.ts";
+export type { Isolation } from "./isolation.ts";
 export { RetryAtError, TerminalError } from "./retry-errors.ts";
-export { type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
+export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";
 export type { StopOptions } from "./worker-core.ts";

@@ -40,8 +40,12 @@ function problemOf(text: string, status: number): Problem | null {
 }
 
 function fieldError(item: unknown): FieldError {
-  const { field, path, pointer, message } = (item ?? {}) as Record<string, unknown>;
-  return { field: String(field ?? path ?? pointer ?? ""), message: String(message ?? "") };
+  const { field, path, pointer, message, position } = (item ?? {}) as Record<string, unknown>;
+  return {
+    field: String(field ?? path ?? pointer ?? ""),
+    message: String(message ?? ""),
+    ...(typeof position === "number" && { position }),
+  };
 }
 
 function parsed(text: string): Record<string, unknown> {

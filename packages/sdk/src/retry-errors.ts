@@ -29,6 +29,11 @@ export class RetryAtError extends Error {
   }
 }
 
+/** Makes an error that came from elsewhere say about trying again what it said there. */
+export function advised(error: Error, advice: RetryAdvice): Error {
+  return Object.assign(error, { [ADVICE]: advice });
+}
+
 /** null: the job's policy decides. */
 export function adviceOf(error: unknown): RetryAdvice | null {
   if (typeof error !== "object" || error === null) return null;

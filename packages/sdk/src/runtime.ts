@@ -7,7 +7,7 @@ export interface Runtime {
   now(): number;
   /** Milliseconds that never step; for durations. */
   monotonicMs(): number;
-  /** Calls `run` once, after at least `delayMs`. */
+  /** Calls `run` once, after at least `delayMs`, of which the platform's timers may cut off what exceeds 24 days. */
   setTimer(delayMs: number, run: () => void): Timer;
   /** Evenly spread in [0, 1). */
   random(): number;

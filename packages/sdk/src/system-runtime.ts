@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Runtime } from "./runtime.ts";
 
+/** The platform runs a timer at once whose delay is larger. Nobody waits for that long, so the rest is cut off. */
+const DELAY_MAX_MS = 2 ** 31 - 1;
+
 /**
  * The platform's clock, timers and randomness: the one file of the SDK that asks for them.
  * @param keepsAlive whether a timer that is set keeps the process from ending
@@ -10,7 +13,7 @@ export function systemRuntime(keepsAlive: boolean): Runtime {
     now: () => Date.now(),
     monotonicMs: () => performance.now(),
     setTimer: (delayMs, run) => {
-      const handle = setTimeout(run, delayMs);
+      const handle = setTimeout(run, Math.min(delayMs, DELAY_MAX_MS));
       if (!keepsAlive) handle.unref();
       return { cancel: () => clearTimeout(handle) };
     },

@@ -4,20 +4,30 @@ import type { Client, SubmitOptions } from "./client.ts";
 import type { TaskContext } from "./context.ts";
 import { MainspringError } from "./errors.ts";
 import { JobHandle } from "./handle.ts";
+import { type Isolation, isolatedRun } from "./isolation.ts";
 import { InvalidPayload, validate } from "./schema.ts";
+import { systemRuntime } from "./system-runtime.ts";
 
-export interface TaskOptions<S extends StandardSchemaV1 | undefined, P, R> {
+interface CommonOptions<S extends StandardSchemaV1 | undefined> {
   /** What jobs name as their handler. */
   name: string;
   /** Any Standard Schema (zod, valibot, arktype, …). Checked at submit and again before it runs. */
   schema?: S;
   /** Retry policy of the jobs that this task submits; default: the server's. */
   retry?: RetryPolicy;
+}
+
+export interface TaskOptions<S extends StandardSchemaV1 | undefined, P, R> extends CommonOptions<S> {
   /**
    * Does the work. What it returns is the result: anything that JSON can say, at most 1 MiB.
    * It runs at least once; what it throws is retried by the job's policy, but for `TerminalError` and `RetryAtError`.
    */
   run(payload: P, ctx: TaskContext): R | Promise<R>;
+}
+
+/** A task whose handler runs in a process or thread of its own, so that it can be killed. */
+export interface IsolatedTaskOptions<S extends StandardSchemaV1 | undefined> extends CommonOptions<S> {
+  isolate: Isolation;
 }
 
 /** Options of a job, and how to submit it. */
@@ -48,9 +58,18 @@ export function task<S extends StandardSchemaV1, R>(
 ): Task<StandardSchemaV1.InferInput<S>, R>;
 /** Defines a task that takes its payload as it comes. */
 export function task<P, R>(options: TaskOptions<undefined, P, R>): Task<P, R>;
-export function task<R>(options: TaskOptions<StandardSchemaV1 | undefined, never, R>): Task<never, R> {
+/**
+ * Defines a task whose handler, `(payload, ctx) => result` as any other's, is exported by a module and runs apart: one that
+ * ignores its cancellation or its timeout, or blocks, is killed when the grace time is over.
+ */
+export function task<S extends StandardSchemaV1, R>(
+  options: IsolatedTaskOptions<S> & { schema: S },
+): Task<StandardSchemaV1.InferInput<S>, R>;
+export function task<P, R>(options: IsolatedTaskOptions<undefined>): Task<P, R>;
+export function task<R>(options: AnyTaskOptions<R>): Task<never, R> {
   const { name, schema } = options;
-  const run = options.run as (payload: unknown, ctx: TaskContext) => R | Promise<R>;
+  const given = "run" in options ? options.run : isolatedRun(options.isolate, systemRuntime(false));
+  const run = given as (payload: unknown, ctx: TaskContext) => R | Promise<R>;
   const job = async (payload: unknown, jobOptions: TaskSubmitOptions = {}) => {
     // What is sent is the payload as it was given, not as the schema gave it back: the worker checks it again, and a
     // schema that transforms would not take its own output.
@@ -68,6 +87,10 @@ export function task<R>(options: TaskOptions<StandardSchemaV1 | undefined, never
     },
   };
 }
+
+type AnyTaskOptions<R> =
+  | TaskOptions<StandardSchemaV1 | undefined, never, R>
+  | IsolatedTaskOptions<StandardSchemaV1 | undefined>;
 
 function runChecked<R>(
   name: string,
@@ -90,7 +113,7 @@ async function checked(name: string, schema: StandardSchemaV1, payload: unknown)
 }
 
 function requestOf(
-  options: TaskOptions<StandardSchemaV1 | undefined, never, unknown>,
+  options: CommonOptions<StandardSchemaV1 | undefined>,
   payload: unknown,
   { pool, requires, ...rest }: TaskSubmitOptions,
 ): JobRequest {

@@ -25,7 +25,7 @@ describe("a node", () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "mainspring-node-"));
-    node = await startNode(config());
+    node = await startNode(config({ MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8", MAINSPRING_EXEC: "on" }));
     client = new Client({ url: node.httpUrl });
   });
 
@@ -40,6 +40,32 @@ describe("a node", () => {
     assert.equal(execution.state, "SUCCEEDED");
     assert.deepEqual(execution.result, { hello: ["world", 1] });
     assert.equal(execution.attempts.length, 1);
+  });
+
+  it("sends requests and runs programs for jobs, as far as its configuration allows", async () => {
+    const retryPolicy = { maxAttempts: 1 };
+    const run = async (handler: string, payload: object) => {
+      const { executionId } = await client.submit({ target: { handler }, payload, retryPolicy });
+      return client.getExecution(executionId, { waitSec: 30 });
+    };
+    const { result } = await run("http", { url: `${node.httpUrl}/healthz` });
+    assert.equal((result as { status: number }).status, 200);
+    const refused = await run("http", { url: node.httpUrl.replace("127.0.0.1", "[::1]") });
+    assert.deepEqual([refused.state, refused.reason, refused.error?.name], ["DEAD", "NOT_RETRYABLE", "AddressRefused"]);
+    const { result: printed } = await run("exec", { argv: ["echo", "hello"] });
+    assert.equal((printed as { stdout: string }).stdout, "hello\n");
+    const failed = await run("exec", { argv: ["sh", "-c", "exit 3"] });
+    assert.deepEqual([failed.state, failed.error?.message], ["DEAD", "sh exited with code 3"]);
+  });
+
+  it("stops a program whose execution is cancelled, and says how it ended", async () => {
+    const { executionId } = await client.submit({ target: { handler: "exec" }, payload: { argv: ["sleep", "3600"] } });
+    const stateOf = async () => (await client.getExecution(executionId)).state;
+    while ((await stateOf()) !== "RUNNING");
+    await client.cancelExecution(executionId);
+    const { state, attempts } = await client.getExecution(executionId, { waitSec: 30 });
+    const message = "sleep was ended by SIGTERM after it was told to stop";
+    assert.deepEqual([state, attempts[0]?.error?.message], ["CANCELLED", message]);
   });
 
   it("runs tasks of a worker of one's own, by capability, and passes results and errors back", async () => {
@@ -133,6 +159,25 @@ describe("a node", () => {
     }
     assert.ok(most <= 2, `${most} ran at once`);
     await worker.stop();
+  });
+
+  it("tells of all that in its figures", async () => {
+    const figures = await (await fetch(`${node.httpUrl}/metrics`)).text();
+    for (const pattern of [
+      /^mainspring_lateness_seconds_count\{pool="default"\} \d{2}$/m,
+      /^mainspring_run_seconds_count\{pool="default"\} \d{2}$/m,
+      /^mainspring_dead_letters_total\{pool="default"\} 1$/m,
+      /^mainspring_executions_finished_total\{state="CANCELLED"\} 1$/m,
+      /^mainspring_attempts_retried_total 3$/m,
+      /^mainspring_owned_shards 64$/m,
+      /^mainspring_workers_connected [1-9]$/m,
+      /^mainspring_workers_lost_total 0$/m,
+      /^mainspring_store_connections_max\{purpose="submit"\} 3$/m,
+      /^mainspring_store_waiting\{purpose="commit"\} 0$/m,
+      /^nodejs_eventloop_lag_p99_seconds \d/m,
+    ]) {
+      assert.match(figures, pattern);
+    }
   });
 
   it("keeps a worker's running job over its own restart, and everything that was", async () => {

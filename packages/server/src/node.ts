@@ -5,6 +5,7 @@ import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { authorizes } from "./api/security.ts";
 import { builtinWorker } from "./builtin-worker.ts";
@@ -17,6 +18,7 @@ import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
+import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
@@ -86,6 +88,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
 
   const gateway = createGateway(ground);
+  metrics.watch(() => loadOf(gateway, store));
   life.started("gateway", async () => gateway.close());
   const scheduler = new Scheduler({ store, metrics, ...ground });
   life.started("scheduler", () => scheduler.stop());
@@ -100,6 +103,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
     metrics,
     about: {
       version: packageJson.version,
+      timeZoneData: timeZoneDataVersion(),
       addresses: () => addresses,
       readiness: () => readiness(store, bus, ground.runtime),
     },
@@ -108,6 +112,17 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
   addresses.http = httpUrl;
   return { httpUrl, grpcAddress, failed: Promise.race([failed, scheduler.failed]), stop: () => life.stop() };
+}
+
+function loadOf({ counters }: Gateway, store: SqlStore): Readings {
+  const pools = store.connectionLoad();
+  return {
+    workersConnected: counters.workersConnected,
+    workersLost: counters.workersLost,
+    storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
+    storeConnectionsMax: new Map(pools.map(({ purpose, max }) => [purpose, max])),
+    storeWaiting: new Map(pools.map(({ purpose, waiting }) => [purpose, waiting])),
+  };
 }
 
 async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Promise<Error> }> {
@@ -158,8 +173,9 @@ async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
   return server.address;
 }
 
-async function startBuiltinWorker({ runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
-  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks: builtInTasks(runtime) });
+async function startBuiltinWorker({ config, runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
+  const tasks = builtInTasks(runtime, config.handlers);
+  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks });
   life.started("built-in worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
   await worker.start();
 }

@@ -2,7 +2,10 @@
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
+export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
+export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export type {
   Candidate,
@@ -24,9 +27,13 @@ export {
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { Pool } from "./domain/pool.ts";
+export { firstFire, nextFire } from "./domain/schedule/fires.ts";
+export type { Schedule } from "./domain/schedule/schedule.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
+export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";

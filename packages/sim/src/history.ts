@@ -32,7 +32,8 @@ export type Seen =
   /** The worker sends a result. */
   | ({ kind: "REPORTED"; worker: string } & Ref)
   /** Told to forget its result, or its attempt. */
-  | ({ kind: "ACKED" | "REFUSED"; worker: string } & Ref)
+  | ({ kind: "ACKED"; worker: string } & Ref)
+  | ({ kind: "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
   | { kind: "OWNER_ARRIVED"; server: string; owner: string; shards: readonly { shard: number; epoch: number }[] }
   | ({ kind: "ASSIGN_ARRIVED"; server: string; worker: string; owner: string; account: number; credit: number } & Ref)

@@ -63,13 +63,15 @@ export class SimProcess {
     };
   }
 
-  /** UUIDv7 of the simulated time, growing within the process. */
   #uuid(): string {
-    const time = Math.floor(EPOCH_MS + this.#clock.nowMs)
-      .toString(16)
-      .padStart(12, "0");
-    const count = (this.#uuids++ & 0xfff).toString(16).padStart(3, "0");
-    const rest = Array.from({ length: 4 }, () => this.#dice.between(0, 0xffff).toString(16).padStart(4, "0"));
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${rest[0]?.slice(1)}-${rest.slice(1).join("")}`;
+    return simUuid(Math.floor(EPOCH_MS + this.#clock.nowMs), this.#uuids++, this.#dice);
   }
+}
+
+/** UUIDv7, growing with its time and then with the count. */
+export function simUuid(timeMs: number, count: number, dice: Dice): string {
+  const time = timeMs.toString(16).padStart(12, "0");
+  const number = (count & 0xfff).toString(16).padStart(3, "0");
+  const rest = Array.from({ length: 4 }, () => dice.between(0, 0xffff).toString(16).padStart(4, "0"));
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${number}-8${rest[0]?.slice(1)}-${rest.slice(1).join("")}`;
 }

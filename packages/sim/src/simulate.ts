@@ -35,6 +35,8 @@ export interface Only {
   jobs?: ReadonlySet<number>;
   /** No call of the store meets a fault, but for those of the plan. */
   reliableStore?: boolean;
+  /** Faults and new submits end after this; the plan is the same. */
+  untilMs?: number;
 }
 
 export interface Verdict {
@@ -123,10 +125,13 @@ class World {
     const { hours, workers, jobs, only = {} } = this.#options;
     this.#startServer();
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
-    this.#workload.plan(jobs, hours * HOUR_MS, (job) => only.jobs?.has(job) ?? true);
+    this.#workload.plan(jobs, hours * HOUR_MS, {
+      untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
+      isWanted: (job) => only.jobs?.has(job) ?? true,
+    });
     if (only.reliableStore !== true) this.#unsettleStore();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
-    await this.#advance(hours * HOUR_MS);
+    await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });

@@ -11,7 +11,10 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
-  MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo and sleep by itself
+  MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
+  MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
+  MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: http signs with it by Standard Webhooks
+  MAINSPRING_EXEC=off                on: offers exec, and who may submit jobs may run any program
   MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent
 Ctrl-C stops it gracefully; a second one at once.`;
 

@@ -15,7 +15,7 @@ interface WorkerOptions {
 
 export function workerCommand(): Command {
   return new Command("worker")
-    .description("run a worker with the handlers echo and sleep")
+    .description("run a worker with the handlers echo, sleep, http and, if MAINSPRING_EXEC=on, exec")
     .addOption(
       new Option("--url <host:port>", "gRPC address of the server")
         .env("MAINSPRING_GRPC_URL")
@@ -31,9 +31,9 @@ export function workerCommand(): Command {
 }
 
 async function work({ capability = [], name, ...options }: WorkerOptions): Promise<void> {
-  const { builtInTasks, systemRuntime } = await import("@mainspring/server");
+  const { builtInTasks, loadHandlerConfig, systemRuntime } = await import("@mainspring/server");
   const runtime = systemRuntime();
-  const tasks = builtInTasks(runtime);
+  const tasks = builtInTasks(runtime, loadHandlerConfig(process.env));
   const worker = new Worker({ ...options, tasks, capabilities: capability, ...(name !== undefined && { name }) });
   onStopSignal(runtime.monotonicMs, (signal) => {
     process.stdout.write(`${signal}: finishing what runs; once more ends it at once\n`);

@@ -57,6 +57,7 @@ export async function startTestApi(): Promise<TestApi> {
 
 const about: About = {
   version: "0.1.0",
+  timeZoneData: "2026c",
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
 };

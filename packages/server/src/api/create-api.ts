@@ -10,11 +10,12 @@ import { collectRoutes, docsRoutes } from "./docs-routes.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { listWorkers } from "./fleet.ts";
-import { createHttpApp, type HttpApp } from "./http-app.ts";
+import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { scheduleRoutes } from "./schedule-routes.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -24,7 +25,7 @@ export interface ApiParts {
   runtime: Runtime;
   log: Logger;
   /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null };
+  config: { apiKey: string | null; httpLimits?: HttpLimits };
   metrics: ApiMetrics;
   about: About;
 }
@@ -35,7 +36,7 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about } = parts;
-  const app = createHttpApp(config.apiKey, metrics, log);
+  const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, ({ executionId }) => waiters.final(executionId));
   const reader = new ExecutionReader(store.queries, new LiveView(bus, inbox, runtime), waiters, runtime);
@@ -47,6 +48,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   jobRoutes(app, store.queries, reader, runtime);
   executionRoutes(app, reader, store.queries);
   cancelRoute(app, { store, bus, runtime, inbox, reader });
+  scheduleRoutes(app, runtime);
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
   await docsRoutes(app);
 

@@ -2,7 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import { Type } from "typebox";
 import { addProblemSchema, answer, problems } from "./documented.ts";
-import { describeProblem, ProblemError, problem } from "./errors.ts";
+import { describeProblem, PROBLEM_NAMES, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 
 /** Collects the routes that are added after it. */
@@ -29,20 +29,52 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
   addProblemSchema(app);
 }
 
-/** /docs, /openapi.json and /problems/{name}; all of it works without any network. */
+/** All that the page needs comes from here, also where it is served without TLS; and nobody may frame it. */
+const PAGE_POLICY = {
+  "default-src": "'self'",
+  "base-uri": "'none'",
+  "form-action": "'none'",
+  "frame-ancestors": "'none'",
+  "img-src": "'self' data:",
+  "object-src": "'none'",
+};
+
+const ProblemTypeBody = Type.Object({
+  type: Type.String({ description: "what a problem says as its `type`" }),
+  title: Type.String(),
+  status: Type.Integer(),
+  help: Type.String({ description: "what to do" }),
+});
+
+/** /docs, /openapi.json, /problems and /problems/{name}; all of it works without any network. */
 export async function docsRoutes(app: HttpApp): Promise<void> {
-  await app.register(swaggerUi, { routePrefix: "/docs", staticCSP: true, uiConfig: { tryItOutEnabled: true } });
+  await app.register(swaggerUi, {
+    routePrefix: "/docs",
+    staticCSP: PAGE_POLICY,
+    // Nobody else is to be told of this server, as a validator would be.
+    uiConfig: { tryItOutEnabled: true, validatorUrl: null },
+  });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());
+  problemRoutes(app);
+}
+
+function problemRoutes(app: HttpApp): void {
+  const listSchema = {
+    operationId: "listProblems",
+    tags: ["docs"],
+    summary: "Every problem type; needs no key",
+    response: { 200: answer(Type.Object({ items: Type.Array(ProblemTypeBody) }), "All of them"), ...problems() },
+  };
+  app.get("/problems", { schema: listSchema }, () => ({
+    items: PROBLEM_NAMES.flatMap((name) => describeProblem(name) ?? []),
+  }));
   const schema = {
     operationId: "explainProblem",
     tags: ["docs"],
-    summary: "What a problem type means, and what to do",
+    summary: "What a problem type means, and what to do; needs no key",
     params: Type.Object({ name: Type.String() }),
     response: {
-      200: answer(
-        Type.Object({ type: Type.String(), title: Type.String(), status: Type.Integer(), help: Type.String() }),
-        "The problem type",
-      ),
+      200: answer(ProblemTypeBody, "The problem type"),
       ...problems("not-found"),
     },
   };

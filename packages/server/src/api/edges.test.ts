@@ -63,13 +63,26 @@ describe("the edges of the HTTP API", () => {
   });
 
   it("tells an unknown path from a method that a path does not have", async () => {
-    assert.deepEqual(await problemOf(api.app, { url: "/v1/crons" }), [404, "/problems/not-found"]);
+    for (const url of ["/v1/crons", "/docs/static/nothing", "/docs/static/..%2f..%2fpackage.json"]) {
+      assert.deepEqual(await problemOf(api.app, { url }), [404, "/problems/not-found"]);
+    }
     const answer = await api.app.inject({ method: "DELETE", url: "/v1/jobs/019a0000-0000-7000-8000-000000000000" });
     assert.equal(answer.statusCode, 405);
     assert.equal(answer.headers.allow, "GET, HEAD");
     const posted = await api.app.inject({ method: "PUT", url: "/v1/jobs", payload: "not json" });
     assert.equal(posted.statusCode, 405);
     assert.equal(posted.headers.allow, "GET, HEAD, POST");
+    // Word for word another route's path, though it would do as a job's id.
+    const batch = await api.app.inject({ method: "GET", url: "/v1/jobs/batch?x=1" });
+    assert.deepEqual([batch.statusCode, batch.headers.allow], [405, "POST"]);
+    const query = await api.app.inject({ method: "QUERY" as "GET", url: "/v1/jobs" });
+    assert.deepEqual([query.statusCode, query.headers.allow], [405, "GET, HEAD, POST"]);
+  });
+
+  it("looks at no body for a route that does not exist", async () => {
+    const headers = { "content-type": "text/plain", "content-length": "99999999" };
+    const answer = await api.app.inject({ method: "POST", url: "/v1/nothing", headers, payload: "x" });
+    assert.deepEqual([answer.statusCode, answer.json().type], [404, "/problems/not-found"]);
   });
 
   it("without a key serves loopback names only, and no pages of elsewhere", async () => {
@@ -81,7 +94,8 @@ describe("the edges of the HTTP API", () => {
     }
     const host = "localhost:8080";
     const own = { url: "/v1/jobs", headers: { host, origin: "http://localhost:8080" } };
-    assert.equal((await api.app.inject(own)).statusCode, 200);
+    const answer = await api.app.inject(own);
+    assert.deepEqual([answer.statusCode, answer.headers["x-content-type-options"]], [200, "nosniff"]);
     for (const origin of ["https://evil.example", "null", "http://localhost:9090"]) {
       const foreign = { url: "/v1/jobs", headers: { host, origin } };
       assert.deepEqual(await problemOf(api.app, foreign), [403, "/problems/forbidden"], origin);
@@ -99,7 +113,7 @@ describe("the edges of the HTTP API", () => {
     }
     const authorization = `Bearer ${KEY}`;
     assert.equal((await app.inject({ url: "/v1/jobs", headers: { ...headers, authorization } })).statusCode, 200);
-    for (const url of ["/healthz", "/readyz", "/docs", "/openapi.json", "/problems/internal"]) {
+    for (const url of ["/healthz", "/readyz", "/docs", "/openapi.json", "/problems", "/problems/internal"]) {
       assert.notEqual((await app.inject({ url, headers })).statusCode, 401, url);
     }
     await app.close();
@@ -110,7 +124,14 @@ describe("the edges of the HTTP API", () => {
       const answer = await api.inject({ method: "GET", url: `/problems/${name}` });
       assert.equal(answer.json().type, `/problems/${name}`);
     }
-    assert.equal((await api.inject({ method: "GET", url: "/problems/toString" })).statusCode, 404);
+    const all: { type: string }[] = (await api.inject({ method: "GET", url: "/problems" })).json().items;
+    assert.deepEqual(
+      all.map(({ type }) => type),
+      PROBLEM_NAMES.map((name) => `/problems/${name}`),
+    );
+    for (const name of ["toString", "__proto__", "constructor", "%5F_proto__"]) {
+      assert.equal((await api.inject({ method: "GET", url: `/problems/${name}` })).statusCode, 404, name);
+    }
   });
 
   it("tells what the node is", async () => {
@@ -118,6 +139,7 @@ describe("the edges of the HTTP API", () => {
     assert.deepEqual(stats, {
       version: "0.1.0",
       node: api.bus.node,
+      timeZoneData: "2026c",
       addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },

@@ -105,6 +105,8 @@ export interface FieldError {
   /** As `target.requires[0]`; empty: the whole. Headers and query parameters by their name. */
   field: string;
   message: string;
+  /** Of the first character that is wrong, counted from 1, where the value is a text that was read. */
+  position?: number;
 }
 
 /** The body of an error's answer (RFC 9457). */

@@ -29,17 +29,43 @@ declare module "fastify" {
   }
 }
 
-const CONNECTIONS_MAX = 12_000;
+/** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
+export interface HttpLimits {
+  /** At once; more are closed without a word. */
+  connections: number;
+  /** For all headers of a request to arrive, */
+  headersTimeoutMs: number;
+  /** and for the whole of it. */
+  requestTimeoutMs: number;
+  /** How often the two are looked at. */
+  checkIntervalMs: number;
+}
+
+const HTTP_LIMITS: HttpLimits = {
+  connections: 12_000,
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  checkIntervalMs: 5_000,
+};
 
 /** An HTTP server that knows how this API speaks, and has no routes yet. */
-export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: Logger): HttpApp {
+export function createHttpApp(
+  apiKey: string | null,
+  metrics: ApiMetrics,
+  log: Logger,
+  limits: HttpLimits = HTTP_LIMITS,
+): HttpApp {
   const app: HttpApp = Fastify({
-    // Whoever opens a connection must get on with it. Answers may take long: waiting is a feature.
-    requestTimeout: 60_000,
+    requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: 65_000,
+    // Without a byte in either direction.
     connectionTimeout: 120_000,
     bodyLimit: SINGLE_BODY_BYTES_MAX,
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, connectionsCheckingInterval: 5_000 },
+    http: {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.checkIntervalMs,
+    },
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -48,12 +74,12 @@ export function createHttpApp(apiKey: string | null, metrics: ApiMetrics, log: L
       void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.server.maxConnections = CONNECTIONS_MAX;
+  app.server.maxConnections = limits.connections;
   speakJson(app);
   answerErrors(app, log);
   guard(app, apiKey);
-  limitBodies(app);
   answerUnknownRoutes(app);
+  limitBodies(app);
   countRequests(app, metrics);
   partOnClose(app);
   return app;

@@ -13,6 +13,8 @@ import { workerBody } from "./views.ts";
 /** What a node says of itself. */
 export interface About {
   version: string;
+  /** Of the IANA time zone database, as `2026c`. */
+  timeZoneData: string;
   /** null where it does not listen (yet). */
   addresses(): { http: string | null; grpc: string | null };
   /** Whether work should be sent here, and if not, why. Never throws. */
@@ -75,6 +77,7 @@ function statsRoute(app: HttpApp, { bus, about, workers }: NodeParts): void {
     return {
       version: about.version,
       node: bus.node,
+      timeZoneData: about.timeZoneData,
       addresses: about.addresses(),
       workers: { connected },
       shards: { total: SHARD_COUNT, owned: owned.length },

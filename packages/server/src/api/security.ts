@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
 /** What anybody may read: it tells nothing of the jobs. */
-const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems\/:name|docs(\/.*)?)$/;
+const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 
@@ -14,6 +14,8 @@ const BEARER = /^Bearer +(\S+)$/i;
 export function guard(app: FastifyInstance, apiKey: string | null): void {
   const isAuthorized = apiKey === null ? null : authorizes(apiKey);
   app.addHook("onRequest", async (request, reply) => {
+    // Answers hold what jobs brought along: no browser is to guess that it is a page.
+    void reply.header("x-content-type-options", "nosniff");
     const { host, origin, authorization } = request.headers;
     if (origin !== undefined && !isSameOrigin(origin, host)) {
       throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");

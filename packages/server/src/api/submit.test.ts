@@ -200,6 +200,24 @@ describe("submitting over HTTP", () => {
     }
   });
 
+  it("names fields that it does not know, however many there are", async () => {
+    const strange = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, 0]));
+    for (const body of [
+      { target: { handler: "echo" }, ...strange },
+      { target: { handler: "echo", ...strange } },
+      { target: { handler: "echo" }, labels: Object.fromEntries(Object.keys(strange).map((key) => [`${key} `, ""])) },
+    ]) {
+      const answer = await submit(body);
+      assert.equal(answer.statusCode, 400);
+      const errors: { field: string; message: string }[] = answer.json().errors;
+      assert.equal(errors.length, 8);
+      for (const { field, message } of errors) {
+        assert.match(field, /^(target\.|labels\.)?k\d+ ?$/);
+        assert.match(message, /is no field here: the fields are|may not be called so/);
+      }
+    }
+  });
+
   it("treats __proto__ as the unknown field that it is, and lets payloads have it", async () => {
     const refused = await submit('{"target":{"handler":"echo"},"__proto__":{"priority":9}}');
     assert.equal(refused.statusCode, 400);
@@ -209,6 +227,28 @@ describe("submitting over HTTP", () => {
     const { body } = await api.app.inject({ method: "GET", url: `/v1/executions/${executionId}` });
     assert.ok(body.includes(payload));
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+  });
+
+  it("takes words that mean something to JavaScript as the words that they are", async () => {
+    for (const word of ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"]) {
+      const job = {
+        target: { pool: word, handler: word, requires: [word] },
+        name: word,
+        uniqueKey: word,
+        concurrencyKey: word,
+        labels: word.startsWith("_") ? {} : { [word]: word },
+      };
+      const answer = await submit(job, { "idempotency-key": word });
+      assert.equal(answer.statusCode, 201, answer.body);
+      assert.equal((await submit(job, { "idempotency-key": word })).headers["idempotent-replayed"], "true");
+      const { items } = await read(`/v1/jobs?pool=${word}&handler=${word}&name=${word}`);
+      assert.equal(items.length, 1);
+      const { target, labels } = await read(`/v1/jobs/${items[0].jobId}`);
+      assert.deepEqual([target, labels], [job.target, job.labels]);
+      const unknown = await api.inject({ method: "GET", url: `/v1/jobs?${word}=1` });
+      assert.equal(unknown.statusCode, 400);
+      assert.equal(unknown.json().errors[0].field, word);
+    }
   });
 
   it("refuses what is not JSON, or of another type, or too deep", async () => {

@@ -19,6 +19,8 @@ interface SchemaError {
 
 type Node = Record<string, unknown>;
 
+const ERRORS_MAX = 8;
+
 /** Fields that people who know other schedulers will try. */
 const RECURRING = ["schedule", "everySec", "timezone"];
 
@@ -33,18 +35,23 @@ export function compileCheck<T extends TSchema>(schema: T): Check<T> {
 function sentences(schema: TSchema, found: readonly SchemaError[], value: unknown): FieldError[] {
   // What failed inside a choice says nothing by itself: the choice as a whole says what it takes.
   const choices = found.filter(({ keyword }) => keyword === "anyOf").map(({ schemaPath }) => `${schemaPath}/anyOf/`);
-  return found
+  const errors = found
     .filter(({ schemaPath }) => !choices.some((choice) => schemaPath.startsWith(choice)))
-    .flatMap((error) => sentence(error, at(schema as Node, error.schemaPath), at(value, error.instancePath)));
+    .flatMap((error) => sentence(error, schema, at(value, error.instancePath)));
+  // Of an unknown field two errors tell, but only the first where there are many.
+  return [...new Map(errors.map((error) => [`${error.field} ${error.message}`, error])).values()].slice(0, ERRORS_MAX);
 }
 
-function sentence(error: SchemaError, schema: unknown, value: unknown): FieldError[] {
+function sentence(error: SchemaError, schema: TSchema, value: unknown): FieldError[] {
   const field = fieldName(error.instancePath);
   const params = error.params as Node;
-  const node = (schema ?? {}) as Node;
+  const node = (at(schema, error.schemaPath) ?? {}) as Node;
   switch (error.keyword) {
-    case "boolean": // told by additionalProperties
-      return [];
+    case "boolean": {
+      const keys = keysOf(error.instancePath);
+      const parent = at(schema, error.schemaPath.replace(/\/additionalProperties$/, "")) as Node | undefined;
+      return [unknownField(keys.slice(0, -1).reduce(join, ""), keys.at(-1) ?? "", parent ?? {})];
+    }
     case "required":
       return (params.requiredProperties as string[]).map((key) => ({ field: join(field, key), message: "is missing" }));
     case "additionalProperties":

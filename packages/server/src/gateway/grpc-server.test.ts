@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, type StatusObject, status } from "@grpc/grpc-js";
@@ -78,12 +78,23 @@ describe("the worker protocol over gRPC", () => {
   const peers: Peer[] = [];
   const stages: Stage[] = [];
 
-  async function start(isAuthorized = () => true): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
+  async function start(
+    isAuthorized = () => true,
+    limits: { idleMs?: number } = {},
+  ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
     const stage = new Stage();
     stage.own();
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
-    const server = await startGrpcServer({ gateway, host: "127.0.0.1", port: 0, isAuthorized, runtime, log });
+    const server = await startGrpcServer({
+      gateway,
+      host: "127.0.0.1",
+      port: 0,
+      isAuthorized,
+      runtime,
+      log,
+      ...limits,
+    });
     const peer = new Peer(server.address);
     stages.push(stage);
     servers.push(server);
@@ -126,6 +137,17 @@ describe("the worker protocol over gRPC", () => {
     peer.say({ hello: HELLO });
     assert.equal((await peer.status).code, status.UNAUTHENTICATED);
     assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("keeps no connection that is of no use, and every one that is", async () => {
+    const { server, peer, stage } = await start(() => true, { idleMs: 50 });
+    peer.say({ hello: HELLO });
+    assert.ok((await peer.next()).welcome);
+    const silent = connect(Number(server.address.split(":")[1]), "127.0.0.1").resume();
+    const started = connect(Number(server.address.split(":")[1]), "127.0.0.1").resume();
+    started.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    await Promise.all([once(silent, "close"), once(started, "close")]);
+    assert.equal(stage.gateway.counters.workersConnected, 1);
   });
 
   it("survives bytes that are no message, and messages that are too large", async () => {

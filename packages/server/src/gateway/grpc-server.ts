@@ -8,6 +8,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Gateway } from "./gateway.ts";
 import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
 import {
+  CONNECTION_IDLE_MS,
   CONNECTIONS_MAX,
   GOODBYE_MAX_MS,
   KEEPALIVE_INTERVAL_MS,
@@ -24,6 +25,8 @@ export interface GrpcServerOptions {
   port: number;
   /** Judges the metadata `authorization` of each connection. */
   isAuthorized(authorization: string | undefined): boolean;
+  /** How long a connection may be without a stream; default 30_000 ms. */
+  idleMs?: number;
   runtime: Runtime;
   log: Logger;
 }
@@ -49,9 +52,9 @@ const OPTIONS: ServerOptions = {
  * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { gateway, host, port, isAuthorized, runtime, log } = options;
+  const { gateway, host, port, isAuthorized, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
-  const grpc = new Server(OPTIONS);
+  const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
   const path = `/${WorkerService.typeName}/${WorkerService.method.connect.name}`;
   const admit = (call: WorkerCall) => {
     if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call, gateway, runtime, log, sockets);

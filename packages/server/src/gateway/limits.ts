@@ -45,6 +45,8 @@ export const CONGESTED_BYTES = 8 * 1024 * 1024;
 export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
 /** and also where it read nothing for so long while something waited. */
 export const UNREAD_MAX_MS = 30_000;
+/** A connection without a stream is of no use to a worker, and is closed after this. */
+export const CONNECTION_IDLE_MS = 30_000;
 /** Notices peers that vanished without a word; looser than liveness, which judges workers. */
 export const KEEPALIVE_INTERVAL_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;

@@ -1,3 +1,6 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
 /** A text that does not fit its key, and what would. */
 export class Unfit {
   readonly message: string;
@@ -41,6 +44,27 @@ export const storeAddress: Parse<string> = (text) => {
 /** The value is a secret, so it is never repeated. */
 export const secret: Parse<string> = (text) =>
   /^[\x21-\x7e]{16,512}$/.test(text) ? text : new Unfit("must be 16 to 512 visible ASCII characters without spaces");
+
+/** For Standard Webhooks, whose secrets are 24 to 64 bytes. It is never repeated. */
+export const signingSecret: Parse<string> = (text) => {
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1] ?? "";
+  const { length } = Buffer.from(base64, "base64");
+  const fits = base64.length % 4 === 0 && length >= 24 && length <= 64;
+  return fits ? text : new Unfit("must be whsec_ and 24 to 64 bytes in base64, as Standard Webhooks has it");
+};
+
+/** Networks, as `127.0.0.0/8,fd00::/8`; none where it is empty. */
+export const cidrList: Parse<readonly string[]> = (text) => {
+  const networks = text.split(",").flatMap((part) => part.trim() || []);
+  const wrong = networks.find((network) => !isNetwork(network));
+  return wrong === undefined ? networks : new Unfit(`must be networks such as 127.0.0.0/8,fd00::/8, not ${wrong}`);
+};
+
+/** "10/8" and "010.0.0.0/8" are other networks than one may think: addresses are written out. */
+function isNetwork(text: string): boolean {
+  const [address = ""] = text.split("/");
+  return isIP(address) !== 0 && ipaddr.isValidCIDR(text);
+}
 
 export function wholeNumber(min: number, max: number): Parse<number> {
   return (text) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, describe, it } from "node:test";
-import { ConfigError, loadConfig } from "./config.ts";
+import { ConfigError, loadConfig, loadHandlerConfig } from "./config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
 
@@ -35,6 +35,7 @@ describe("the configuration", () => {
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,
+      handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
       warnings: [],
     });
   });
@@ -63,6 +64,9 @@ describe("the configuration", () => {
       MAINSPRING_RETENTION_DAYS: "0",
       MAINSPRING_LOG_LEVEL: "loud",
       MAINSPRING_BUILTIN_WORKER: "yes",
+      MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8,10.1",
+      MAINSPRING_WEBHOOK_SECRET: "whsec_c2hvcnQ=",
+      MAINSPRING_EXEC: "true",
     });
     for (const sentence of [
       /^MAINSPRING_HTTP must be host:port, as 127.0.0.1:8080/m,
@@ -72,8 +76,22 @@ describe("the configuration", () => {
       /^MAINSPRING_RETENTION_DAYS must be a whole number from 1 to 36500/m,
       /^MAINSPRING_LOG_LEVEL must be trace or debug or/m,
       /^MAINSPRING_BUILTIN_WORKER must be on or off/m,
+      /^MAINSPRING_HTTP_ALLOW_PRIVATE must be networks such as .*, not 10\.1$/m,
+      /^MAINSPRING_WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64/m,
+      /^MAINSPRING_EXEC must be on or off/m,
     ]) {
       assert.match(message, sentence);
+    }
+  });
+
+  it("tells a worker what its handlers may do, and nothing that is the server's affair", () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const env = { MAINSPRING_HTTP: "0.0.0.0:80", MAINSPRING_EXEC: "on", MAINSPRING_WEBHOOK_SECRET: secret };
+    const handlers = loadHandlerConfig({ ...env, MAINSPRING_HTTP_ALLOW_PRIVATE: " 10.0.0.0/8, fd00::/8," });
+    assert.deepEqual(handlers, { httpAllowPrivate: ["10.0.0.0/8", "fd00::/8"], webhookSecret: secret, exec: true });
+    assert.throws(() => loadHandlerConfig({ MAINSPRING_EXEC: "maybe" }), ConfigError);
+    for (const networks of ["10/8", "010.0.0.0/8", "10.0.0.0", "10.0.0.0/33", "::1/129", "private"]) {
+      assert.throws(() => loadHandlerConfig({ MAINSPRING_HTTP_ALLOW_PRIVATE: networks }), ConfigError, networks);
     }
   });
 
@@ -97,7 +115,11 @@ describe("the configuration", () => {
   });
 
   it("never repeats a secret in a complaint", () => {
-    const secrets = { MAINSPRING_STORE: "postgres//me:hunter2@db/x", MAINSPRING_API_KEY: "hunter2 hunter2 hunter2" };
+    const secrets = {
+      MAINSPRING_STORE: "postgres//me:hunter2@db/x",
+      MAINSPRING_API_KEY: "hunter2 hunter2 hunter2",
+      MAINSPRING_WEBHOOK_SECRET: "hunter2",
+    };
     assert.doesNotMatch(complaint(secrets), /hunter2/);
     const path = file('{"MAINSPRING_STORE": "postgres://me:hunter2@db/x" ');
     assert.match(complaint({ MAINSPRING_CONFIG: path }), /is not JSON$/);

@@ -3,12 +3,14 @@ import { resolve } from "node:path";
 import {
   absent,
   choice,
+  cidrList,
   isLoopback,
   type ListenAddress,
   listenAddress,
   only,
   type Parse,
   secret,
+  signingSecret,
   storeAddress,
   text,
   Unfit,
@@ -31,8 +33,19 @@ export interface Config {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   /** Whether the server brings a worker for the handlers that it comes with. */
   builtInWorker: boolean;
+  handlers: HandlerConfig;
   /** To be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** What the built-in handlers may do, in a server and in `mainspring worker`. */
+export interface HandlerConfig {
+  /** CIDRs beyond the public internet that the handler `http` may reach. */
+  httpAllowPrivate: readonly string[];
+  /** `whsec_` and base64: what `http` signs its requests with. null: it does not. */
+  webhookSecret: string | null;
+  /** Whether the handler `exec` is offered. */
+  exec: boolean;
 }
 
 /** The configuration cannot be used; the message names each key that is wrong and what would be right. */
@@ -43,32 +56,91 @@ export class ConfigError extends Error {
 interface Key<T> {
   parse: Parse<T>;
   fallback: string | null;
+  /** For people: what it is for. */
+  help: string;
 }
 
-function key<T>(parse: Parse<T>, fallback: string | null): Key<T> {
-  return { parse, fallback };
+function key<T>(parse: Parse<T>, fallback: string | null, help: string): Key<T> {
+  return { parse, fallback, help };
 }
 
 const oneNode = "this version runs as a single node";
 const KEYS = {
-  MAINSPRING_HTTP: key(listenAddress, "127.0.0.1:8080"),
-  MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081"),
-  MAINSPRING_DATA_DIR: key(text, "./data"),
-  MAINSPRING_STORE: key(storeAddress, "embedded"),
-  MAINSPRING_API_KEY: key(secret, null),
-  MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30"),
-  MAINSPRING_LOG_LEVEL: key(choice("trace", "debug", "info", "warn", "error", "fatal", "silent"), "info"),
-  MAINSPRING_BUILTIN_WORKER: key(choice("on", "off"), "on"),
-  MAINSPRING_BUS: key(only("memory", oneNode), null),
-  MAINSPRING_LEASES: key(only("store", "owners are settled in the store"), null),
-  MAINSPRING_ROLES: key(only("api,scheduler,gateway", `${oneNode} with all roles`), null),
-  MAINSPRING_ADVERTISE: key(absent(`${oneNode}, which has nobody to advertise itself to`), null),
+  MAINSPRING_HTTP: key(listenAddress, "127.0.0.1:8080", "where the HTTP API listens; port 0 picks a free one"),
+  MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081", "where workers connect"),
+  MAINSPRING_DATA_DIR: key(text, "./data", "the folder where the embedded store keeps its data"),
+  MAINSPRING_STORE: key(
+    storeAddress,
+    "embedded",
+    "the PostgreSQL (14 to 18) that keeps the truth, or the embedded one",
+  ),
+  MAINSPRING_API_KEY: key(
+    secret,
+    null,
+    "clients and workers must send it as bearer token; without it only loopback is served",
+  ),
+  MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
+  MAINSPRING_LOG_LEVEL: key(
+    choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+    "info",
+    "what is logged",
+  ),
+  MAINSPRING_BUILTIN_WORKER: key(
+    choice("on", "off"),
+    "on",
+    "whether the server runs the handlers that it comes with by itself",
+  ),
+  MAINSPRING_HTTP_ALLOW_PRIVATE: key(
+    cidrList,
+    "",
+    "private networks that the handler `http` may connect to all the same",
+  ),
+  MAINSPRING_WEBHOOK_SECRET: key(signingSecret, null, "signs the requests of the handler `http` (Standard Webhooks)"),
+  MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
+  MAINSPRING_BUS: key(only("memory", oneNode), null, "what carries messages between roles"),
+  MAINSPRING_LEASES: key(only("store", "owners are settled in the store"), null, "what says who should own a shard"),
+  MAINSPRING_ROLES: key(only("api,scheduler,gateway", `${oneNode} with all roles`), null, "what this process does"),
+  MAINSPRING_ADVERTISE: key(
+    absent(`${oneNode}, which has nobody to advertise itself to`),
+    null,
+    "where other nodes reach it",
+  ),
 };
 type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
+const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_EXEC"] as const;
 
-/** Variables that are not the server's keys, and are not mistakes either. the URLs are what clients and workers read. */
-const OTHER_VARIABLES = ["MAINSPRING_CONFIG", "MAINSPRING_URL", "MAINSPRING_GRPC_URL"];
+/** Variables that are not the server's keys, and are not mistakes either, with what they are for. */
+export const OTHER_VARIABLES = {
+  MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
+  MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
+  MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`",
+} as const;
+
+/** A key of the configuration, as people are told of it. */
+export interface KeyHelp {
+  name: string;
+  /** null: none. */
+  fallback: string | null;
+  help: string;
+  /** What it may be, in words. */
+  takes: string;
+}
+
+/** All keys, in the order in which they matter. */
+export function describeKeys(): KeyHelp[] {
+  return KEY_NAMES.map((name) => {
+    const { parse, fallback, help }: Key<unknown> = KEYS[name];
+    // Nothing takes this, but what takes any text.
+    const refused = parse("\u0000");
+    return {
+      name,
+      fallback,
+      help,
+      takes: refused instanceof Unfit ? refused.message.replace(/^must be /, "") : "any text",
+    };
+  });
+}
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -78,6 +150,23 @@ type Texts = Readonly<Record<string, string | undefined>>;
  * @throws {ConfigError}
  */
 export function loadConfig(env: Texts): Config {
+  const { values, errors } = readKeys(env, KEY_NAMES);
+  errors.push(...exposures(values as Values));
+  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
+  return configOf(values as Values, unknownVariables(env));
+}
+
+/**
+ * The part of the configuration that a worker with the built-in handlers needs, from the same places.
+ * @throws {ConfigError}
+ */
+export function loadHandlerConfig(env: Texts): HandlerConfig {
+  const { values, errors } = readKeys(env, HANDLER_KEYS);
+  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
+  return handlersOf(values as Pick<Values, (typeof HANDLER_KEYS)[number]>);
+}
+
+function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
   const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG) : {};
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
@@ -88,10 +177,7 @@ export function loadConfig(env: Texts): Config {
     errors.push(`${name} ${value.message}`);
     return null;
   };
-  const values = Object.fromEntries(KEY_NAMES.map((name) => [name, read(name)])) as Values;
-  errors.push(...exposures(values));
-  if (errors.length > 0) throw new ConfigError(errors.join("\n"));
-  return configOf(values, unknownVariables(env));
+  return { values: Object.fromEntries(names.map((name) => [name, read(name)])) as Partial<Values>, errors };
 }
 
 type Value<N extends KeyName> = Exclude<ReturnType<(typeof KEYS)[N]["parse"]>, Unfit>;
@@ -107,7 +193,16 @@ function configOf(values: Values, warnings: string[]): Config {
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
+    handlers: handlersOf(values),
     warnings,
+  };
+}
+
+function handlersOf(values: Pick<Values, (typeof HANDLER_KEYS)[number]>): HandlerConfig {
+  return {
+    httpAllowPrivate: values.MAINSPRING_HTTP_ALLOW_PRIVATE,
+    webhookSecret: values.MAINSPRING_WEBHOOK_SECRET,
+    exec: values.MAINSPRING_EXEC === "on",
   };
 }
 
@@ -120,7 +215,7 @@ function exposures(values: Values): string[] {
 }
 
 function unknownVariables(env: Texts): string[] {
-  const known: string[] = [...KEY_NAMES, ...OTHER_VARIABLES];
+  const known: string[] = [...KEY_NAMES, ...Object.keys(OTHER_VARIABLES)];
   return Object.keys(env)
     .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
     .map((name) => `${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`);

@@ -1,17 +1,26 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { ApiMetrics, Metrics } from "../ports/metrics.ts";
+import type { ApiMetrics, ByLabel, Metrics, Readings } from "../ports/metrics.ts";
+import { FIGURES, type NamesOf, PREFIX } from "./metrics-catalogue.ts";
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
-/** Pools are named by clients: beyond so many, their lateness is told in one series. */
-const POOLS_MAX = 100;
+const BUCKETS = {
+  seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800],
+  sizes: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000],
+};
+/** Pools are named by clients: beyond so many, the figures of the others are told in one series. */
+export const POOLS_MAX = 100;
 
-const GAUGES: Record<Parameters<Metrics["gauge"]>[0], string> = {
-  waiting: "Executions in memory that wait for their time",
-  ready: "Executions in memory that are ready to run",
-  assigned: "Executions that a worker holds",
-  workers: "Workers that the scheduler knows",
-  owned_shards: "Shards that this node owns",
+/** Where each reading is shown. */
+const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
+  waiting: "executions_waiting",
+  ready: "executions_ready",
+  assigned: "executions_assigned",
+  running: "executions_running",
+  ownedShards: "owned_shards",
+  workersConnected: "workers_connected",
+  workersLost: "workers_lost_total",
+  storeConnectionsBusy: "store_connections_busy",
+  storeConnectionsMax: "store_connections_max",
+  storeWaiting: "store_waiting",
 };
 
 /** The figures of this node, for Prometheus. */
@@ -19,76 +28,82 @@ export function createMetrics(): Metrics & ApiMetrics {
   const registry = new Registry();
   // Among them nodejs_eventloop_lag_*: how late this process is.
   collectDefaultMetrics({ register: registry });
-  const text = async () => ({ contentType: registry.contentType, body: await registry.metrics() });
-  return { ...schedulerFigures(registry), ...apiFigures(registry), text };
+  const instruments = createInstruments(registry);
+  const poolOf = bounded(POOLS_MAX);
+  const sources: (() => Readings)[] = [];
+  const text = async () => {
+    for (const read of sources) show(instruments, read(), poolOf);
+    return { contentType: registry.contentType, body: await registry.metrics() };
+  };
+  const watch = (read: () => Readings) => void sources.push(read);
+  return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text };
 }
 
-function schedulerFigures(registry: Registry): Omit<Metrics, "submitted" | "storeOutage"> {
-  const make = maker(registry);
-  const commitSeconds = make.histogram("commit_duration_seconds", "How long a commit of transitions took", SECONDS);
-  const changes = make.histogram("commit_changes", "Rows that a commit of transitions changed", SIZES);
-  const assigned = make.counter("assigned_total", "Attempts that were assigned to workers");
-  const lateness = make.histogram("lateness_seconds", "First start minus scheduled time", SECONDS, ["pool"]);
-  const finished = make.counter("executions_finished_total", "Executions that became final", ["state"]);
-  const retried = make.counter("attempts_retried_total", "Attempts that failed and are tried again");
-  const stale = make.counter("stale_results_refused_total", "Starts and results with an old token, refused");
-  const lost = make.counter("workers_lost_total", "Workers that were declared lost");
-  const takeovers = make.counter("takeovers_total", "Times the shards were taken over anew", ["reason"]);
-  const poolOf = bounded(POOLS_MAX);
+function schedulerFigures(instruments: Instruments, poolOf: (name: string) => string): Omit<Metrics, "watch"> {
+  const { counters, histograms } = instruments;
   return {
     commit: (figures) => {
-      commitSeconds.observe(figures.durationMs / 1_000);
-      changes.observe(figures.changes);
-      assigned.inc(figures.assigned);
+      histograms.commit_duration_seconds.observe(figures.durationMs / 1_000);
+      histograms.commit_changes.observe(figures.changes);
+      counters.assigned_total.inc(figures.assigned);
     },
-    lateness: (pool, latenessMs) => lateness.observe({ pool: poolOf(pool) }, Math.max(0, latenessMs) / 1_000),
-    finished: (state, count) => finished.inc({ state }, count),
-    retried: (count) => retried.inc(count),
-    refusedStale: (count) => stale.inc(count),
-    workersLost: (count) => lost.inc(count),
-    takeover: (reason) => takeovers.inc({ reason }),
-    gauge: (name, read) => {
-      new Gauge({
-        name: `mainspring_${name}`,
-        help: GAUGES[name],
-        registers: [registry],
-        collect() {
-          this.set(read());
-        },
-      });
-    },
+    lateness: (pool, latenessMs) =>
+      histograms.lateness_seconds.observe({ pool: poolOf(pool) }, Math.max(0, latenessMs) / 1_000),
+    ran: (pool, runMs) => histograms.run_seconds.observe({ pool: poolOf(pool) }, Math.max(0, runMs) / 1_000),
+    finished: (state, count) => counters.executions_finished_total.inc({ state }, count),
+    deadLetter: (pool) => counters.dead_letters_total.inc({ pool: poolOf(pool) }),
+    retried: (count) => counters.attempts_retried_total.inc(count),
+    refusedStale: (count) => counters.stale_results_refused_total.inc(count),
+    takeover: (cause) => counters.takeovers_total.inc({ cause }),
+    storeOutage: () => counters.store_outages_total.inc(),
   };
 }
 
-function apiFigures(registry: Registry): Omit<ApiMetrics, "text"> {
-  const make = maker(registry);
-  const labels = ["method", "route", "status"];
-  const requests = make.histogram("http_request_duration_seconds", "How long answers took", SECONDS, labels);
-  const submitted = make.counter("jobs_submitted_total", "Jobs that were written");
-  const submitSeconds = make.histogram("submit_commit_duration_seconds", "How long a group commit took", SECONDS);
-  const submitJobs = make.histogram("submit_commit_jobs", "Jobs of a group commit", SIZES);
-  const outages = make.counter("store_outages_total", "Writes that the store did not answer");
+function apiFigures({ counters, histograms }: Instruments): Omit<ApiMetrics, "text"> {
   return {
     request: ({ method, route, status, durationMs }) => {
-      requests.observe({ method, route, status: String(status) }, durationMs / 1_000);
+      const labels = { method, route, status: String(status) };
+      histograms.http_request_duration_seconds.observe(labels, durationMs / 1_000);
     },
-    submitted: (count) => submitted.inc(count),
+    submitted: (count) => counters.jobs_submitted_total.inc(count),
     submitCommit: ({ durationMs, jobs }) => {
-      submitSeconds.observe(durationMs / 1_000);
-      submitJobs.observe(jobs);
+      histograms.submit_commit_duration_seconds.observe(durationMs / 1_000);
+      histograms.submit_commit_jobs.observe(jobs);
     },
-    storeOutage: () => outages.inc(),
+    storeOutage: () => counters.store_outages_total.inc(),
   };
 }
 
-function maker(registry: Registry) {
-  const registers = [registry];
-  return {
-    counter: (name: string, help: string, labelNames: string[] = []) =>
-      new Counter({ name: `mainspring_${name}`, help, labelNames, registers }),
-    histogram: (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
-      new Histogram({ name: `mainspring_${name}`, help, buckets, labelNames, registers }),
-  };
+interface Instruments {
+  counters: Record<NamesOf<"counter">, Counter>;
+  gauges: Record<NamesOf<"gauge">, Gauge>;
+  histograms: Record<NamesOf<"histogram">, Histogram>;
+}
+
+function createInstruments(registry: Registry): Instruments {
+  const made: Record<string, Record<string, unknown>> = { counter: {}, gauge: {}, histogram: {} };
+  for (const [name, { type, labels, help, ...rest }] of Object.entries(FIGURES)) {
+    const options = { name: PREFIX + name, help, labelNames: [...labels], registers: [registry] };
+    const group = made[type] as Record<string, unknown>;
+    if (type === "counter") group[name] = new Counter(options);
+    else if (type === "gauge") group[name] = new Gauge(options);
+    else if ("unit" in rest) group[name] = new Histogram({ ...options, buckets: BUCKETS[rest.unit] });
+  }
+  return { counters: made.counter, gauges: made.gauge, histograms: made.histogram } as unknown as Instruments;
+}
+
+/** Shows what was read, in place of what was read before: a pool that has nothing any more has no series either. */
+function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (name: string) => string): void {
+  for (const [key, value] of Object.entries(readings) as [keyof Readings, number | ByLabel][]) {
+    const name = READINGS[key];
+    const instrument = name in gauges ? gauges[name as NamesOf<"gauge">] : counters[name as NamesOf<"counter">];
+    instrument.reset();
+    const [label] = FIGURES[name].labels;
+    if (typeof value === "number") instrument.inc(value);
+    else if (label !== undefined) {
+      for (const [of, count] of value) instrument.inc({ [label]: label === "pool" ? poolOf(of) : of }, count);
+    }
+  }
 }
 
 /** Lets the first `max` names through; every other one becomes "other". */

@@ -1,22 +1,46 @@
 import type { FinalState } from "../domain/execution.ts";
 
+/** Why an owner dropped what it knew: a closed list, because it is a label. */
+export type TakeoverCause = "MACHINE_FAILED" | "COMMIT_UNANSWERED" | "FENCED" | "ROW_CHANGED" | "ROW_REFUSED";
+
+/** Figures by pool, or by what a store's connections are for. */
+export type ByLabel = ReadonlyMap<string, number>;
+
+/** What is read when somebody asks, rather than told when it happens. Totals only ever grow. */
+export interface Readings {
+  /** Of the owner's memory. */
+  waiting?: number;
+  ready?: ByLabel;
+  assigned?: ByLabel;
+  running?: ByLabel;
+  ownedShards?: number;
+  /** Of the gateway. */
+  workersConnected?: number;
+  workersLost?: number;
+  /** Of the store's connections. */
+  storeConnectionsBusy?: ByLabel;
+  storeConnectionsMax?: ByLabel;
+  storeWaiting?: ByLabel;
+}
+
 /** What the parts of a node count. The instruments behind it are the business of `ops`. */
 export interface Metrics {
   commit(figures: { durationMs: number; changes: number; assigned: number }): void;
   /** From the scheduled time to the first start. */
   lateness(pool: string, latenessMs: number): void;
+  /** From an attempt's start to its end, however it ended, unless its worker was lost. */
+  ran(pool: string, runMs: number): void;
   finished(state: FinalState, count: number): void;
+  deadLetter(pool: string): void;
   /** Attempts that failed and will be tried again. */
   retried(count: number): void;
   /** Results and starts that came with an old token. */
   refusedStale(count: number): void;
-  workersLost(count: number): void;
-  submitted(count: number): void;
   /** The owner dropped what it knew and takes its shards over anew. */
-  takeover(reason: string): void;
+  takeover(cause: TakeoverCause): void;
   storeOutage(): void;
-  /** Read when the figures are asked for. */
-  gauge(name: "waiting" | "ready" | "assigned" | "workers" | "owned_shards", read: () => number): void;
+  /** `read` is called once each time that somebody asks for the figures; what it leaves out is shown as none. */
+  watch(read: () => Readings): void;
 }
 
 /** What the api counts, and how it shows the figures of the whole node. */

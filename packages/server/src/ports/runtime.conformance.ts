@@ -30,6 +30,15 @@ export function runtimeConformance(name: string, runtime: Runtime, pass: (ms: nu
       assert.ok(tookMs >= 9);
     });
 
+    it("keeps a timer of a far year waiting", async () => {
+      const ran: string[] = [];
+      const far = [2 ** 31, 2 ** 45, Number.POSITIVE_INFINITY];
+      const timers = far.map((delayMs) => runtime.setTimer(delayMs, () => ran.push(`${delayMs}`)));
+      await pass(20);
+      for (const timer of timers) timer.cancel();
+      assert.deepEqual(ran, []);
+    });
+
     it("throws dice in [0, 1)", () => {
       const rolls = Array.from({ length: 1_000 }, () => runtime.random());
       assert.ok(rolls.every((roll) => roll >= 0 && roll < 1));

@@ -5,6 +5,8 @@ import type { Batch } from "../shard/batch.ts";
 /** Counts what has become true, with a commit or without one. */
 export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const { pool, latenessMs } of batch.starts) metrics.lateness(pool, latenessMs);
+  for (const { pool, runMs } of batch.runs) metrics.ran(pool, runMs);
+  for (const pool of batch.deadLetters) metrics.deadLetter(pool);
   const finals = new Map<FinalState, number>();
   let retried = 0;
   for (const draft of batch.shards.values()) {

@@ -1,7 +1,9 @@
 import type { Envelope } from "../ports/bus.ts";
 import type { LiveExecution, ToScheduler } from "../ports/messages.ts";
+import type { Readings, TakeoverCause } from "../ports/metrics.ts";
+import { countEntries } from "../shard/counts.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
-import { countEntries, liveExecution } from "../shard/live.ts";
+import { liveExecution } from "../shard/live.ts";
 import { takeOwnership } from "./ownership.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
@@ -21,12 +23,7 @@ export class Scheduler {
     const { bus, store, metrics } = parts;
     this.#parts = { ...parts, payloads: new Payloads(store), watchers: new Watchers(bus) };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
-    const counts = () => (this.#runner === null ? null : countEntries(this.#runner.state));
-    metrics.gauge("waiting", () => counts()?.waiting ?? 0);
-    metrics.gauge("ready", () => counts()?.ready ?? 0);
-    metrics.gauge("assigned", () => counts()?.assigned ?? 0);
-    metrics.gauge("workers", () => counts()?.workers ?? 0);
-    metrics.gauge("owned_shards", () => this.#runner?.state.epochs.size ?? 0);
+    metrics.watch(() => this.#readings());
   }
 
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
@@ -42,7 +39,7 @@ export class Scheduler {
     const { store, bus, runtime, log } = this.#parts;
     const owned = await takeOwnership(store, bus.node, runtime, log, () => !this.#stopped);
     if (owned === null || this.#stopped) return;
-    const runner = new ShardRunner(this.#parts, (reason) => this.#lost(reason));
+    const runner = new ShardRunner(this.#parts, (cause, reason) => this.#lost(cause, reason));
     this.#runner = runner;
     const shards = [...owned.epochs].map(([shard, epoch]) => ({ shard, epoch }));
     bus.announce(shards.map(({ shard }) => shard));
@@ -66,10 +63,17 @@ export class Scheduler {
     this.#unlisten();
   }
 
-  #lost(reason: string): void {
+  #readings(): Readings {
+    const state = this.#runner?.state;
+    const none = new Map<string, number>();
+    if (state === undefined) return { waiting: 0, ready: none, assigned: none, running: none, ownedShards: 0 };
+    return { ...countEntries(state), ownedShards: state.epochs.size };
+  }
+
+  #lost(cause: TakeoverCause, reason: string): void {
     const { bus, log, metrics } = this.#parts;
-    log.warn({ reason }, "the shards are taken over anew");
-    metrics.takeover(reason);
+    log.warn({ cause, reason }, "the shards are taken over anew");
+    metrics.takeover(cause);
     this.#runner = null;
     bus.announce([]);
     if (!this.#stopped) this.start().catch((error: Error) => this.#failed.resolve(error));

@@ -1,4 +1,5 @@
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
+import type { TakeoverCause } from "../ports/metrics.ts";
 import type { RowChange, ShardCommit, ShardOutcome } from "../ports/store.ts";
 import type { Batch } from "../shard/batch.ts";
 
@@ -24,24 +25,28 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
 export type Verdict =
   | { kind: "APPLIED"; missed: ExecutionId[]; refused: { change: RowChange; shard: ShardId; message: string }[] }
   /** The machine and the store disagree: only a new takeover can tell what is true. */
-  | { kind: "DROP"; reason: string };
+  | { kind: "DROP"; cause: TakeoverCause; reason: string };
 
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const missed: ExecutionId[] = [];
   const refused: { change: RowChange; shard: ShardId; message: string }[] = [];
   for (const outcome of outcomes) {
-    if (outcome.status === "FENCED") return { kind: "DROP", reason: `shard ${outcome.shard} has another owner` };
+    if (outcome.status === "FENCED") return dropped("FENCED", `shard ${outcome.shard} has another owner`);
     for (const id of outcome.missed) {
-      if (!batch.unverified.has(id)) return { kind: "DROP", reason: `the row of ${id} is not as it was` };
+      if (!batch.unverified.has(id)) return dropped("ROW_CHANGED", `the row of ${id} is not as it was`);
       missed.push(id);
     }
     for (const { id, message } of outcome.refused) {
       const change = batch.shards.get(outcome.shard)?.changes.get(id);
-      if (change?.queue !== "NONE") return { kind: "DROP", reason: `the row of ${id} was refused: ${message}` };
+      if (change?.queue !== "NONE") return dropped("ROW_REFUSED", `the row of ${id} was refused: ${message}`);
       refused.push({ change, shard: outcome.shard, message });
     }
   }
   return { kind: "APPLIED", missed, refused };
+}
+
+function dropped(cause: TakeoverCause, reason: string): Verdict {
+  return { kind: "DROP", cause, reason };
 }
 
 /** What is written instead of a final change that the store refuses for its data. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
-import type { Metrics } from "../ports/metrics.ts";
+import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import { Batch } from "../shard/batch.ts";
@@ -38,7 +38,7 @@ export class ShardRunner {
   readonly state: MachineState = createState(DEFAULT_LIMITS);
   readonly #parts: RunnerParts;
   readonly #hydrator: Hydrator;
-  readonly #lost: (reason: string) => void;
+  readonly #lost: (cause: TakeoverCause, reason: string) => void;
   readonly #reads = new Map<number, number>();
   #batch = new Batch(1);
   #flying: Batch | null = null;
@@ -47,7 +47,7 @@ export class ShardRunner {
   #over = false;
 
   /** @param lost called once, when the machine may no longer be believed */
-  constructor(parts: RunnerParts, lost: (reason: string) => void) {
+  constructor(parts: RunnerParts, lost: (cause: TakeoverCause, reason: string) => void) {
     this.#parts = parts;
     this.#lost = lost;
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
@@ -77,7 +77,7 @@ export class ShardRunner {
       this.#flush();
     } catch (error) {
       this.#parts.log.error({ err: error }, "the machine failed");
-      this.#giveUp("the machine failed");
+      this.#giveUp("MACHINE_FAILED", "the machine failed");
     }
   }
 
@@ -126,7 +126,7 @@ export class ShardRunner {
       if (this.#over) return;
       metrics.storeOutage();
       log.warn({ err: error }, "a commit was not answered");
-      return this.#giveUp("a commit was not answered");
+      return this.#giveUp("COMMIT_UNANSWERED", "a commit was not answered");
     }
     if (this.#over) return;
     const durationMs = runtime.monotonicMs() - beganMs;
@@ -135,7 +135,7 @@ export class ShardRunner {
   }
 
   #answered(batch: Batch, verdict: Verdict): void {
-    if (verdict.kind === "DROP") return this.#giveUp(verdict.reason);
+    if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
     this.#flying = null;
     for (const { change, shard, message } of verdict.refused) this.#batch.write(shard, buried(change, message));
     const { missed } = verdict;
@@ -198,10 +198,10 @@ export class ShardRunner {
     }
   }
 
-  #giveUp(reason: string): void {
+  #giveUp(cause: TakeoverCause, reason: string): void {
     if (this.#over) return;
     this.stop();
-    this.#lost(reason);
+    this.#lost(cause, reason);
   }
 
   #land(): void {

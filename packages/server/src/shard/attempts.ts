@@ -96,7 +96,11 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   row.lost = after.lost;
   const finishedAt = Math.min(Math.max(end.finishedAt, assigned.at), step.now);
   const startedAt = end.startedAt === null ? null : Math.min(Math.max(end.startedAt, assigned.at), finishedAt);
-  if (startedAt !== null) noteStart(step, entry, startedAt);
+  if (startedAt !== null) {
+    noteStart(step, entry, startedAt);
+    // How long the attempt of a lost worker ran is not known.
+    if (end.state !== "WORKER_LOST") step.batch.runs.push({ pool: row.pool, runMs: finishedAt - startedAt });
+  }
   const { attempt } = row;
   const { workerId } = assigned;
   const ended = { attempt, workerId, state: end.state, startedAt, finishedAt, error: end.error };

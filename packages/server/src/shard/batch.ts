@@ -28,6 +28,10 @@ export class Batch {
   readonly acks = new Map<Incarnation, Map<WorkerId, Token[]>>();
   /** Executions that started for the first time, for the figures. */
   readonly starts: { pool: string; latenessMs: number }[] = [];
+  /** Attempts that ran to their end, and */
+  readonly runs: { pool: string; runMs: number }[] = [];
+  /** the pools of executions that became DEAD, for the figures too. */
+  readonly deadLetters: string[] = [];
   /** Rows that a miss does not condemn the machine for. */
   readonly unverified = new Set<ExecutionId>();
   /** Starts and results that came with an old token. */

@@ -16,25 +16,3 @@ export function liveExecution(state: MachineState, id: ExecutionId): LiveExecuti
     cancelRequested: entry.cancels.length > 0,
   };
 }
-
-/** Figures of what is in memory. */
-export interface MachineCounts {
-  /** Waiting for their time. */
-  waiting: number;
-  /** Ready, and no worker yet. */
-  ready: number;
-  assigned: number;
-  workers: number;
-}
-
-export function countEntries(state: MachineState): MachineCounts {
-  let waiting = 0;
-  let ready = 0;
-  let assigned = 0;
-  for (const entry of state.entries.values()) {
-    if (entry.place === "TIMER") waiting++;
-    else if (entry.place === "LANE") ready++;
-    else if (entry.place === "ASSIGNED") assigned++;
-  }
-  return { waiting, ready, assigned, workers: [...state.workers.all()].length };
-}

@@ -75,6 +75,7 @@ export function finishEntry(
   words: Omit<Words, "state" | "queue" | "finishedAt">,
 ): void {
   writeRow(step, entry, { ...words, state, queue: "NONE", finishedAt: step.now });
+  if (state === "DEAD") step.batch.deadLetters.push(entry.row.pool);
   if (entry.cancels.length > 0) {
     step.batch.shard(entry.row.shard).commandsDone.push(...entry.cancels);
     for (const command of entry.cancels) step.state.openCommands.delete(command);

@@ -1,6 +1,6 @@
 import type { ApiMetrics, Metrics } from "@mainspring/server/testing";
 
-type Gauge = Parameters<Metrics["gauge"]>[0];
+type Readings = ReturnType<Parameters<Metrics["watch"]>[0]>;
 
 const nothing = () => undefined;
 
@@ -8,30 +8,39 @@ const nothing = () => undefined;
 export class SimMetrics implements Metrics, ApiMetrics {
   /** Executions that became final, by state. */
   readonly finals = new Map<string, number>();
-  readonly #gauges = new Map<Gauge, () => number>();
+  readonly #watched: (() => Readings)[] = [];
 
   finished(state: string, count: number): void {
     this.finals.set(state, (this.finals.get(state) ?? 0) + count);
   }
 
-  gauge(name: Gauge, read: () => number): void {
-    this.#gauges.set(name, read);
+  watch(read: () => Readings): void {
+    this.#watched.push(read);
   }
 
-  /** What the gauges show now. */
+  /** What is read now, the labels added up. */
   shown(): Record<string, number> {
-    return Object.fromEntries([...this.#gauges].map(([name, read]) => [name, read()]));
+    const shown: Record<string, number> = {};
+    for (const read of this.#watched) {
+      for (const [name, reading] of Object.entries(read())) shown[name] = total(reading);
+    }
+    return shown;
   }
 
   readonly commit = nothing;
   readonly lateness = nothing;
+  readonly ran = nothing;
+  readonly deadLetter = nothing;
   readonly retried = nothing;
   readonly refusedStale = nothing;
-  readonly workersLost = nothing;
   readonly submitted = nothing;
   readonly takeover = nothing;
   readonly storeOutage = nothing;
   readonly request = nothing;
   readonly submitCommit = nothing;
   readonly text = async () => ({ contentType: "text/plain", body: "" });
+}
+
+function total(reading: number | ReadonlyMap<string, number>): number {
+  return typeof reading === "number" ? reading : [...reading.values()].reduce((sum, value) => sum + value, 0);
 }

@@ -36,6 +36,16 @@ export interface Session {
   run(statement: Statement): Promise<Row[]>;
 }
 
+/** One pool of connections at this moment. */
+export interface ConnectionLoad {
+  purpose: Purpose;
+  /** Connections in use, of `max`; */
+  busy: number;
+  max: number;
+  /** Requests that wait for one. */
+  waiting: number;
+}
+
 /** A statement that takes longer has an unknown answer; the server gives up first, so that it can still say so. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
@@ -118,6 +128,13 @@ export class Connections {
       const answer = await use(session);
       await session.run({ text: "COMMIT" });
       return answer;
+    });
+  }
+
+  /** How busy each pool is now. */
+  load(): ConnectionLoad[] {
+    return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
+      return { purpose, busy: totalCount - idleCount, max: options.max, waiting: waitingCount };
     });
   }
 

@@ -3,7 +3,7 @@ import type { Store } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Claim } from "./claim.ts";
 import { Committer } from "./commit.ts";
-import { Connections, type ConnectionsOptions } from "./connections.ts";
+import { type ConnectionLoad, Connections, type ConnectionsOptions } from "./connections.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { maintain, makePartitions } from "./maintain.ts";
@@ -14,7 +14,10 @@ import { recover } from "./recover.ts";
 import { submit } from "./submit.ts";
 import { takeOver } from "./take-over.ts";
 
-export type SqlStore = Store;
+export interface SqlStore extends Store {
+  /** How busy its connections are, by purpose. */
+  connectionLoad(): ConnectionLoad[];
+}
 
 /**
  * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server.
@@ -42,6 +45,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
   const committer = new Committer(db, () => runtime.now());
   return {
     queries: queries(db),
+    connectionLoad: () => db.load(),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {

@@ -13,9 +13,16 @@ export function systemRuntime(): Runtime {
   };
 }
 
+/** The platform runs a timer at once whose delay is larger than it can hold: such a one is set in stages. */
+const STAGE_MS = 2 ** 31 - 1;
+
 function startTimer(delayMs: number, run: () => void): Timer {
-  const handle = setTimeout(run, delayMs);
-  handle.unref();
+  let handle: NodeJS.Timeout;
+  const set = (leftMs: number) => {
+    handle = leftMs > STAGE_MS ? setTimeout(() => set(leftMs - STAGE_MS), STAGE_MS) : setTimeout(run, leftMs);
+    handle.unref();
+  };
+  set(delayMs);
   return { cancel: () => clearTimeout(handle) };
 }
 

@@ -20,6 +20,7 @@ export type WorkerBody = Static<typeof WorkerBody>;
 export const StatsBody = Type.Object({
   version: Type.String(),
   node: Type.String({ description: "this life of the server" }),
+  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026c" }),
   addresses: Type.Object({
     http: StringOrNull("where this API listens, as http://host:port"),
     grpc: StringOrNull("where workers connect, as host:port"),
@@ -45,7 +46,15 @@ export const ProblemBody = Type.Object(
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.Optional(Type.String({ description: "what happened, and what would be right" })),
-    errors: Type.Optional(Type.Array(Type.Object({ field: Type.String(), message: Type.String() }))),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          field: Type.String(),
+          message: Type.String(),
+          position: Type.Optional(Type.Integer({ description: "of the first wrong character of the field, from 1" })),
+        }),
+      ),
+    ),
   },
   { description: "An error (RFC 9457)" },
 );

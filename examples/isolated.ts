@@ -1,0 +1,23 @@
+import { Client, task, Worker } from "@mainspring/sdk";
+
+// The handler is exported by a module of its own, and each attempt runs in a process of its own. So one that blocks, or
+// does not care that it is told to stop, can be killed.
+const fibonacci = task<{ n: number }, number>({
+  name: "fibonacci",
+  isolate: { in: "process", module: new URL("./fibonacci.ts", import.meta.url), export: "fibonacci" },
+});
+
+const worker = new Worker({ pool: "numbers", slots: 1, tasks: [fibonacci] });
+await worker.start();
+
+const client = new Client();
+const limits = { timeoutSec: 1, cancelGraceSec: 0.2, retryPolicy: { maxAttempts: 1 } };
+// This one would take longer than the universe is old, and keeps the only slot until it is killed.
+const hopeless = await fibonacci.submit(client, { n: 1_000 }, { pool: "numbers", ...limits });
+const easy = await fibonacci.submit(client, { n: 20 }, { pool: "numbers" });
+
+console.log(`fibonacci(20) is ${await easy.result()}`);
+const { state, attempts } = await hopeless.get();
+console.log(`fibonacci(1000) is ${state}, because its attempt ${attempts[0]?.state}`);
+
+await worker.stop();

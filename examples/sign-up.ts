@@ -1,0 +1,27 @@
+import { type Client, task } from "@mainspring/sdk";
+
+/** Sends a mail. An application has its own. */
+export type Send = (to: string, text: string) => Promise<void>;
+
+/** The tasks of an application, given what they need: in a test that is something else than in production. */
+export function mailTasks(send: Send) {
+  const welcome = task({
+    name: "welcome",
+    retry: { maxAttempts: 5, backoff: "EXPONENTIAL", initialDelayMs: 60_000, jitter: false },
+    run: ({ to }: { to: string }) => send(to, "Welcome!"),
+  });
+  const remind = task({
+    name: "remind",
+    run: ({ to }: { to: string }) => send(to, "We have not seen you for three days."),
+  });
+  return { welcome, remind };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What happens when somebody signs up: a mail now, and another one in three days. */
+export async function signUp(client: Client, { welcome, remind }: ReturnType<typeof mailTasks>, to: string) {
+  const job = await welcome.submit(client, { to }, { uniqueKey: `welcome:${to}` });
+  await remind.submit(client, { to }, { delayMs: 3 * DAY_MS });
+  return job;
+}

@@ -1,0 +1,46 @@
+import { checkSchedule } from "../domain/schedule/check.ts";
+import { previewFires } from "../domain/schedule/preview.ts";
+import type { ScheduleRefusal } from "../domain/schedule/refusal.ts";
+import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import { answer, problems } from "./documented.ts";
+import { type FieldError, invalid, ProblemError } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant, parseInstant } from "./instants.ts";
+import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
+
+const COUNT_DEFAULT = 10;
+
+/** POST /v1/schedules/preview */
+export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
+  const schema = {
+    operationId: "previewSchedule",
+    tags: ["schedules"],
+    summary: "When a schedule would fire, and what clock changes do to it; nothing is kept",
+    body: SchedulePreview,
+    response: {
+      200: answer(SchedulePreviewBody, "The next fires"),
+      ...problems("payload-too-large", "unsupported-media-type"),
+    },
+  };
+  app.post("/v1/schedules/preview", { schema }, async ({ body }): Promise<SchedulePreviewBody> => {
+    const schedule = scheduleOf(body);
+    // The schema has passed the text.
+    const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
+    const refusals = checkSchedule(schedule, after);
+    if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
+    const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+    return {
+      fires: fires.map(({ at, local, note }) => ({ at: formatInstant(at), local, ...(note !== null && { note }) })),
+    };
+  });
+}
+
+function scheduleOf({ schedule, timezone = "UTC", dst = {} }: SchedulePreview): Schedule {
+  const times = { type: "CRON", cron: schedule, timezone, dst: { ...DEFAULT_DST, ...dst } } as const;
+  return { times, startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
+}
+
+function fieldError({ field, position, message }: ScheduleRefusal): FieldError {
+  return { field, message, ...(position !== null && { position }) };
+}

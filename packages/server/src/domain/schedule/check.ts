@@ -1,0 +1,50 @@
+import type { EpochMs } from "../ids.ts";
+import { readCron } from "./cron-text.ts";
+import { firstFire } from "./fires.ts";
+import { refuse, type ScheduleRefusal } from "./refusal.ts";
+import type { Schedule } from "./schedule.ts";
+import { readTimeZone } from "./zone-names.ts";
+
+const DAY_MS = 86_400_000;
+const EVERY_MS = { min: 1_000, max: 3_660 * DAY_MS };
+/** A shift of a day would make the day itself a matter of the job's id. */
+const SHIFT_MAX_MS = DAY_MS;
+
+/**
+ * What keeps a schedule from being taken; all that is wrong, empty where it is good. Its first fire is looked for, so
+ * that nothing is taken that never fires.
+ */
+export function checkSchedule(schedule: Schedule, createdAt: EpochMs): ScheduleRefusal[] {
+  const refusals = [...timesRefusals(schedule.times), ...boundRefusals(schedule)];
+  return refusals.length === 0 && firstFire(schedule, createdAt) === null ? [neverFires(schedule)] : refusals;
+}
+
+function timesRefusals(times: Schedule["times"]): ScheduleRefusal[] {
+  if (times.type === "CRON") {
+    return [readCron(times.cron), readTimeZone(times.timezone)].filter((read) => "message" in read);
+  }
+  const { everyMs } = times;
+  if (Number.isInteger(everyMs) && everyMs >= EVERY_MS.min && everyMs <= EVERY_MS.max) return [];
+  return [refuse("everySec", "must be 1 to 316224000 seconds (ten years), with at most three decimals")];
+}
+
+function boundRefusals({ startAt, endAt, maxFires, shiftMs }: Schedule): ScheduleRefusal[] {
+  const refusals: ScheduleRefusal[] = [];
+  if (startAt !== null && endAt !== null && endAt <= startAt)
+    refusals.push(refuse("endAt", "must be later than startAt"));
+  if (maxFires !== null && !(Number.isInteger(maxFires) && maxFires >= 1)) {
+    refusals.push(refuse("maxFires", "must be a whole number from 1"));
+  }
+  if (!(shiftMs >= 0 && shiftMs <= SHIFT_MAX_MS))
+    refusals.push(refuse("spreadSec", "must be 0 to 86400 seconds (a day)"));
+  return refusals;
+}
+
+function neverFires({ startAt, endAt, times }: Schedule): ScheduleRefusal {
+  if (endAt !== null) {
+    const from = startAt === null ? "now" : "startAt";
+    return refuse("endAt", `leaves no fire between ${from} and itself: choose it later, or leave it out`);
+  }
+  const zone = times.type === "CRON" ? times.timezone : "any zone";
+  return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means before the year 9999`);
+}

@@ -1,0 +1,86 @@
+import type { EpochMs } from "../ids.ts";
+import { type CronClock, makesUp, nextCronFire, nextInGap } from "./cron-fires.ts";
+import type { Stretch } from "./time-zone.ts";
+import { wallText } from "./wall-text.ts";
+import { nextWall, type WallSec } from "./wall-times.ts";
+
+/** Of the times in one gap; there may be 86,400. */
+const COUNTED_MAX = 100;
+
+/**
+ * What a clock change did to a fire, or between it and the one before; null: nothing. Begins with `moved`, `merged`,
+ * `dropped` or `doubled`.
+ * @param previous the fire before, or the instant that the preview begins after
+ */
+export function clockNote(clock: CronClock, previous: EpochMs, fire: EpochMs): string | null {
+  const stretch = clock.zone.stretchAt(fire / 1_000);
+  const notes = [leftOutBefore(clock, previous, fire), gapNote(clock, stretch, fire), foldNote(clock, stretch, fire)];
+  const told = notes.filter((note) => note !== null);
+  return told.length === 0 ? null : told.join("; ");
+}
+
+/** What would have fired in between if gaps were made up for, as the rules of this schedule do not. */
+function leftOutBefore(clock: CronClock, previous: EpochMs, fire: EpochMs): string | null {
+  if (makesUp(clock)) return null;
+  const fold = clock.plan.fixedTime ? clock.dst.fold : "BOTH";
+  const made = { ...clock, plan: { ...clock.plan, fixedTime: true }, dst: { gap: "SHIFT", fold } } as const;
+  const missed = nextCronFire(made, previous);
+  if (missed === null || missed >= fire) return null;
+  return dropped(clock, clock.zone.stretchAt(missed / 1_000));
+}
+
+/** The fire is the very instant after a gap. */
+function gapNote(clock: CronClock, stretch: Stretch, fire: EpochMs): string | null {
+  if (fire !== stretch.start * 1_000) return null;
+  const lost = lostIn(clock, stretch);
+  if (lost === null) return null;
+  if (!makesUp(clock)) return dropped(clock, stretch);
+  const wall = stretch.start + stretch.offsetSec;
+  const isPlanned = nextWall(clock.plan, wall, wall + 1) !== null;
+  if (lost.count === 1 && !isPlanned) return `moved: ${lostText(lost)}, ${clocksGo(stretch)}`;
+  const planned = isPlanned ? ` and ${wallText(wall)} is planned as well` : "";
+  return `moved, merged: ${lostText(lost)}${planned}, which is one fire; ${clocksGo(stretch)}`;
+}
+
+function dropped(clock: CronClock, stretch: Stretch): string | null {
+  const lost = lostIn(clock, stretch);
+  return lost === null ? null : `dropped: ${lostText(lost)}, ${clocksGo(stretch)}`;
+}
+
+/** Planned times that a gap holds. */
+interface Lost {
+  first: WallSec;
+  /** COUNTED_MAX stands for more, too. */
+  count: number;
+}
+
+function lostText({ first, count }: Lost): string {
+  if (count === 1) return `${wallText(first)} does not exist`;
+  return `${wallText(first)} and ${count < COUNTED_MAX ? count - 1 : `at least ${COUNTED_MAX - 1}`} more do not exist`;
+}
+
+function lostIn({ plan }: CronClock, stretch: Stretch): Lost | null {
+  const first = nextInGap(plan, stretch);
+  if (first === null) return null;
+  let count = 0;
+  for (let wall: WallSec | null = first; wall !== null && count < COUNTED_MAX; count++) {
+    wall = nextInGap(plan, stretch, wall + 1);
+  }
+  return { first, count };
+}
+
+function clocksGo({ start, offsetSec, offsetBeforeSec }: Stretch): string {
+  return `the clocks go from ${wallText(start + offsetBeforeSec)} to ${wallText(start + offsetSec)}`;
+}
+
+/** The time on the wall comes twice, and this is one of the two. */
+function foldNote({ plan, dst }: CronClock, stretch: Stretch, fire: EpochMs): string | null {
+  const wall = fire / 1_000 + stretch.offsetSec;
+  const isSecond = wall < stretch.start + stretch.offsetBeforeSec;
+  const isFirst = wall >= stretch.end + stretch.offsetAfterSec;
+  if (!isFirst && !isSecond) return null;
+  const [which, other] = isSecond ? ["second", "first"] : ["first", "second"];
+  const both = !plan.fixedTime || dst.fold === "BOTH";
+  if (both) return `doubled: ${wallText(wall)} comes twice, this is the ${which} time`;
+  return `dropped: ${wallText(wall)} comes twice, this is the ${which} time and the ${other} is left out`;
+}

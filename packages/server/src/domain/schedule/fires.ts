@@ -1,0 +1,58 @@
+import type { EpochMs } from "../ids.ts";
+import { cronClock, nextCronFire, PLANNED_MAX_MS } from "./cron-fires.ts";
+import type { IntervalTimes, Schedule } from "./schedule.ts";
+
+/**
+ * The first fire of a job. `startAt` itself counts, the creation does not: an interval without `startAt` first passes
+ * once.
+ * @returns null: there is none, and the job is not to be taken
+ */
+export function firstFire(schedule: Schedule, createdAt: EpochMs): EpochMs | null {
+  return nextFire(schedule, createdAt, 0);
+}
+
+/**
+ * The next fire, strictly after an instant.
+ * @param after the last planned instant, or the present; with a fixed delay the end of the last execution
+ * @param fired how often it has fired, which `maxFires` bounds
+ * @returns null: it never fires again
+ */
+export function nextFire(schedule: Schedule, after: EpochMs, fired: number): EpochMs | null {
+  const { times, startAt, endAt, maxFires, shiftMs } = schedule;
+  if (maxFires !== null && fired >= maxFires) return null;
+  const from = Math.max(after - shiftMs, startAt === null ? -Infinity : startAt - 1);
+  const planned = times.type === "CRON" ? nextCronFire(cronClock(times), from) : nextInterval(times, from);
+  if (planned === null || planned >= PLANNED_MAX_MS || (endAt !== null && planned >= endAt)) return null;
+  return planned + shiftMs;
+}
+
+function nextInterval({ everyMs, mode, anchorAt }: IntervalTimes, after: EpochMs): EpochMs {
+  if (anchorAt > after) return anchorAt;
+  if (mode === "FIXED_DELAY") return after + everyMs;
+  return anchorAt + (Math.floor((after - anchorAt) / everyMs) + 1) * everyMs;
+}
+
+/** Planned instants of a range. */
+export interface Occurrences {
+  /** In order. */
+  instants: EpochMs[];
+  /** There are more than were asked for. */
+  more: boolean;
+}
+
+/**
+ * What is planned at or after `since` and before `until`, whatever `maxFires` says: it counts fires, not plans. A fixed
+ * delay plans nothing beforehand.
+ * @param limit instants, 1 or more
+ */
+export function occurrences(schedule: Schedule, since: EpochMs, until: EpochMs, limit: number): Occurrences {
+  const instants: EpochMs[] = [];
+  if (schedule.times.type === "INTERVAL" && schedule.times.mode === "FIXED_DELAY") return { instants, more: false };
+  const unlimited = { ...schedule, maxFires: null };
+  for (let after = since - 1; ; after = instants.at(-1) as EpochMs) {
+    const next = nextFire(unlimited, after, 0);
+    if (next === null || next >= until) return { instants, more: false };
+    if (instants.length >= limit) return { instants, more: true };
+    instants.push(next);
+  }
+}

@@ -1,0 +1,26 @@
+/** Why a schedule is not taken, in words that say what would be right. */
+export interface ScheduleRefusal {
+  /** Of the definition of a job. */
+  field: "schedule" | "timezone" | "everySec" | "startAt" | "endAt" | "maxFires" | "spreadSec";
+  /** The part of a cron expression, as `hour`; null where the whole is meant. */
+  part: string | null;
+  /** Of the first character that is wrong, counted from 1; null where there is none to point at. */
+  position: number | null;
+  /** Names part and position too, so that it can be shown alone. */
+  message: string;
+}
+
+export function refuse(field: ScheduleRefusal["field"], message: string): ScheduleRefusal {
+  return { field, part: null, position: null, message };
+}
+
+/** @param position of a character in a text, counted from 1 */
+export function refuseAt(
+  field: "schedule" | "timezone",
+  part: string | null,
+  position: number,
+  why: string,
+): ScheduleRefusal {
+  const place = part === null ? `character ${position}` : `${part}, character ${position}`;
+  return { field, part, position, message: `${place}: ${why}` };
+}

@@ -1,0 +1,21 @@
+import { createHmac } from "node:crypto";
+
+/** What Standard Webhooks puts before a secret's base64. */
+const PREFIX = "whsec_";
+
+/**
+ * The headers of Standard Webhooks (v1, symmetric).
+ * @param secret `whsec_` and base64
+ * @param id the same for all attempts, so that the receiver takes one of them
+ * @param timestampSec of this attempt
+ */
+export function webhookHeaders(
+  secret: string,
+  id: string,
+  timestampSec: number,
+  body: string,
+): Record<"webhook-id" | "webhook-timestamp" | "webhook-signature", string> {
+  const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+  const signature = createHmac("sha256", key).update(`${id}.${timestampSec}.${body}`).digest("base64");
+  return { "webhook-id": id, "webhook-timestamp": String(timestampSec), "webhook-signature": `v1,${signature}` };
+}

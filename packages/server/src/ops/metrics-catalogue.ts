@@ -1,0 +1,104 @@
+/**
+ * Every figure of `/metrics`, in one closed list: the instruments are made from it, and docs/reference/metrics.md too.
+ * Names stay for ever, as alerts and dashboards are built on them.
+ */
+export const FIGURES = {
+  lateness_seconds: histogram("seconds", ["pool"], "First start minus scheduled time, of each execution", {
+    alert: "the 99th percentile is above what the pool's jobs can bear: add workers or slots",
+  }),
+  run_seconds: histogram("seconds", ["pool"], "How long attempts ran, however they ended", {
+    alert: "it has grown to several times of what it was: what the handlers depend on is slow",
+  }),
+  executions_finished_total: counter(["state"], "Executions that became final"),
+  dead_letters_total: counter(["pool"], "Executions that used up their budget and became DEAD", {
+    alert: "it grows: look at `GET /v1/executions?state=DEAD`",
+  }),
+  attempts_retried_total: counter([], "Attempts that failed and are tried again", {
+    alert: "it grows faster than half of `mainspring_assigned_total`: most of the work is repeated work",
+  }),
+  stale_results_refused_total: counter([], "Starts and results of attempts that were no longer current, refused", {
+    alert: "it grows steadily: workers are given up that are still at work; see `mainspring_workers_lost_total`",
+  }),
+  executions_waiting: gauge([], "Executions that fall due within seconds"),
+  executions_ready: gauge(["pool"], "Ready executions in the owner's memory; the store may have more", {
+    alert: "it stays above 0 while `mainspring_executions_running` of the pool is 0: nobody can run what waits",
+  }),
+  executions_assigned: gauge(["pool"], "Executions that a worker was given, started or not"),
+  executions_running: gauge(["pool"], "Executions that a worker has started"),
+  workers_connected: gauge([], "Workers with a connection, the built-in one included", {
+    alert: "it is lower than the number of workers that you run",
+  }),
+  workers_lost_total: counter([], "Workers that were declared lost", {
+    alert: "it grows: processes are killed (memory?), or the network drops connections",
+  }),
+  owned_shards: gauge([], "Shards that this node owns, of 64", { alert: "it is 0 for longer than a minute" }),
+  takeovers_total: counter(["cause"], "Times that this node dropped what it knew and took its shards over anew", {
+    alert: "it grows: the log says why each time",
+  }),
+  assigned_total: counter([], "Attempts that were assigned to workers"),
+  commit_duration_seconds: histogram("seconds", [], "How long a commit of transitions took", {
+    alert: "the 99th percentile is above a second: the store is the bottleneck",
+  }),
+  commit_changes: histogram("sizes", [], "Rows that a commit of transitions changed: the size of its batch"),
+  jobs_submitted_total: counter([], "Jobs that were written"),
+  submit_commit_duration_seconds: histogram("seconds", [], "How long a group commit of submits took"),
+  submit_commit_jobs: histogram("sizes", [], "Jobs of a group commit of submits"),
+  store_outages_total: counter([], "Writes that the store did not answer", { alert: "it grows" }),
+  store_connections_busy: gauge(["purpose"], "Connections to the store that are in use"),
+  store_connections_max: gauge(["purpose"], "Connections to the store that there may be"),
+  store_waiting: gauge(["purpose"], "Requests that wait for a connection to the store", {
+    alert: "it stays above 0 for minutes: the store does not keep up",
+  }),
+  http_request_duration_seconds: histogram(
+    "seconds",
+    ["method", "route", "status"],
+    "How long answers took; waiting for an execution counts in",
+    { alert: '`status=~"5.."` grows' },
+  ),
+} as const satisfies Record<string, Figure>;
+
+/** Figures of the process that alerts are worth on; the client library for Prometheus brings more of their kind. */
+export const PROCESS_FIGURES = {
+  nodejs_eventloop_lag_p99_seconds: {
+    help: "How late the event loop was, 99th percentile since the last scrape",
+    alert: "it is above 0.5: the process is overloaded; above a second it cannot tell who is lost",
+  },
+  process_resident_memory_bytes: { help: "Memory of the process", alert: "it comes near the limit of its container" },
+  process_cpu_seconds_total: {
+    help: "CPU time of the process",
+    alert: "its rate stays near 1: one core is all it uses",
+  },
+} as const;
+
+/** What every name begins with. */
+export const PREFIX = "mainspring_";
+
+export type FigureName = keyof typeof FIGURES;
+export type NamesOf<T extends Figure["type"]> = {
+  [N in FigureName]: (typeof FIGURES)[N]["type"] extends T ? N : never;
+}[FigureName];
+
+export interface Figure {
+  type: "counter" | "gauge" | "histogram";
+  labels: readonly string[];
+  help: string;
+  /** For people: when to be woken. */
+  alert?: string;
+  unit?: "seconds" | "sizes";
+}
+
+interface Alert {
+  alert?: string;
+}
+
+function counter(labels: readonly string[], help: string, alert: Alert = {}) {
+  return { type: "counter" as const, labels, help, ...alert };
+}
+
+function gauge(labels: readonly string[], help: string, alert: Alert = {}) {
+  return { type: "gauge" as const, labels, help, ...alert };
+}
+
+function histogram(unit: "seconds" | "sizes", labels: readonly string[], help: string, alert: Alert = {}) {
+  return { type: "histogram" as const, labels, help, unit, ...alert };
+}

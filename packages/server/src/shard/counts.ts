@@ -1,0 +1,34 @@
+import type { MachineState } from "./state.ts";
+
+/** What is in memory, by pool where it is of a pool. */
+export interface MachineCounts {
+  /** For their time. */
+  waiting: number;
+  /** No worker yet. */
+  ready: ReadonlyMap<string, number>;
+  /** Given to a worker, */
+  assigned: ReadonlyMap<string, number>;
+  /** and known to have started there. */
+  running: ReadonlyMap<string, number>;
+}
+
+/** One pass over all that is in memory: for those who ask every few seconds, not for every step. */
+export function countEntries(state: MachineState): MachineCounts {
+  let waiting = 0;
+  const ready = new Map<string, number>();
+  const assigned = new Map<string, number>();
+  const running = new Map<string, number>();
+  for (const { place, row, assigned: attempt } of state.entries.values()) {
+    if (place === "TIMER") waiting++;
+    else if (place === "LANE") addOne(ready, row.pool);
+    else if (place === "ASSIGNED") {
+      addOne(assigned, row.pool);
+      if (attempt !== null && attempt.startedAt !== null) addOne(running, row.pool);
+    }
+  }
+  return { waiting, ready, assigned, running };
+}
+
+function addOne(counts: Map<string, number>, pool: string): void {
+  counts.set(pool, (counts.get(pool) ?? 0) + 1);
+}

@@ -1,0 +1,91 @@
+import { MainspringError, type Task } from "@mainspring/sdk";
+import { createWorkerCore, type WorkerLife, type WorkerLink } from "@mainspring/sdk/worker-core";
+import type { Gateway } from "@mainspring/server/testing";
+import type { StoreEvent } from "../store/history.ts";
+import { StoreData } from "../store/store-data.ts";
+import { Handlers } from "./handlers.ts";
+import { startLocalServer } from "./local-server.ts";
+import { Quiet } from "./quiet.ts";
+import { realTime } from "./real-time.ts";
+import { Simulation } from "./simulation.ts";
+import { Timekeeper } from "./timekeeper.ts";
+
+export interface SimulateOptions {
+  /** What the workers run. Jobs for other handlers wait, and `enqueued` lists them. Default: none. */
+  tasks?: readonly Task<never, unknown>[];
+  /** A worker serves each; default `["default"]`. */
+  pools?: readonly string[];
+  /** How many handlers each worker runs at once; default 20. */
+  slots?: number;
+  /** What the workers have, as `gpu`; default none. */
+  capabilities?: readonly string[];
+  /** What the clock shows at first: a Date, or ISO 8601 with a zone. Default: the present. */
+  startAt?: Date | string;
+}
+
+/**
+ * Starts Mainspring within this process, without a server or a database, on a clock that stands still until it is moved:
+ * what production runs, but for sockets and PostgreSQL. A few milliseconds, and nothing is left of it but memory.
+ * @throws {MainspringError} BAD_OPTION
+ */
+export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
+  const { tasks = [], pools = ["default"], slots = 20, capabilities = [] } = options;
+  const handlers: Handlers = new Handlers(() => time.now());
+  const time: Timekeeper = new Timekeeper({
+    startMs: startOf(options.startAt),
+    settle: (isDone) => handlers.settle(isDone),
+    skippable: (nowMs, untilMs) => quiet.skippable(nowMs, untilMs),
+  });
+  const data = new StoreData({ now: () => time.now() });
+  data.observe((event) => tellOfEnds(event, handlers));
+  const quiet: Quiet = new Quiet(data, handlers, () => time.nowMs);
+  const server = await startLocalServer(time, data);
+  const watched = tasks.map((task) => handlers.watched(task));
+  const workers: WorkerLife[] = [];
+  // A worker has to offer something.
+  for (const pool of tasks.length === 0 ? [] : pools) {
+    const runtime = time.runtime(`worker of ${pool}`);
+    const profile = { workerId: runtime.uuid(), name: `worker-${pool}`, pool, slots, prefetch: 0, capabilities };
+    const worker = createWorkerCore(
+      { ...profile, tasks: watched, runtime, warn: () => undefined },
+      linkTo(server.gateway),
+    );
+    await worker.start();
+    workers.push(worker);
+  }
+  const able = { pools, capabilities, slots, handlers: tasks.map(({ name }) => name) };
+  return new Simulation({ time, quiet, data, handlers, server, workers, able });
+}
+
+function tellOfEnds(event: StoreEvent, handlers: Handlers): void {
+  if (event.kind !== "COMMITTED") return;
+  for (const { after } of event.applied) {
+    const ended = after.attempts.map(({ attempt }) => attempt);
+    handlers.over(after.id, ended);
+  }
+}
+
+function startOf(startAt: Date | string | undefined): number {
+  if (startAt === undefined) return realTime.now();
+  const zoned = typeof startAt !== "string" || /(Z|[+-]\d\d:?\d\d)$/i.test(startAt);
+  const ms = zoned ? new Date(startAt).getTime() : Number.NaN;
+  if (ms >= 0 && ms <= Date.UTC(9000, 0)) return ms;
+  const right = "a Date or ISO 8601 with a zone, as 2026-03-01T09:00:00Z, from 1970 to 9000";
+  throw new MainspringError("BAD_OPTION", `startAt: must be ${right}, not ${String(startAt)}`);
+}
+
+/** Neither side is called from within its own call, as over a network. */
+function linkTo(gateway: Gateway): WorkerLink {
+  return {
+    open: (events) => {
+      const worker = gateway.connect({
+        send: (message) => queueMicrotask(() => events.message(message)),
+        close: (_code, message) => queueMicrotask(() => events.closed({ message })),
+      });
+      return {
+        send: (message) => queueMicrotask(() => worker.receive(message)),
+        close: () => queueMicrotask(() => worker.closed()),
+      };
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { Client, type Execution, type ExecutionState, type JobHandle, type Task } from "@mainspring/sdk";
+import type { WorkerLife } from "@mainspring/sdk/worker-core";
+import { isFinal } from "@mainspring/server/testing";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { StoreData } from "../store/store-data.ts";
+import { type Duration, durationMs, durationText } from "./duration.ts";
+import { type Enqueued, enqueuedOf } from "./enqueued.ts";
+import type { HandlerFailure, Handlers } from "./handlers.ts";
+import { localFetch, type Wait } from "./local-fetch.ts";
+import type { LocalServer } from "./local-server.ts";
+import type { Quiet } from "./quiet.ts";
+import { type Able, stateOf, storyOf } from "./story.ts";
+import type { Timekeeper } from "./timekeeper.ts";
+
+/** What an execution can be waited for to be. */
+export type Awaited = Extract<ExecutionState, "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD">;
+
+export interface WaitForOptions {
+  /** How much simulated time it may take; default a day. */
+  within?: Duration;
+}
+
+export interface SimulatedClock {
+  /** The present, as the server and its workers know it. */
+  now(): Date;
+  /**
+   * Lets so much time pass, and returns when all that was due in it has been done. Handlers that wait for something real
+   * are waited for, in real time.
+   * @param duration milliseconds, or a text as `3 days`, `90s`, `1h 30m`; at most ten years
+   */
+  advance(duration: Duration): Promise<void>;
+}
+
+/** An execution did not get where it was expected; the message tells what happened to it. */
+export class NotReached extends Error {
+  override readonly name = "NotReached";
+  /** As it is now. */
+  readonly execution: Execution;
+
+  constructor(message: string, execution: Execution) {
+    super(message);
+    this.execution = execution;
+  }
+}
+
+interface Parts {
+  time: Timekeeper;
+  quiet: Quiet;
+  data: StoreData;
+  handlers: Handlers;
+  server: LocalServer;
+  workers: readonly WorkerLife[];
+  able: Able;
+}
+
+const DAY_MS = 86_400_000;
+/** Longer than the server lets anybody wait in one request. */
+const REQUEST_MAX_MS = 61_000;
+
+/** A Mainspring of a test's own, made by `simulate`. */
+export class Simulation implements AsyncDisposable {
+  /**
+   * The client for the code under test, and for tests. Requests are answered while the clock stands; a wait for a result
+   * (`handle.result()`) lets as much time pass as it takes, a day at most.
+   */
+  readonly client: Client;
+  readonly clock: SimulatedClock;
+  readonly #parts: Parts;
+  /** Since when executions are waited for through the client. */
+  readonly #waitedSince = new Map<string, number>();
+
+  constructor(parts: Parts) {
+    const { time, server } = parts;
+    this.#parts = parts;
+    this.clock = {
+      now: () => new Date(time.now()),
+      advance: async (duration) => time.drive(durationMs("advance", duration)),
+    };
+    const fetch = localFetch(server.api, (wait) => this.#answered(wait));
+    this.client = new Client({ url: "http://localhost", fetch, runtime: time.runtime("client") });
+  }
+
+  /** All that handlers threw, in that order. */
+  get failures(): readonly HandlerFailure[] {
+    return this.#parts.handlers.failures;
+  }
+
+  /**
+   * What was submitted for a task and does not run yet or again, in the order of the submits: also what waits for its
+   * time or for another attempt. While the clock stands nothing starts.
+   * @param task or its name
+   */
+  enqueued<P>(task: Task<P, unknown> | string): Enqueued<P>[] {
+    const { data, handlers } = this.#parts;
+    return enqueuedOf<P>(data, typeof task === "string" ? task : task.name, (id) => handlers.runs(id));
+  }
+
+  /**
+   * Lets time pass until the execution is in that state.
+   * @param state default SUCCEEDED
+   * @returns the execution
+   * @throws {NotReached} it became final otherwise, is not there in time, or nothing is left that could bring it there
+   */
+  async waitFor<R = unknown>(
+    job: JobHandle<R> | string,
+    state: Awaited = "SUCCEEDED",
+    options: WaitForOptions = {},
+  ): Promise<Execution<R>> {
+    const { time, quiet, handlers } = this.#parts;
+    const id = (typeof job === "string" ? job : job.executionId).toLowerCase();
+    const withinMs = durationMs("within", options.within ?? DAY_MS);
+    const before = await this.client.getExecution<R>(id);
+    const beganMs = time.nowMs;
+    const isThere = () => stateOf(this.#row(id), handlers.runs(id)) === state;
+    await time.drive(withinMs, () => isThere() || isFinal(this.#row(id).state) || quiet.isOver(time.nowMs));
+    const reached = isThere();
+    const execution = await this.client.getExecution<R>(before.executionId);
+    if (reached) return execution;
+    const passed = `after ${durationText(time.nowMs - beganMs)} of simulated time`;
+    throw new NotReached(`expected ${state} ${passed}, but ${this.#story(id)}`, execution);
+  }
+
+  /** Workers leave and the server stops; what still runs has its `ctx.signal` aborted. Idempotent. */
+  async stop(): Promise<void> {
+    const { time, server, workers } = this.#parts;
+    await Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 0 })));
+    await server.stop();
+    time.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** A client waits for a result: time passes until there is one, unless it is a handler that waits. */
+  async #answered({ executionId, answer }: Wait): Promise<Response | null> {
+    const { time, quiet, handlers } = this.#parts;
+    const sinceMs = this.#waitedSince.get(executionId) ?? time.nowMs;
+    this.#waitedSince.set(executionId, sinceMs);
+    if (handlers.isCalling) {
+      await handlers.waiting(answer);
+      return null;
+    }
+    let isAnswered = false;
+    const answered = () => {
+      isAnswered = true;
+    };
+    answer.then(answered, answered);
+    const isTooLong = () => time.nowMs - sinceMs >= DAY_MS || quiet.isOver(time.nowMs);
+    try {
+      await time.drive(REQUEST_MAX_MS, () => isAnswered || isTooLong());
+    } catch (error) {
+      return failed((error as Error).message);
+    }
+    if (isAnswered || !isTooLong()) return null;
+    this.#waitedSince.delete(executionId);
+    const passed = durationText(time.nowMs - sinceMs);
+    return failed(`nothing came of waiting for ${passed} of simulated time: ${this.#story(executionId)}`);
+  }
+
+  #story(id: string): string {
+    const { data, able, handlers } = this.#parts;
+    return storyOf(this.#row(id), { data, able, runs: (other) => handlers.runs(other) });
+  }
+
+  #row(id: string): ExecutionRow {
+    return this.#parts.data.executions.get(id) as ExecutionRow;
+  }
+}
+
+/** What the client gets where the simulation cannot go on: it does not ask again after that. */
+function failed(detail: string): Response {
+  const body = JSON.stringify({ type: "about:blank", title: "The simulation cannot go on", status: 500, detail });
+  return new Response(body, { status: 500, headers: { "content-type": "application/problem+json" } });
+}

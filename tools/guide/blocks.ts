@@ -1,0 +1,51 @@
+/** A fenced block of a page that can be run, or that says what came of the one before it. */
+export interface Block {
+  kind: "ts" | "sh" | "output";
+  /** The name that the fence gives a `ts` block; null: none. */
+  file: string | null;
+  text: string;
+  /** Of its first line of code, from 1. */
+  line: number;
+}
+
+export interface Page {
+  blocks: Block[];
+  needsServer: boolean;
+}
+
+/** A comment of the page, which readers do not see. */
+const NEEDS_SERVER = /^<!-- needs a server -->$/m;
+const FENCE = /^```(\S*) *(.*)$/;
+
+/**
+ * The blocks of a Markdown page that are to be run: `ts` and `sh`, unless the fence says `no-run` behind that, and
+ * `text output`. Blocks of other languages are for reading.
+ * @throws {Error} a fence says something that is not known, or is not closed
+ */
+export function readPage(markdown: string): Page {
+  const blocks: Block[] = [];
+  let open: { language: string; rest: string; line: number } | null = null;
+  let lines: string[] = [];
+  for (const [index, text] of markdown.split("\n").entries()) {
+    const fence = FENCE.exec(text);
+    if (open === null) {
+      if (fence !== null) open = { language: fence[1] ?? "", rest: (fence[2] ?? "").trim(), line: index + 2 };
+    } else if (text.startsWith("```")) {
+      const block = blockOf(open.language, open.rest, { text: lines.join("\n"), line: open.line });
+      if (block !== null) blocks.push(block);
+      open = null;
+      lines = [];
+    } else lines.push(text);
+  }
+  if (open !== null) throw new Error(`line ${open.line - 1}: this fence is not closed`);
+  return { blocks, needsServer: NEEDS_SERVER.test(markdown) };
+}
+
+function blockOf(language: string, rest: string, code: { text: string; line: number }): Block | null {
+  if (language === "text" && rest === "output") return { kind: "output", file: null, ...code };
+  if ((language !== "ts" && language !== "sh") || rest === "no-run") return null;
+  if (rest === "") return { kind: language, file: null, ...code };
+  if (language === "ts" && /^[a-z0-9-]+([.]test)?[.]ts$/.test(rest)) return { kind: "ts", file: rest, ...code };
+  const right = "nothing, `no-run` or, for `ts`, the name of a file";
+  throw new Error(`line ${code.line - 1}: behind \`${language}\` stands ${right}, not "${rest}"`);
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { readPage } from "./blocks.ts";
+import { runPage } from "./run-page.ts";
+import { typeCheck } from "./type-check.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+const PATHS = globSync("docs/guides/*.md", { cwd: ROOT }).sort();
+const pageAt = (path: string) => readPage(readFileSync(join(ROOT, path), "utf8"));
+
+describe("the guides", () => {
+  for (const path of PATHS) {
+    it(`${path} says what works`, async () => {
+      await assert.doesNotReject(runPage(pageAt(path)));
+    });
+  }
+
+  it("show code that compiles, as strictly as ours", async () => {
+    assert.deepEqual(await typeCheck(PATHS.map(pageAt)), { code: 0, stdout: "", stderr: "" });
+  });
+});
+
+describe("a page", () => {
+  it("has blocks to run, each with its line", () => {
+    const page = readPage(
+      "# A\n\n```sh\necho 1\n```\n```text output\n1\n```\n```ts a.ts\nexport {};\n```\n```json\n{}\n```\n",
+    );
+    assert.deepEqual(page, {
+      needsServer: false,
+      blocks: [
+        { kind: "sh", file: null, text: "echo 1", line: 4 },
+        { kind: "output", file: null, text: "1", line: 7 },
+        { kind: "ts", file: "a.ts", text: "export {};", line: 10 },
+      ],
+    });
+    assert.deepEqual(readPage("<!-- needs a server -->\n```sh no-run\nnpm ci\n```").blocks, []);
+    assert.throws(() => readPage("```sh\necho"), /line 1: this fence is not closed/);
+    assert.throws(() => readPage("```ts a.js\n```"), /line 1: behind `ts` stands nothing, `no-run` or/);
+  });
+
+  it("runs from top to bottom: files for those after them, tests, programs, commands", async () => {
+    const markdown = [
+      "```ts greet.ts\nexport const greet = (name: string) => `Hello ${name}`;\n```",
+      '```ts greet.test.ts\nimport assert from "node:assert/strict";\nimport { test } from "node:test";',
+      'import { greet } from "./greet.ts";\ntest("greets", () => assert.equal(greet("Ada"), "Hello Ada"));\n```',
+      '```ts\nimport { greet } from "./greet.ts";\nconsole.log(greet("Bob"));\n```\n```text output\nHello Bob\n```',
+      "```sh\nls greet.ts\n```\n```text output\ngreet.ts\n```",
+    ].join("\n");
+    await assert.doesNotReject(runPage(readPage(markdown)));
+  });
+
+  it("fails by the line of the block that fails, and by another output", async () => {
+    await assert.rejects(
+      runPage(readPage("\n```sh\necho no >&2; false | cat\n```")),
+      /line 3: this block failed \(1\)\nno/,
+    );
+    await assert.rejects(runPage(readPage("```sh\necho 1\n```\n```text output\n2\n```")), /line 5: the output differs/);
+  });
+
+  it("finds a server where it needs one, also by the address that it names", async () => {
+    const markdown =
+      "<!-- needs a server -->\n```sh\ncurl -sS http://127.0.0.1:8080/healthz\nnpm run -s mainspring -- executions list\n```";
+    await assert.doesNotReject(runPage(readPage(markdown)));
+  });
+});

@@ -1,0 +1,27 @@
+import { mkdir, symlink } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { EmptyProject, type Ended } from "../pack/empty-project.ts";
+import type { Page } from "./blocks.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+/** Compiles the `ts` blocks of all pages, each page in a folder of its own. @returns how the compiler ended */
+export async function typeCheck(pages: readonly Page[]): Promise<Ended> {
+  const project = await EmptyProject.make();
+  try {
+    await symlink(join(ROOT, "node_modules"), join(project.folder, "node_modules"), "junction");
+    const config = { extends: join(ROOT, "tsconfig.json"), include: ["**/*.ts"], exclude: ["node_modules"] };
+    await project.write("tsconfig.json", JSON.stringify(config));
+    for (const [index, { blocks }] of pages.entries()) {
+      const folder = `page-${index + 1}`;
+      await mkdir(join(project.folder, folder));
+      for (const { kind, file, line, text } of blocks) {
+        // Also what imports nothing is a module, as for Node.
+        if (kind === "ts") await project.write(join(folder, file ?? `line-${line}.ts`), `${text}\nexport {};\n`);
+      }
+    }
+    return await project.run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
+  } finally {
+    await project.remove();
+  }
+}

@@ -1,0 +1,55 @@
+import {
+  describeKeys,
+  describeProblem,
+  FIGURES,
+  type Figure,
+  OTHER_VARIABLES,
+  PREFIX,
+  PROBLEM_NAMES,
+  PROCESS_FIGURES,
+} from "../../packages/server/src/testing.ts";
+
+/** What the code itself says for people, as tables of docs/reference. */
+export const TABLES: Record<string, () => string> = {
+  "problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
+  "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
+  "configuration.md": () =>
+    `${table(["key", "default", "what it is for", "value"], keyRows())}\n\nNot of the server itself:\n\n` +
+    table(
+      ["variable", "what it is for"],
+      Object.entries(OTHER_VARIABLES).map(([name, help]) => [code(name), help]),
+    ),
+};
+
+function problemRows(): string[][] {
+  return PROBLEM_NAMES.map((name) => {
+    const found = describeProblem(name);
+    if (found === null) throw new Error(`no problem is called ${name}`);
+    return [code(found.type), `${found.status}`, found.title, found.help];
+  });
+}
+
+function metricRows(): string[][] {
+  const ours = Object.entries<Figure>(FIGURES).map(([name, { type, labels, help, alert = "" }]) => {
+    return [code(PREFIX + name), type, labels.map(code).join(", "), help, alert];
+  });
+  const others = Object.entries(PROCESS_FIGURES).map(([name, { help, alert }]) => {
+    return [code(name), name.endsWith("_total") ? "counter" : "gauge", "", help, alert];
+  });
+  return [...ours, ...others];
+}
+
+function keyRows(): string[][] {
+  return describeKeys().map(({ name, fallback, help, takes }) => {
+    return [code(name), fallback === null ? "none" : code(fallback), help, takes];
+  });
+}
+
+function table(head: readonly string[], rows: readonly string[][]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const CONSTRAINTS = join(import.meta.dirname, "constraints.txt");
+/** Beside the PostgreSQLs for tests; no part of the repository. */
+const FOLDER = join(import.meta.dirname, "../services/node_modules");
+const run = promisify(execFile);
+
+/**
+ * The Python that has schemathesis, in a folder that is named after its versions and gets that name when it is whole.
+ * Installs what is missing, which takes a network and some seconds; root gets Python too where there is none.
+ */
+export async function schemathesisPython(): Promise<string> {
+  const constraints = await readFile(CONSTRAINTS, "utf8");
+  const name = createHash("sha256").update(constraints).digest("hex").slice(0, 16);
+  const installed = join(FOLDER, `schemathesis-${name}`);
+  if (!existsSync(installed)) await install(installed, constraints);
+  return pythonOf(installed);
+}
+
+async function install(target: string, constraints: string): Promise<void> {
+  const wanted = /^schemathesis==.*$/m.exec(constraints)?.[0];
+  if (wanted === undefined) throw new Error(`${CONSTRAINTS} has no version of schemathesis`);
+  await mkdir(FOLDER, { recursive: true });
+  const fresh = await mkdtemp(`${target}.new-`);
+  try {
+    await createVenv(fresh);
+    await run(pythonOf(fresh), ["-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS, wanted]);
+    await rename(fresh, target);
+  } catch (cause) {
+    await rm(fresh, { recursive: true, force: true });
+    if (!existsSync(target)) throw cause;
+  }
+}
+
+/** Debian has neither pip nor what makes such a folder in its python3 alone. */
+async function createVenv(folder: string): Promise<void> {
+  const create = () => run("python3", ["-m", "venv", "--clear", folder]);
+  try {
+    await create();
+  } catch (cause) {
+    if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
+      throw new Error("schemathesis needs python3 with venv; as root: apt-get install -y python3-venv", { cause });
+    }
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    await run("apt-get", ["update", "-qq"], { env });
+    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "python3-venv"], { env });
+    await create();
+  }
+}
+
+/** The programs beside it name the folder that they were installed in, which has another name by now: Python does not. */
+function pythonOf(folder: string): string {
+  return join(folder, "bin", "python");
+}
