@@ -32,7 +32,8 @@ export type Seen =
   /** The worker sends a result. */
   | ({ kind: "REPORTED"; worker: string } & Ref)
   /** Told to forget its result, or its attempt. */
-  | ({ kind: "ACKED" | "REFUSED"; worker: string } & Ref)
+  | ({ kind: "ACKED"; worker: string } & Ref)
+  | ({ kind: "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
   /** Said anew only when it changed. */
   | {

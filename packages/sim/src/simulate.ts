@@ -42,6 +42,8 @@ export interface Only {
   reliableStore?: boolean;
   /** The network between servers loses, repeats and holds up nothing, but for what the plan cuts off. */
   reliableNetwork?: boolean;
+  /** Faults and new submits end after this; the plan is the same. */
+  untilMs?: number;
 }
 
 export interface Verdict {
@@ -164,11 +166,14 @@ class World {
     const { hours, workers, jobs, only = {} } = this.#options;
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
-    this.#workload.plan(jobs, hours * HOUR_MS, (job) => only.jobs?.has(job) ?? true);
+    this.#workload.plan(jobs, hours * HOUR_MS, {
+      untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
+      isWanted: (job) => only.jobs?.has(job) ?? true,
+    });
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
-    await this.#advance(hours * HOUR_MS);
+    await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });

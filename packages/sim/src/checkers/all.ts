@@ -15,6 +15,7 @@ import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
 import { resultsAreCurrent } from "./results-are-current.ts";
+import { resultsArrive } from "./results-arrive.ts";
 import { retriesWait } from "./retries-wait.ts";
 import { Roll } from "./roll.ts";
 import { slotsAreLentOnce } from "./slots-are-lent-once.ts";
@@ -42,12 +43,13 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     epochsGrow(),
     finalStatesAbsorb(),
     limitsHold(),
-    livingWorkersAreKept(roll),
+    livingWorkersAreKept(ledger, roll),
     nothingFails(),
     nothingIsLost(),
     oldEpochsAreNotDelivered(ledger),
     promisesAreDurable(ledger),
     resultsAreCurrent(),
+    resultsArrive(roll),
     retriesWait(ledger),
     slotsAreLentOnce(roll),
     startsInTime(ledger, roll, quiet),

@@ -6,7 +6,10 @@ import type { StoreEvent } from "../store/history.ts";
 export interface Assigned {
   worker: string;
   epoch: number;
-  atMs: number;
+  /** By the store's clock. */
+  at: number;
+  /** When it was due, as the row said then. */
+  dueAt: number;
 }
 
 /** What the store was told of one execution. */
@@ -42,22 +45,24 @@ export class Ledger {
   }
 
   #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+    for (const { after } of applied) this.#changed(after);
     const missed = new Set(outcome.missed);
     for (const { id, attempt, workerId } of asked.assigned) {
       const account = this.accounts.get(id);
       if (account === undefined || missed.has(id)) continue;
-      account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, atMs: at });
-      account.current = attempt;
-    }
-    for (const { after } of applied) {
-      const account = this.accounts.get(after.id);
-      if (account === undefined) continue;
-      account.row = after;
-      for (const ended of after.attempts) account.ended.set(ended.attempt, ended);
+      account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, at, dueAt: account.row.dueAt });
       // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
-      if (account.current !== null && account.ended.has(account.current)) account.current = null;
-      if (isOver(after.state)) this.open.delete(after.id);
+      if (!account.ended.has(attempt)) account.current = attempt;
     }
+  }
+
+  #changed(row: ExecutionRow): void {
+    const account = this.accounts.get(row.id);
+    if (account === undefined) return;
+    account.row = row;
+    for (const ended of row.attempts) account.ended.set(ended.attempt, ended);
+    if (account.current !== null && account.ended.has(account.current)) account.current = null;
+    if (isOver(row.state)) this.open.delete(row.id);
   }
 }
 

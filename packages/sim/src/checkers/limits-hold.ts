@@ -31,7 +31,9 @@ export function limitsHold(): Checker {
         if (key === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
         const ids = running.get(key) ?? new Set();
         running.set(key, ids.add(id));
-        if (ids.size > (limits.get(key) ?? 0)) throw new Violation(`${ids.size} of the key ${key} are current`);
+        if (ids.size > (limits.get(key) ?? 0)) {
+          throw new Violation(`${ids.size} of the key ${key} are current: ${[...ids].join(", ")}`);
+        }
       }
     },
   };

@@ -16,9 +16,10 @@ export function oldEpochsAreNotDelivered(ledger: Ledger): Checker {
       if (moment.kind !== "ASSIGN_SENT") return;
       const { server, executionId, attempt } = moment;
       const account = ledger.get(executionId);
-      const epoch = account?.assigned.get(attempt)?.epoch ?? 0;
+      const epoch = account?.assigned.get(attempt)?.epoch;
       const known = heard.get(`${server}/${account?.row.job.shard}`) ?? 0;
-      if (epoch >= known) return;
+      // What nobody wrote down is another checker's business.
+      if (epoch === undefined || epoch >= known) return;
       throw new Violation(
         `${server} sent attempt ${attempt} of ${executionId} of epoch ${epoch}, and knows of ${known}`,
       );

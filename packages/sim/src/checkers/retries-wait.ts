@@ -21,7 +21,7 @@ export function retriesWait(ledger: Ledger): Checker {
     },
     noticed(moment) {
       if (moment.kind !== "HANDLER_STARTED") return;
-      const dueAt = ledger.get(moment.executionId)?.row.dueAt ?? 0;
+      const dueAt = ledger.get(moment.executionId)?.assigned.get(moment.attempt)?.dueAt ?? 0;
       const earlyMs = dueAt - EPOCH_MS - moment.atMs;
       // The store's clock shows whole milliseconds.
       if (earlyMs < 1) return;

@@ -17,6 +17,8 @@ export interface Attendance {
   readonly holds: Set<string>;
   /** Everything that it was ever given: a repeat starts nothing. */
   readonly given: Set<string>;
+  /** Everything that it is done with. */
+  readonly done: Set<string>;
   /** Since when it has held less than it has slots; in the future while it does not. */
   freeSinceMs: number;
 }
@@ -54,7 +56,12 @@ export class Roll {
   }
 
   #born({ worker, slots, prefetch, capabilities, atMs }: Extract<Moment, { kind: "WORKER_BORN" }>): void {
-    const sets = { running: new Set<string>(), holds: new Set<string>(), given: new Set<string>() };
+    const sets = {
+      running: new Set<string>(),
+      holds: new Set<string>(),
+      given: new Set<string>(),
+      done: new Set<string>(),
+    };
     const since = { wellSinceMs: atMs, freeSinceMs: atMs };
     this.workers.set(worker, { worker, slots, prefetch, capabilities, server: null, connection: 0, ...since, ...sets });
   }
@@ -73,7 +80,7 @@ export function isFree({ server, wellSinceMs, freeSinceMs }: Attendance, sinceMs
 }
 
 function note(attendance: Attendance, moment: Moment & { worker: string }): void {
-  const { holds, running, given } = attendance;
+  const { holds, running, given, done } = attendance;
   switch (moment.kind) {
     case "GREETED":
       // It was left waiting by a server that was held up, and has long gone elsewhere.
@@ -81,6 +88,9 @@ function note(attendance: Attendance, moment: Moment & { worker: string }): void
       attendance.server = moment.server;
       attendance.connection = moment.connection;
       attendance.wellSinceMs = Math.max(attendance.wellSinceMs, moment.atMs);
+      // What came over a connection that it had given up, it never had.
+      holds.clear();
+      for (const hold of moment.holds) if (!hold.finished && !done.has(nameOf(hold))) holds.add(nameOf(hold));
       break;
     case "PARTED":
       if (attendance.connection === moment.connection) attendance.server = null;
@@ -93,6 +103,7 @@ function note(attendance: Attendance, moment: Moment & { worker: string }): void
     case "REFUSED":
     case "ACKED":
       holds.delete(nameOf(moment));
+      done.add(nameOf(moment));
       break;
     case "HANDLER_STARTED":
       running.add(nameOf(moment));

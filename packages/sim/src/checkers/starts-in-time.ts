@@ -31,8 +31,8 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet): Checker 
   };
   const isOnItsWay = ({ row, assigned, current }: Account, nowMs: number) => {
     const attempt = current ?? 0;
-    const { worker = "", atMs = 0 } = assigned.get(attempt) ?? {};
-    const sinceMs = Math.max(atMs - EPOCH_MS, quiet.sinceMs);
+    const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
+    const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
     const attendance = roll.get(worker);
     if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
     if (attendance === undefined || !isFree(attendance, nowMs - BOUND_MS)) return;

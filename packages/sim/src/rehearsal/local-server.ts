@@ -13,7 +13,7 @@ import {
 } from "@mainspring/server/testing";
 import { SimStore } from "../store/sim-store.ts";
 import type { StoreData } from "../store/store-data.ts";
-import { noMetrics } from "./no-metrics.ts";
+import { SimMetrics } from "../world/sim-metrics.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 
 const log = createLog("silent");
@@ -36,7 +36,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const bus = memoryBus(system.uuid());
   const store = new SimStore({ data, node: bus.node, time: system, latency: () => AT_ONCE });
   const clock = await followStoreClock(store, system, log);
-  const parts = { store, bus, runtime: clock.runtime, log, metrics: noMetrics };
+  const parts = { store, bus, runtime: clock.runtime, log, metrics: new SimMetrics() };
   const gateway = createGateway(parts);
   const profile: NodeProfile = {
     incarnation: bus.node,

@@ -15,18 +15,9 @@ import { IdempotencyKeys, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { ShardState } from "./shard-state.ts";
 
-/** Ways to break the store on purpose: whoever judges must notice each of them. All off by default. */
-export interface StoreBugs {
-  /** Commits are taken whatever their epoch. */
-  noEpochCheck?: boolean;
-  /** Changes are taken whatever attempt the row tells of. */
-  noAttemptCheck?: boolean;
-}
-
 export interface StoreDataOptions {
   /** The store's own clock. */
   now: () => EpochMs;
-  bugs?: StoreBugs;
   /** Data that the store will not hold, beyond what its columns cannot: says why, or null. Must be the same each time. */
   refuses?: (change: RowChange) => string | null;
 }
@@ -37,7 +28,6 @@ export interface StoreDataOptions {
  */
 export class StoreData {
   readonly now: () => EpochMs;
-  readonly bugs: Readonly<StoreBugs>;
   readonly refuses: (change: RowChange) => string | null;
   readonly jobs = new JobTable();
   readonly executions = new ExecutionTable();
@@ -52,9 +42,8 @@ export class StoreData {
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
 
-  constructor({ now, bugs = {}, refuses = () => null }: StoreDataOptions) {
+  constructor({ now, refuses = () => null }: StoreDataOptions) {
     this.now = now;
-    this.bugs = bugs;
     this.refuses = refuses;
   }
 

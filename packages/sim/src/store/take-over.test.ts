@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import { type Epoch, type NewJob, type ShardCommit, StoreUnavailable, takeShards } from "@mainspring/server/testing";
 import type { TakenOver } from "./history.ts";
 import { StoreStage, WELL } from "./store.fixture.ts";
-import type { StoreBugs } from "./store-data.ts";
 
 const LATE = { effectAfterMs: 5 * WELL.givesUpAfterMs };
 
@@ -75,18 +74,11 @@ describe("a takeover of the simulated store's shards", () => {
     assert.deepEqual(await statuses(a.commit(tick)), ["FENCED", "APPLIED"]);
     assert.deepEqual(states(stage, jobs), ["PENDING", "SUCCEEDED"]);
   });
-
-  it("fences nothing where the epoch is not checked, on purpose", async () => {
-    const { stage, a, b, jobs, tick } = await told({ noEpochCheck: true });
-    await takeShards(b, [1], "b");
-    assert.deepEqual(await statuses(a.commit(tick)), ["APPLIED", "APPLIED"]);
-    assert.deepEqual(states(stage, jobs), ["SUCCEEDED", "SUCCEEDED"]);
-  });
 });
 
 /** Node `a` owns two shards and has a commit for both; node `b` is connected too. */
-async function told(bugs: StoreBugs = {}) {
-  const stage = new StoreStage({ bugs });
+async function told() {
+  const stage = new StoreStage();
   const scene = await stage.scene("a");
   const a = stage.connect("a");
   const [epoch] = (await takeShards(a, [1, 2], "a")) as [Epoch];

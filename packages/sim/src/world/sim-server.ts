@@ -68,7 +68,8 @@ export class SimServer {
 
   /** What it says of itself. */
   shown(): Shown {
-    return { node: this.#node, gauges: this.#metrics.shown(), finals: this.#metrics.finals };
+    const workers = this.#gateway?.counters.workersConnected ?? 0;
+    return { node: this.#node, gauges: { ...this.#metrics.shown(), workers }, finals: this.#metrics.finals };
   }
 
   async start(): Promise<void> {

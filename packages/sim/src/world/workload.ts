@@ -43,15 +43,15 @@ export class Workload {
 
   /**
    * Plans `jobs` submits within the time, some of them in herds.
-   * @param isWanted jobs have numbers, from 1; what is left out leaves the others as they were
+   * @param only what of it is left in: jobs have numbers, from 1; the others stay as they were
    */
-  plan(jobs: number, withinMs: number, isWanted: (job: number) => boolean): void {
+  plan(jobs: number, withinMs: number, only: { untilMs: number; isWanted: (job: number) => boolean }): void {
     for (let left = jobs; left > 0; ) {
       const herd = Math.min(left, this.#dice.chance(0.05) ? this.#dice.between(20, 200) : 1);
       const atMs = this.#dice.roll() * withinMs;
       for (let i = 0; i < herd; i++) {
         const job = this.#job();
-        if (isWanted(left - i)) this.#planOne(`job-${left - i}`, job, atMs);
+        if (atMs <= only.untilMs && only.isWanted(left - i)) this.#planOne(`job-${left - i}`, job, atMs);
       }
       left -= herd;
     }
@@ -68,7 +68,7 @@ export class Workload {
     const work: Work = {
       runMs: dice.chance(0.1) ? dice.between(1_000, 20_000) : dice.between(0, 300),
       failTimes: dice.chance(0.1) ? dice.between(1, 4) : 0,
-      stubborn: dice.chance(0.02),
+      stubborn: dice.chance(0.05),
     };
     return {
       job: {
@@ -82,7 +82,8 @@ export class Workload {
         cancelGraceSec: dice.between(0, 3),
       },
       payload: Buffer.from(JSON.stringify(work)),
-      cancelAfterMs: dice.chance(0.08) ? dice.between(0, 10_000) : null,
+      // Also at once: while what is to be cancelled is on its way.
+      cancelAfterMs: dice.chance(0.1) ? dice.pick([dice.between(0, 20), dice.between(0, 10_000)]) : null,
     };
   }
 
