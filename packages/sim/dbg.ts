@@ -1,10 +1,10 @@
-const [seed, jobs, pattern, last] = process.argv.slice(2);
-const { simulateAndTell } = await import("/tmp/wt/nodes/packages/sim/src/simulate.ts");
+const [seed, jobs, workers, pattern, last] = process.argv.slice(2);
+const { simulateAndTell } = await import("./src/simulate.ts");
 const { verdict, history } = await simulateAndTell({
   seed: Number(seed),
   hours: 1,
   nodes: 3,
-  workers: 15,
+  workers: Number(workers),
   jobs: Number(jobs),
 });
 const re = new RegExp(pattern ?? ".");

@@ -9,7 +9,7 @@ import type { WorkerSlots } from "./workers.ts";
 /** How often silence is judged. A judge that comes later than twice this was held up, and can blame nobody. */
 const JUDGE_EVERY_MS = 5_000;
 /** After one gateway gave a worker up, how long another may take to say that it has it. */
-const ELSEWHERE_WITHIN_MS = 2_000;
+const ELSEWHERE_WITHIN_MS = 5_000;
 
 type WorkerUp = Extract<FromGateway, { kind: "WORKER_UP" }>;
 type WorkerLost = Extract<FromGateway, { kind: "WORKER_LOST" }>;
@@ -46,7 +46,7 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
   refreshWorker(step, worker);
   for (const entry of worker.holding) if (entry.assigned !== null) entry.assigned.worker = worker;
   if (regroup) regroupClasses(step);
-  const held = new Map(message.holds.map((hold) => [hold.executionId, hold]));
+  const held = new Map(message.holds.map((hold) => [nameOf(hold.executionId, hold.attempt), hold]));
   settleHoldings(step, worker, held);
   // What it was told over the connection before may not have reached it.
   for (const entry of worker.holding) sendStop(step, entry);
@@ -55,6 +55,11 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
     const known = entry?.place === "ASSIGNED" && entry.row.attempt === hold.attempt;
     if (!known || entry.assigned?.workerId !== profile.workerId) refuse(step, from, profile.workerId, hold);
   }
+}
+
+/** A worker may hold several attempts of an execution: an older one's result may not be acknowledged yet. */
+function nameOf(executionId: string, attempt: number): string {
+  return `${executionId}:${attempt}`;
 }
 
 /** The worker has moved on since this was said: the highest connection says where it is, the highest account what counts. */
@@ -75,8 +80,8 @@ function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<strin
   for (const entry of [...adopting, ...worker.holding]) {
     const { assigned } = entry;
     if (assigned === null) continue;
-    const hold = held.get(entry.id);
-    if (hold?.attempt === entry.row.attempt) confirm(step, entry, assigned, worker, hold);
+    const hold = held.get(nameOf(entry.id, entry.row.attempt));
+    if (hold !== undefined) confirm(step, entry, assigned, worker, hold);
     else if (assigned.adopting && assigned.gateway !== worker.gateway) awaitGateway(step, entry, assigned);
     else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);
   }

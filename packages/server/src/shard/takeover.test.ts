@@ -52,6 +52,18 @@ describe("a takeover", () => {
     assert.deepEqual(batch.shards.get(row.shard)?.settledJournals, [{ epoch: 0, seq: 9 }]);
   });
 
+  it("is not confused by an older attempt of the same execution, whose result was not acknowledged", () => {
+    const { row, story } = inFlight("w1");
+    const token = { shard: row.shard, executionId: row.id };
+    story.up(profile, [
+      { ...token, attempt: 1, startedAt: START - 400 },
+      { ...token, attempt: 0, startedAt: START - 900 },
+    ]);
+    const batch = story.commit();
+    assert.deepEqual(changesOf(batch), []);
+    assert.equal(only(ordersOf(batch)).kind, "REFUSED");
+  });
+
   it("runs elsewhere what never arrived", () => {
     const { story } = inFlight("w1");
     story.up(profile, []).credit("w1", 1);
@@ -62,7 +74,7 @@ describe("a takeover", () => {
     const { story } = inFlight("w1", {}, "gateway-0");
     story.up(profile, []).credit("w1", 1);
     assert.deepEqual(story.commit().assigns, []);
-    assert.equal(only(story.later(2_000).commit().assigns).attempt, 2);
+    assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
   });
 
   it("waits for a gateway that lives and has not answered", () => {

@@ -42,7 +42,7 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "undelivered is not handed back",
     file: `${GATEWAY}/reattach.ts`,
-    find: "returnUndelivered(session, new Set(holds.map(keyOf)), shared);",
+    find: "returnUndelivered(session, new Set(holds.map(keyOf)));",
     replace: "",
     why: "an assignment that broke with its connection is waited for for ever",
   },
@@ -59,5 +59,12 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "while (this.#occupied < this.#slots) {",
     replace: "while (this.#occupied <= this.#slots) {",
     why: "one handler more runs than there are slots",
+  },
+  {
+    name: "orders of older epochs are obeyed",
+    file: `${GATEWAY}/orders.ts`,
+    find: "if (gateway !== node || !owners.isCurrent(shard, epoch)) return;",
+    replace: "if (gateway !== node || (epoch < 0 && !owners.isCurrent(shard, epoch))) return;",
+    why: "an owner that was overtaken still starts what its successor starts anew",
   },
 ];

@@ -43,4 +43,18 @@ export const schedulerMutants: readonly Mutant[] = [
     replace: "0, limit",
     why: "a delayed job never runs",
   },
+  {
+    name: "what is fenced is sent all the same",
+    file: RUNNER,
+    find: "    batch.drop(new Set(shards));\n",
+    replace: "",
+    why: "assignments leave that were never written, because another owns their shard",
+  },
+  {
+    name: "nobody looks whether he was overtaken",
+    file: "packages/server/src/scheduler/holdings.ts",
+    find: "await this.#letGoOvertaken(holders);",
+    replace: "",
+    why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",
+  },
 ];
