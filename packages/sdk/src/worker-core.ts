@@ -1,13 +1,34 @@
-import { Session } from "./session.ts";
+import type { Runtime } from "./runtime.ts";
+import { Session, type SessionEvents } from "./session.ts";
 import { type LifeOptions, WorkerLife } from "./worker-life.ts";
 import type { WorkerLink } from "./worker-link.ts";
+
+/** Where a session is when it is not in the loop of its handlers. */
+export interface SessionThread {
+  runtime: Runtime;
+  /** Brings what the session says to the loop of the handlers, in order, when that loop is free. */
+  deliver(run: () => void): void;
+}
 
 /**
  * A worker without thread or socket, for a server's built-in worker and for simulations: the same session and executor
  * as every worker's, over any link. It reports no loop lag: whoever it shares the loop with knows that better.
+ * @param thread left out: the session shares the loop of the handlers
  */
-export function createWorkerCore(options: LifeOptions, link: WorkerLink): WorkerLife {
-  return new WorkerLife(options, (profile, events) => new Session(profile, link, options.runtime, events));
+export function createWorkerCore(options: LifeOptions, link: WorkerLink, thread?: SessionThread): WorkerLife {
+  return new WorkerLife(options, (profile, events) => {
+    if (thread === undefined) return new Session(profile, link, options.runtime, events);
+    return new Session(profile, link, thread.runtime, deliveredBy(thread, events));
+  });
+}
+
+function deliveredBy({ deliver }: SessionThread, events: SessionEvents): SessionEvents {
+  return {
+    orders: (orders) => deliver(() => events.orders(orders)),
+    welcomed: () => deliver(() => events.welcomed()),
+    left: (error) => deliver(() => events.left(error)),
+    warn: (message) => deliver(() => events.warn(message)),
+  };
 }
 
 export type { TaskContext } from "./context.ts";

@@ -1,29 +1,57 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { neverHappened } from "./sightings.ts";
-import { type SimulationOptions, simulate, type Verdict } from "./simulate.ts";
+import type { SimulationOptions, Verdict } from "./simulate.ts";
+
+interface Ran {
+  verdict: Verdict;
+  tookSec: number;
+}
 
 /**
- * Runs all, one after the other.
+ * Runs all, on as many processors as there are; what is said comes in the order of `runs`.
  * @returns whether everything held, and, in a campaign that is long enough, everything happened that has to
  */
 export async function campaign(runs: readonly SimulationOptions[], say: (text: string) => void): Promise<boolean> {
   const seen = new Set<string>();
-  let hours = 0;
   let failed = 0;
-  for (const options of runs) {
-    const began = process.hrtime.bigint();
-    const verdict = await simulate(options);
-    say(told(verdict, Number(process.hrtime.bigint() - began) / 1e9));
+  const waiting = [...runs.entries()];
+  const ran: Ran[] = [];
+  let told = 0;
+  const worker = async () => {
+    const child = fork(new URL("run-process.ts", import.meta.url), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      ran[next[0]] = await ask(child, next[1]);
+      for (let done = ran[told]; done !== undefined; done = ran[++told]) say(lineOf(done));
+    }
+    child.disconnect();
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), runs.length) }, worker));
+  for (const { verdict } of ran) {
     for (const what of Object.keys(verdict.figures)) seen.add(what);
-    hours += options.hours;
     if (verdict.violation !== null) failed++;
   }
+  const hours = runs.reduce((sum, run) => sum + run.hours, 0);
   const never = neverHappened(seen, hours);
   for (const what of never) say(`NEVER HAPPENED: ${what}`);
   say(failed === 0 ? "everything held" : `${failed} failed`);
   return failed === 0 && never.length === 0;
 }
 
-function told({ seed, violation, traceHash, simulatedMs, events, figures }: Verdict, tookSec: number): string {
+/** A process that ends instead of answering has failed as a whole. */
+async function ask(child: ChildProcess, options: SimulationOptions): Promise<Ran> {
+  child.send(options);
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`the process that ran seed ${options.seed} ended with ${code}`);
+  });
+  const [answer] = (await Promise.race([once(child, "message"), ended])) as [Ran];
+  ended.catch(() => undefined);
+  return answer;
+}
+
+function lineOf({ verdict, tookSec }: Ran): string {
+  const { seed, violation, traceHash, simulatedMs, events, figures } = verdict;
   const speed = Math.round(simulatedMs / 1_000 / tookSec);
   return `seed ${seed}: ${violation ?? "everything held"}
   trace-hash ${traceHash}

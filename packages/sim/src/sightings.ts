@@ -11,6 +11,17 @@ const SOMETIMES = [
   "WORKER_PAUSED",
   "CONNECTION_BROKEN",
   "CLOCK_SKEWED",
+  "LOOP_BLOCKED",
+  "NETWORK_CUT",
+  "LEASES_DOWN",
+  "LEASES_WRONG",
+  "packet LOST",
+  "packet REPEATED",
+  "packet HELD",
+  "packet CUT_OFF",
+  "commit FENCED",
+  "shard let go",
+  "result refused by the store",
   "unknown commit took effect",
   "unknown commit did not take effect",
   "takeover with an open journal",
@@ -65,6 +76,7 @@ export class Sightings implements Observer {
     else if (event.kind === "SUBMITTED") this.#submitted(event);
     else if (event.kind === "COMMANDED") this.#cancelling.set(event.command.executionId, event.by);
     else if (event.kind === "TAKEN_OVER") {
+      if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
       if (isOpen) this.#count("takeover with an open journal");
     }
@@ -85,6 +97,7 @@ export class Sightings implements Observer {
       for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);
       if (!isOver(after.state)) continue;
       this.#count(`execution ${after.state}`);
+      if (after.reason === "RESULT_REFUSED") this.#count("result refused by the store");
       this.#cancelled(after.id, after.state, after.attempts.at(-1)?.error !== undefined, by);
     }
   }
@@ -108,6 +121,7 @@ export class Sightings implements Observer {
   noticed(moment: Moment): void {
     this.#count(moment.kind);
     if (moment.kind === "FAULT") this.#count(moment.fault);
+    else if (moment.kind === "NETWORK_FAULT") this.#count(`packet ${moment.fault}`);
     else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
     else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
     else if (moment.kind === "REFUSED") this.#count("stale attempt refused");

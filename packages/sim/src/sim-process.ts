@@ -13,20 +13,28 @@ export class SimProcess {
   readonly name: string;
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
+  /** The process that this is a thread of. */
+  readonly #whole: SimProcess | null;
   #alive = true;
   #pausedUntilMs = 0;
   /** How far its wall clock is off. */
   skewMs = 0;
   #uuids = 0;
 
-  constructor(name: string, clock: VirtualClock, dice: Dice) {
+  constructor(name: string, clock: VirtualClock, dice: Dice, whole: SimProcess | null = null) {
+    this.#whole = whole;
     this.name = name;
     this.#clock = clock;
     this.#dice = dice;
   }
 
   get isAlive(): boolean {
-    return this.#alive;
+    return this.#alive && (this.#whole?.isAlive ?? true);
+  }
+
+  /** Another thread of it: dies and pauses with it, and can be held up alone. */
+  thread(name: string): SimProcess {
+    return new SimProcess(`${this.name} ${name}`, this.#clock, this.#dice.fork(name), this);
   }
 
   kill(): void {
@@ -38,14 +46,18 @@ export class SimProcess {
   }
 
   get isPaused(): boolean {
-    return this.#pausedUntilMs > this.#clock.nowMs;
+    return this.#resumesMs > this.#clock.nowMs;
+  }
+
+  get #resumesMs(): number {
+    return Math.max(this.#pausedUntilMs, this.#whole === null ? 0 : this.#whole.#resumesMs);
   }
 
   /** Happens in this process, if it is there then; when it is paused, as soon as it goes on. */
   plan(delayMs: number, run: () => void): () => void {
     let cancel = this.#clock.plan(delayMs, () => {
-      if (!this.#alive) return;
-      if (this.isPaused) cancel = this.plan(this.#pausedUntilMs - this.#clock.nowMs, run);
+      if (!this.isAlive) return;
+      if (this.isPaused) cancel = this.plan(this.#resumesMs - this.#clock.nowMs, run);
       else run();
     });
     return () => cancel();
@@ -59,7 +71,7 @@ export class SimProcess {
       setTimer: (delayMs, run) => ({ cancel: this.plan(delayMs, run) }),
       random: () => this.#dice.roll(),
       uuid: () => this.#uuid(),
-      defer: (run) => queueMicrotask(() => this.#alive && run()),
+      defer: (run) => queueMicrotask(() => this.isAlive && run()),
     };
   }
 

@@ -17,6 +17,7 @@ import { Network } from "./world/network.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
+import { POISON } from "./world/sim-worker.ts";
 import { Workload } from "./world/workload.ts";
 
 export interface SimulationOptions {
@@ -87,6 +88,10 @@ export async function simulateAndTell(options: SimulationOptions): Promise<{ ver
   return { verdict: { seed: options.seed, violation, checker, ...world.figures() }, history: world.history };
 }
 
+function isPoison(result: Uint8Array): boolean {
+  return Buffer.from(result).toString() === JSON.stringify(POISON);
+}
+
 /** A host: a server runs on it, or will again. */
 interface Machine {
   readonly name: string;
@@ -138,7 +143,10 @@ class World {
       saw: (event) => this.#judge((checker) => checker.saw?.(event)),
       noticed: (moment) => this.#judge((checker) => checker.noticed?.(moment)),
     });
-    this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs) });
+    this.#data = new StoreData({
+      now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
+      refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
+    });
     this.#data.observe((event) => this.history.wrote(event));
     this.#network = new Network(this.#clock, this.#dice.fork("network"));
     this.#leases = new LeaseService(this.#clock, this.#dice.fork("leases"));

@@ -1,7 +1,8 @@
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
 import type { TakeoverCause } from "../ports/metrics.ts";
-import type { RowChange, ShardCommit, ShardOutcome } from "../ports/store.ts";
+import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
 import type { Batch } from "../shard/batch.ts";
+import type { Refused } from "../shard/bury.ts";
 
 /** A batch in the store's words. */
 export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>): ShardCommit[] {
@@ -28,7 +29,7 @@ export type Verdict =
       /** Nothing of these shards was written: another owns them. */
       fenced: ShardId[];
       missed: ExecutionId[];
-      refused: { change: RowChange; shard: ShardId; message: string }[];
+      refused: Refused[];
     }
   /** The machine and the store disagree: only a new takeover can tell what is true. */
   | { kind: "DROP"; cause: TakeoverCause; reason: string };
@@ -36,7 +37,7 @@ export type Verdict =
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const fenced: ShardId[] = [];
   const missed: ExecutionId[] = [];
-  const refused: { change: RowChange; shard: ShardId; message: string }[] = [];
+  const refused: Refused[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "FENCED") {
       fenced.push(outcome.shard);
@@ -57,16 +58,4 @@ export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict 
 
 function dropped(cause: TakeoverCause, reason: string): Verdict {
   return { kind: "DROP", cause, reason };
-}
-
-/** What is written instead of a final change that the store refuses for its data. */
-export function buried(change: RowChange, message: string): RowChange {
-  return {
-    ...change,
-    state: "DEAD",
-    reason: "RESULT_REFUSED",
-    result: null,
-    error: { name: "ResultRefused", message: `the store refused the result: ${message}`.slice(0, 1_000) },
-    ended: change.ended.map((ended) => ({ ...ended, error: null })),
-  };
 }

@@ -6,6 +6,7 @@ import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import { Batch } from "../shard/batch.ts";
+import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
 import { createState, type MachineState } from "../shard/state.ts";
@@ -14,7 +15,7 @@ import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { Payloads } from "./payloads.ts";
-import { buried, judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 
 export interface RunnerParts {
@@ -175,7 +176,9 @@ export class ShardRunner {
     const { fenced } = verdict;
     if (fenced.length > 0) this.#fenced(batch, fenced);
     this.#leave();
-    for (const { change, shard, message } of verdict.refused) this.#batch.write(shard, buried(change, message));
+    if (verdict.refused.length > 0) bury(this.state, batch, this.#batch, verdict.refused);
+    if (verdict.refused.length > 0)
+      batch.postpone(new Set(verdict.refused.map(({ change }) => change.id)), this.#batch);
     const { missed } = verdict;
     if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
     this.#release(batch, missed);

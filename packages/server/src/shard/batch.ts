@@ -89,6 +89,16 @@ export class Batch {
     else tokens.push(token);
   }
 
+  /** What was refused is not durable: its worker hears that it is when what is written instead is. */
+  postpone(refused: ReadonlySet<ExecutionId>, next: Batch): void {
+    for (const [node, workers] of this.acks) {
+      for (const [workerId, tokens] of workers) {
+        for (const token of tokens) if (refused.has(token.executionId)) next.acknowledge(node, workerId, token);
+        keep(tokens, ({ executionId }) => !refused.has(executionId));
+      }
+    }
+  }
+
   get hasWrites(): boolean {
     return this.shards.size > 0;
   }

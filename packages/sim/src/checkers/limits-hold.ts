@@ -21,6 +21,8 @@ export function limitsHold(): Checker {
       const missed = new Set(event.outcome.missed);
       // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
       const endedBy = new Map<string, number>();
+      // Its handler has ended, though the store does not hold what it said: the next commit writes something else.
+      for (const { id } of event.outcome.refused) leave(id);
       for (const { after } of event.applied) {
         if (after.state === "RUNNING") continue;
         leave(after.id);

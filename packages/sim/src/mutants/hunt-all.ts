@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { type Hunted, hunt, record } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -10,12 +11,16 @@ export async function huntAll(
   isRecorded: boolean,
   say: (text: string) => void,
 ): Promise<boolean> {
+  const waiting = [...mutants.entries()];
   const hunts: Hunted[] = [];
-  for (const mutant of mutants) {
-    const hunted = await hunt(mutant);
-    hunts.push(hunted);
-    say(told(hunted));
-  }
+  const hunter = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const hunted = await hunt(next[1]);
+      hunts[next[0]] = hunted;
+      say(told(hunted));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, hunter));
   const isAll = hunts.every(({ caught, unmutated }) => caught !== null && unmutated === null);
   if (isAll && isRecorded) record(hunts);
   say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");

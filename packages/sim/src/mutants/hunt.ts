@@ -28,8 +28,16 @@ export async function hunt(mutant: Mutant): Promise<Hunted> {
   const env = { ...process.env, MAINSPRING_MUTANT: mutant.name };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: HUNT_MAX_MS });
   const caught = JSON.parse(stdout) as Hunted["caught"];
-  const unmutated = caught === null ? null : (await simulate({ seed: caught.seed, ...HUNTED })).violation;
-  return { mutant, caught, unmutated };
+  return { mutant, caught, unmutated: caught === null ? null : await unmutatedVerdict(caught.seed) };
+}
+
+const verdicts = new Map<number, Promise<string | null>>();
+
+/** Once a seed: many mutants are caught by the same. */
+function unmutatedVerdict(seed: number): Promise<string | null> {
+  const known = verdicts.get(seed) ?? simulate({ seed, ...HUNTED }).then(({ violation }) => violation);
+  verdicts.set(seed, known);
+  return known;
 }
 
 /** By the names of mutants. */

@@ -8,9 +8,16 @@ export interface Work {
   runMs: number;
   /** Attempts that fail before one succeeds, counted by failures. */
   failTimes: number;
+  /** For how long it blocks the loop that it shares with the other handlers; 0: not at all. */
+  blockMs: number;
   /** Goes on when it is told to stop. */
   stubborn: boolean;
+  /** Its result is one that the store refuses. */
+  isPoison: boolean;
 }
+
+/** A result that the store will not hold. */
+export const POISON = "poison";
 
 export const HANDLERS = ["plain", "gpu-only"] as const;
 
@@ -22,21 +29,25 @@ export interface WorkerShape {
 
 /** A worker process: the SDK's session and executor over a simulated link, with handlers that do what their jobs ask. */
 export function startWorker(process: SimProcess, shape: WorkerShape, link: WorkerLink, history: History): void {
-  const runtime = process.runtime();
-  const tasks = HANDLERS.map((name) => simTask(name, process, history));
+  // As in a real worker the session has a thread of its own: handlers that block their loop do not make it look dead.
+  const loop = process.thread("loop");
+  const runtime = loop.runtime();
+  const tasks = HANDLERS.map((name) => simTask(name, process.name, loop, history));
   const worker = createWorkerCore(
     { workerId: process.name, name: process.name, pool: "default", ...shape, tasks, runtime, warn: () => undefined },
     link,
+    { runtime: process.runtime(), deliver: (run) => void loop.plan(0, run) },
   );
   void worker.start().catch(() => undefined);
 }
 
-function simTask(name: string, process: SimProcess, history: History): Task<never, unknown> {
+function simTask(name: string, worker: string, loop: SimProcess, history: History): Task<never, unknown> {
   return task({
     name,
     run: (work: Work, ctx: TaskContext) => {
       const { executionId, attempt } = ctx;
-      const who = { executionId, attempt, worker: process.name };
+      const who = { executionId, attempt, worker };
+      if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
       history.add({ kind: "HANDLER_STARTED", ...who });
       return new Promise((resolve, reject) => {
         const end = (as: string, settle: () => void) => {
@@ -46,12 +57,17 @@ function simTask(name: string, process: SimProcess, history: History): Task<neve
         };
         const finish = () => {
           if (ctx.failures < work.failTimes) end("FAILED", () => reject(new Error("as asked")));
-          else end("SUCCEEDED", () => resolve(attempt));
+          else end("SUCCEEDED", () => resolve(work.isPoison ? POISON : attempt));
         };
-        const cancel = process.plan(work.runMs, finish);
+        const cancel = loop.plan(work.runMs, finish);
         if (work.stubborn) return;
         ctx.signal.addEventListener("abort", () => end("ABORTED", () => reject(ctx.signal.reason)));
       });
     },
   }) as Task<never, unknown>;
+}
+
+function block(forMs: number, worker: string, loop: SimProcess, history: History): void {
+  history.add({ kind: "FAULT", fault: "LOOP_BLOCKED", on: worker, forMs });
+  loop.pause(forMs);
 }

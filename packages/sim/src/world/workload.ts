@@ -68,6 +68,8 @@ export class Workload {
     const work: Work = {
       runMs: dice.chance(0.1) ? dice.between(1_000, 20_000) : dice.between(0, 300),
       failTimes: dice.chance(0.1) ? dice.between(1, 4) : 0,
+      blockMs: dice.chance(0.005) ? dice.between(500, 20_000) : 0,
+      isPoison: dice.chance(0.01),
       stubborn: dice.chance(0.05),
     };
     return {

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { bury } from "./bury.ts";
+import { candidate, changesOf, only, Story } from "./testing/story.ts";
+
+it("buries what the store refuses, acknowledges it only then, and does not begin it again meanwhile", () => {
+  const row = candidate();
+  const story = new Story().hint(row).worker("w1");
+  const assign = only(story.commit().assigns);
+  const ended = story.finish(assign).commit();
+  const change = only(changesOf(ended));
+  bury(story.state, ended, story.batch, [{ change, shard: row.shard, message: "too odd" }]);
+  assert.deepEqual(
+    [...ended.acks.values()].flatMap((workers) => [...workers.values()].flat()),
+    [],
+  );
+  // The refused batch was answered, so a read that begins now shows the row as it was before it.
+  const mark = { since: story.batch.number, term: story.state.term };
+  story.tell({ kind: "READ_WAITING", rows: [row], ...mark });
+  const burial = story.commit();
+  assert.deepEqual(burial.assigns, []);
+  assert.deepEqual([only(changesOf(burial)).state, only(changesOf(burial)).reason], ["DEAD", "RESULT_REFUSED"]);
+  assert.equal(only([...burial.acks.values()].flatMap((workers) => [...workers.values()].flat())).executionId, row.id);
+});

@@ -1,0 +1,9 @@
+import process from "node:process";
+import { type SimulationOptions, simulate } from "./simulate.ts";
+
+/** Runs one simulation after the other for the process that asks. */
+process.on("message", async (options: SimulationOptions) => {
+  const began = process.hrtime.bigint();
+  const verdict = await simulate(options);
+  process.send?.({ verdict, tookSec: Number(process.hrtime.bigint() - began) / 1e9 });
+});
