@@ -9,6 +9,7 @@ import { createIntake } from "./create-intake.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
+import { explainRoute } from "./explain-route.ts";
 import { listWorkers } from "./fleet.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
@@ -47,6 +48,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
   executionRoutes(app, reader, store.queries);
+  explainRoute(app, { store, bus, runtime, inbox, reader });
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });

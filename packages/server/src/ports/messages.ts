@@ -1,6 +1,7 @@
 import type { AttemptState, Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
+import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
 
 /** The messages that roles send each other. All of them may be lost, repeated or late. */
@@ -18,6 +19,8 @@ export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
+  /** Why does it wait? `row`: what the store says of it. */
+  | { kind: "EXPLAIN"; request: string; row: Candidate }
   | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
   | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
   | FromGateway;
@@ -116,6 +119,7 @@ export interface Assignment extends Token {
 
 export type ToApi =
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
+  | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
   | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] };

@@ -1,7 +1,9 @@
+import type { Candidate } from "../domain/execution.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries } from "../shard/counts.ts";
+import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
 import { takeOwnership } from "./ownership.ts";
@@ -98,6 +100,9 @@ export class Scheduler {
       case "ASK":
         this.#answer(from, message.request, message.executionIds);
         break;
+      case "EXPLAIN":
+        this.#explain(from, message.request, message.row);
+        break;
       case "WATCH":
         watchers.watch(message.executionId, from);
         break;
@@ -107,6 +112,13 @@ export class Scheduler {
       default:
         inputs.push({ kind: "GATEWAY", from, message });
     }
+  }
+
+  /** Silent where nothing is owned: a row alone is better judged by whoever asks. */
+  #explain(node: string, request: string, row: Candidate): void {
+    if (this.#runner === null) return;
+    const reasons = explain(this.#runner.state, row, this.#parts.runtime.now());
+    this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }
 
   #answer(node: string, request: string, ids: readonly string[]): void {

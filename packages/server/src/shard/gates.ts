@@ -20,7 +20,7 @@ export class Gates {
   /** null: the execution has no key. */
   of(row: Candidate): Gate | null {
     if (row.concurrencyKey === null) return null;
-    const name = `${row.tenant}\u0000${row.concurrencyKey}`;
+    const name = nameOf(row);
     let gate = this.#gates.get(name);
     if (gate === undefined) {
       gate = { name, limit: row.concurrencyLimit, limitFrom: row.id, running: 0, lanes: new Set(), changed: false };
@@ -33,6 +33,11 @@ export class Gates {
     return gate;
   }
 
+  /** The gate that there is; it learns nothing from the row. */
+  find(row: Candidate): Gate | null {
+    return row.concurrencyKey === null ? null : (this.#gates.get(nameOf(row)) ?? null);
+  }
+
   /** Forgets a gate that nothing waits behind or has passed. */
   prune(gate: Gate): void {
     if (gate.running === 0 && gate.lanes.size === 0) this.#gates.delete(gate.name);
@@ -41,6 +46,10 @@ export class Gates {
   get size(): number {
     return this.#gates.size;
   }
+}
+
+function nameOf({ tenant, concurrencyKey }: Candidate): string {
+  return `${tenant}\u0000${concurrencyKey}`;
 }
 
 export function isOpen(gate: Gate | null): boolean {
