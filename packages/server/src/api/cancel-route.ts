@@ -6,11 +6,12 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Command, Store } from "../ports/store.ts";
 import type { ExecutionView } from "../ports/store-queries.ts";
 import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError, problem } from "./errors.ts";
+import { ProblemError, problem } from "./errors.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { Inbox } from "./inbox.ts";
+import { refuseBody } from "./no-body.ts";
 import { CancelBody } from "./schemas/execution.ts";
 import { Uuid } from "./schemas/fields.ts";
 
@@ -71,10 +72,4 @@ async function known(reader: ExecutionReader, executionId: string): Promise<Exec
   const view = await reader.read(executionId);
   if (view === null) throw noSuch("execution");
   return view;
-}
-
-/** Clients that always send JSON send `{}` for nothing. */
-function refuseBody(body: unknown): void {
-  if (body === undefined || body === null || JSON.stringify(body) === "{}") return;
-  throw new ProblemError(invalid([{ field: "", message: "this route takes no body" }]));
 }

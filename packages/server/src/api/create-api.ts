@@ -7,10 +7,11 @@ import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
 import { createIntake } from "./create-intake.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
+import { drainRoute } from "./drain-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { explainRoute } from "./explain-route.ts";
-import { listWorkers } from "./fleet.ts";
+import { drainWorker, listWorkers } from "./fleet.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
 import { jobRoutes } from "./job-routes.ts";
@@ -51,6 +52,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
+  drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
   await docsRoutes(app);
 

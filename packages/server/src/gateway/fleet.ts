@@ -67,6 +67,8 @@ export class Fleet {
     this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected");
     // A worker in the same process may answer within this call, so all of the above is done before.
     this.#welcome(link);
+    // The order may have been lost with the connection before.
+    if (session.isDraining) session.outgoing.drain = true;
   }
 
   #sessionFor(greeting: Greeting): Session {
@@ -101,6 +103,16 @@ export class Fleet {
     logChatter(this.#shared.log, session.profile.workerId, message);
     if (message.draining && !session.isDraining) this.#drain(session);
     this.touch(session);
+  }
+
+  /** People want the worker to end. @returns what it is then; null: it is not known here */
+  drain(workerId: WorkerId): WorkerStatus | null {
+    const session = this.#sessions.get(workerId);
+    if (session === undefined) return null;
+    session.outgoing.drain = true;
+    if (!session.isDraining) this.#drain(session);
+    this.touch(session);
+    return session.status();
   }
 
   /** For good: a process that drains ends. */

@@ -1,7 +1,8 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
+import type { Incarnation } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
-import type { ToGateway } from "../ports/messages.ts";
+import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
@@ -109,12 +110,17 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
     for (const { from, message } of envelopes) {
-      if (message.kind === "LIST_WORKERS") {
-        const { request } = message;
-        this.#bus.send({ node: from, role: "api" }, { kind: "WORKERS", request, workers: this.#fleet.statuses() });
+      if (message.kind === "LIST_WORKERS") this.#tellWorkers(from, message.request, this.#fleet.statuses());
+      else if (message.kind === "DRAIN_WORKER") {
+        const drained = this.#fleet.drain(message.workerId);
+        this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
       } else this.#orders.obey(from, message);
     }
     this.#fleet.settle();
+  }
+
+  #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {
+    this.#bus.send({ node, role: "api" }, { kind: "WORKERS", request, workers });
   }
 
   #tick(): void {

@@ -4,6 +4,8 @@ import type { Fleet } from "./fleet.ts";
 import type { Session, Surroundings } from "./session.ts";
 import { releasedOf } from "./translate.ts";
 
+type OwnersOrder = Exclude<ToGateway, { kind: "LIST_WORKERS" | "DRAIN_WORKER" }>;
+
 /** Does what owners of shards say. */
 export class Orders {
   readonly #fleet: Fleet;
@@ -14,7 +16,7 @@ export class Orders {
     this.#shared = shared;
   }
 
-  obey(from: Incarnation, message: Exclude<ToGateway, { kind: "LIST_WORKERS" }>): void {
+  obey(from: Incarnation, message: OwnersOrder): void {
     switch (message.kind) {
       case "OWNER":
         return this.#recordOwner(from, message.shards);

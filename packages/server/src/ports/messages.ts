@@ -93,7 +93,9 @@ export type ToGateway =
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
   /** Not the current attempt (any more): abort it and forget it. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
-  | { kind: "LIST_WORKERS"; request: string };
+  | { kind: "LIST_WORKERS"; request: string }
+  /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
+  | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId };
 
 export interface Assignment extends Token {
   epoch: Epoch;
