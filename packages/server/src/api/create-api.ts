@@ -18,6 +18,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import { poolRoutes } from "./pool-routes.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -52,6 +53,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
+  poolRoutes(app, store, () => listWorkers(bus, inbox, runtime));
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
   await docsRoutes(app);

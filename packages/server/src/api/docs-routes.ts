@@ -18,6 +18,7 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       tags: [
         { name: "jobs", description: "What to run and when" },
         { name: "executions", description: "What became of it" },
+        { name: "pools", description: "Queues, and how their work is ordered and placed" },
         { name: "node", description: "The server and its workers" },
         { name: "docs", description: "This description, and what errors mean" },
       ],

@@ -2,7 +2,7 @@ import type { Candidate } from "../domain/execution.ts";
 import { DEFAULT_TENANT, type EpochMs, shardKey, shardOf } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
-import { type OrderStrategy, rankOf } from "../domain/rank.ts";
+import { type Ordering, rankOf } from "../domain/rank.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { NewJob } from "../ports/store.ts";
 
@@ -10,7 +10,7 @@ import type { NewJob } from "../ports/store.ts";
 export function newJob(
   definition: JobDefinition,
   payload: Uint8Array | null,
-  order: OrderStrategy,
+  ordering: Ordering,
   createdAt: EpochMs,
   runtime: Runtime,
 ): NewJob {
@@ -22,7 +22,7 @@ export function newJob(
     tenant,
     shard: shardOf(shardKey(tenant, definition.concurrencyKey, jobId)),
     definition,
-    rank: rankOf(order, definition.scheduledAt, definition.priority),
+    rank: rankOf(ordering, definition.scheduledAt, definition.priority),
     laneHash: laneHash({ ...definition, tenant }),
     queue: definition.scheduledAt <= createdAt ? "READY" : "WAITING",
     payload,

@@ -54,6 +54,8 @@ export interface Store {
   readCommands(shards: readonly ShardId[], limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
+  /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */
+  putPool(change: PoolChange): Promise<Pool>;
 
   /** The store's clock, for an offset kept by the caller. */
   clock(): Promise<EpochMs>;
@@ -195,6 +197,9 @@ export interface Command {
   kind: "CANCEL";
   executionId: ExecutionId;
 }
+
+/** What is left out stays as it is, and is the default at first. */
+export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export interface RankCursor {
   rank: number;

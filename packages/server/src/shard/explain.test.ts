@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Candidate } from "../domain/execution.ts";
+import { defaultPool } from "../domain/pool.ts";
 import { explain } from "./explain.ts";
 import { candidate, only, START, Story } from "./testing/story.ts";
 
@@ -47,7 +48,7 @@ describe("why an execution waits", () => {
   });
 
   it("because its pool is paused", () => {
-    const paused = { name: "default", paused: true, order: "FIFO", placement: "LEAST_LOADED" } as const;
+    const paused = { ...defaultPool("default"), paused: true };
     const row = candidate();
     const story = new Story()
       .tell({ kind: "POOLS", pools: [paused] })

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_POLICY } from "../domain/job.ts";
+import { defaultPool } from "../domain/pool.ts";
 import type { Assignment } from "../ports/messages.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 import { isStillWanted } from "./unsent.ts";
@@ -206,17 +207,12 @@ describe("order and placement", () => {
       return [by.big?.length, by.small?.length];
     };
     assert.deepEqual(spread(new Story()), [5, 1]);
-    const pool = {
-      name: "default",
-      paused: false,
-      order: "PRIORITY" as const,
-      placement: "ROUND_ROBIN" as const,
-    };
+    const pool = { ...defaultPool("default"), placement: "ROUND_ROBIN" as const };
     assert.deepEqual(spread(new Story().tell({ kind: "POOLS", pools: [pool] })), [3, 3]);
   });
 
   it("assigns nothing of a paused pool, and everything once it goes on", () => {
-    const pool = { name: "default", paused: true, order: "PRIORITY" as const, placement: "LEAST_LOADED" as const };
+    const pool = { ...defaultPool("default"), paused: true };
     const story = new Story()
       .tell({ kind: "POOLS", pools: [pool] })
       .hint(candidate())

@@ -90,6 +90,7 @@ export class SimStore implements Store {
   readCommands: Store["readCommands"] = (shards, limit) =>
     this.#call("readCommands", () => this.#data.commands.read(new Set(shards), limit));
   readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
+  putPool: Store["putPool"] = (change) => this.#call("putPool", () => reads.putPool(this.#data, change));
   clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());
   maintain: Store["maintain"] = (now, retention) => this.#call("maintain", () => maintain(this.#data, now, retention));
 

@@ -1,6 +1,5 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
-import type { Pool } from "../../domain/pool.ts";
 import type { Command, RankCursor } from "../../ports/store.ts";
 import { uuids } from "./arrays.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "./candidates.ts";
@@ -120,13 +119,6 @@ export async function readCommands(db: Connections, shards: readonly ShardId[], 
     kind: "CANCEL",
     executionId: executionId as ExecutionId,
   }));
-}
-
-export async function readPools(db: Connections): Promise<Pool[]> {
-  const rows = await db.run("read", {
-    text: "SELECT name, paused, order_strategy, placement FROM pools ORDER BY name",
-  });
-  return rows.map(([name, paused, order, placement]) => ({ name, paused, order, placement }) as Pool);
 }
 
 export async function clock(db: Connections): Promise<EpochMs> {

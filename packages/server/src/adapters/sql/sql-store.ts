@@ -8,6 +8,7 @@ import { getExecution, listExecutions } from "./execution-queries.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
+import { putPool, readPools } from "./pools.ts";
 import { explained, preflight } from "./preflight.ts";
 import * as reads from "./reads.ts";
 import { recover } from "./recover.ts";
@@ -63,7 +64,8 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     payloads: (ids) => reads.payloads(db, ids),
     addCommand: (command) => reads.addCommand(db, command),
     readCommands: (shards, limit) => reads.readCommands(db, shards, limit),
-    readPools: () => reads.readPools(db),
+    readPools: () => readPools(db),
+    putPool: (change) => putPool(db, change),
     clock: () => reads.clock(db),
     maintain: (now, retention) => maintain(db, now, retention),
     close: async () => {
