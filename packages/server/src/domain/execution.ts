@@ -15,6 +15,10 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
+/** What made an execution. */
+export const TRIGGERS = ["API", "RETRY"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
 /** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
 export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];

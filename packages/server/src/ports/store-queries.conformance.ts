@@ -18,6 +18,7 @@ export function queriesConformance(scene: () => Scene): void {
       shard: job.shard,
       tenant: TENANT,
       trigger: "API",
+      retryOf: null,
       state: "PENDING",
       reason: null,
       attempt: 0,

@@ -1,4 +1,4 @@
-import type { EndedAttempt, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { ExecutionPolicy, JobDefinition } from "../domain/job.ts";
 
@@ -45,7 +45,9 @@ export interface ExecutionSummary {
   jobId: JobId;
   shard: ShardId;
   tenant: string;
-  trigger: "API";
+  trigger: Trigger;
+  /** What it repeats; null: nothing. */
+  retryOf: ExecutionId | null;
   state: ExecutionState;
   reason: string | null;
   attempt: number;

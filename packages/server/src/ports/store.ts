@@ -2,6 +2,7 @@ import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } f
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreQueries } from "./store-queries.ts";
 
 /**
@@ -11,6 +12,8 @@ import type { StoreQueries } from "./store-queries.ts";
 export interface Store {
   /** For the api: reading, with cursors. Never on the connections of the hot path. */
   readonly queries: StoreQueries;
+  /** For the api: executions that used up their budget. */
+  readonly deadLetters: StoreDeadLetters;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

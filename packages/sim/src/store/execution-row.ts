@@ -1,5 +1,6 @@
 import type {
   Candidate,
+  DeadLetterAction,
   EndedAttempt,
   EpochMs,
   ExecutionError,
@@ -9,6 +10,7 @@ import type {
   NewJob,
   Queue,
   RowChange,
+  Trigger,
   WorkerId,
 } from "@mainspring/server/testing";
 
@@ -17,6 +19,11 @@ export interface ExecutionRow {
   readonly id: ExecutionId;
   /** As it was submitted: all that never changes. */
   readonly job: NewJob;
+  readonly trigger: Trigger;
+  /** The dead letter that it repeats. */
+  readonly retryOf: ExecutionId | null;
+  /** What became of a dead letter; null: nothing so far. */
+  readonly settled: DeadLetterAction | null;
   readonly state: ExecutionState;
   readonly queue: Queue;
   readonly attempt: number;
@@ -42,6 +49,9 @@ export function newRow(job: NewJob): ExecutionRow {
   return {
     id: job.executionId,
     job,
+    trigger: "API",
+    retryOf: null,
+    settled: null,
     state: "PENDING",
     queue: job.queue,
     attempt: 0,
@@ -72,6 +82,9 @@ export function changedRow(
   return {
     id: row.id,
     job: row.job,
+    trigger: row.trigger,
+    retryOf: row.retryOf,
+    settled: row.settled,
     state: change.state,
     queue: change.queue,
     attempt: change.attempt,

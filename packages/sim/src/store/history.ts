@@ -1,5 +1,6 @@
 import type {
   Command,
+  DeadLetterAction,
   Epoch,
   EpochMs,
   Incarnation,
@@ -15,7 +16,7 @@ import type { ExecutionRow } from "./execution-row.ts";
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
-export type StoreEvent = Submitted | Committed | TakenOver | Commanded | Forgotten;
+export type StoreEvent = Submitted | Committed | TakenOver | Commanded | Settled | Forgotten;
 
 export interface Submitted {
   kind: "SUBMITTED";
@@ -58,6 +59,18 @@ export interface Commanded {
   at: EpochMs;
   by: Incarnation;
   command: Command;
+}
+
+/** Dead letters were replayed or discarded, at once. */
+export interface Settled {
+  kind: "SETTLED";
+  at: EpochMs;
+  by: Incarnation;
+  action: DeadLetterAction;
+  /** As they were before. */
+  letters: readonly ExecutionRow[];
+  /** The replays. */
+  rows: readonly ExecutionRow[];
 }
 
 /** Retention let these go. */

@@ -75,12 +75,12 @@ export function listJobs(data: StoreData, tenant: string, filter: JobFilter, pag
 }
 
 /** Cuts the one item more than the page that was read to see whether there is more. */
-function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
+export function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
   if (items.length <= limit) return { items, next: null };
   return { items: items.slice(0, limit), next: idOf(items[limit - 1] as T) };
 }
 
-function summary(row: ExecutionRow): ExecutionSummary {
+export function summary(row: ExecutionRow): ExecutionSummary {
   const { job } = row;
   const { definition } = job;
   return {
@@ -88,7 +88,8 @@ function summary(row: ExecutionRow): ExecutionSummary {
     jobId: job.jobId,
     shard: job.shard,
     tenant: job.tenant,
-    trigger: "API",
+    trigger: row.trigger,
+    retryOf: row.retryOf,
     state: row.state,
     reason: row.reason,
     attempt: row.attempt,

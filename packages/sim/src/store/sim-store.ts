@@ -6,12 +6,14 @@ import {
   type ShardId,
   type ShardOutcome,
   type Store,
+  type StoreDeadLetters,
   type StoreQueries,
   StoreUnavailable,
   type Submission,
   type SubmitOutcome,
 } from "@mainspring/server/testing";
 import { commit } from "./commit.ts";
+import * as deadLetters from "./dead-letters.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
@@ -55,6 +57,15 @@ export class SimStore implements Store {
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+  };
+
+  readonly deadLetters: StoreDeadLetters = {
+    list: (...asked) => this.#call("list", () => deadLetters.list(this.#data, ...asked)),
+    settle: (asked) => this.#call("settle", () => deadLetters.settle(this.#data, this.#options.node, asked)),
+    begin: (run) => this.#call("begin", () => deadLetters.begin(this.#data, run)),
+    advance: (...asked) => this.#call("advance", () => deadLetters.advance(this.#data, this.#options.node, ...asked)),
+    readRun: (...asked) => this.#call("readRun", () => deadLetters.readRun(this.#data, ...asked)),
+    openRuns: () => this.#call("openRuns", () => deadLetters.openRuns(this.#data)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */

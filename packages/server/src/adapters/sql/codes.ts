@@ -1,4 +1,4 @@
-import type { ExecutionState, Queue } from "../../domain/execution.ts";
+import type { ExecutionState, Queue, Trigger } from "../../domain/execution.ts";
 import { type ExecutionPolicy } from "../../domain/job.ts";
 
 /**
@@ -17,7 +17,7 @@ export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
 
 export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
 
-export const TRIGGER_CODES = { API: 1 } as const;
+export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = { API: 1, RETRY: 2 };
 
 export const COMMAND_CODES = { CANCEL: 1 } as const;
 
@@ -35,6 +35,7 @@ export const POLICY_OF_NULL: ExecutionPolicy = {
 };
 
 export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
+export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
 export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
 
 function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {

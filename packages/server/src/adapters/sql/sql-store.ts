@@ -4,6 +4,7 @@ import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Claim } from "./claim.ts";
 import { Committer } from "./commit.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions } from "./connections.ts";
+import { deadLetters } from "./dead-letters.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { maintain, makePartitions } from "./maintain.ts";
@@ -47,6 +48,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
   return {
     queries: queries(db),
     connectionLoad: () => db.load(),
+    deadLetters: deadLetters(db),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
