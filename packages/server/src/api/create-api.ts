@@ -6,6 +6,8 @@ import type { Store } from "../ports/store.ts";
 import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
 import { createIntake } from "./create-intake.ts";
+import { deadLetterRoutes } from "./dead-letter-routes.ts";
+import { DeadLetterRuns } from "./dead-letter-runs.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
 import { drainRoute } from "./drain-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
@@ -44,6 +46,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const inbox = new Inbox(bus, runtime, ({ executionId }) => waiters.final(executionId));
   const reader = new ExecutionReader(store.queries, new LiveView(bus, inbox, runtime), waiters, runtime);
   const intake = createIntake(parts);
+  const runs = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
   submitRoute(app, intake);
@@ -53,13 +56,18 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
+  deadLetterRoutes(app, store, runs);
   poolRoutes(app, store, () => listWorkers(bus, inbox, runtime));
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
   await docsRoutes(app);
 
-  app.addHook("preClose", async () => waiters.close());
+  app.addHook("preClose", async () => {
+    waiters.close();
+    runs.close();
+  });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
+  runs.start();
   return app;
 }

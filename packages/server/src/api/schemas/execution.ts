@@ -4,7 +4,7 @@ import { AnyJson, Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uu
 
 export const ExecutionState = oneOf(EXECUTION_STATES, "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final");
 
-const ErrorBody = Type.Object({
+export const ErrorBody = Type.Object({
   name: Type.String(),
   message: Type.String(),
   stack: Type.Optional(Type.String()),
@@ -19,7 +19,7 @@ const AttemptBody = Type.Object({
   error: orNull(ErrorBody, "what it failed with"),
 });
 
-const summaryFields = {
+export const summaryFields = {
   executionId: Uuid("the execution"),
   jobId: Uuid("its job"),
   tenant: Type.String(),
@@ -40,7 +40,7 @@ const summaryFields = {
   finishedAt: InstantOrNull("when it became final"),
   latenessMs: orNull(Type.Integer(), "first start minus scheduled time"),
 };
-const times = {
+export const times = {
   createdAt: Instant("when it was taken"),
   updatedAt: Instant("when its row was last written"),
 };
