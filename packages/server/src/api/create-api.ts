@@ -10,17 +10,20 @@ import { deadLetterRoutes } from "./dead-letter-routes.ts";
 import { DeadLetterRuns } from "./dead-letter-runs.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
 import { drainRoute } from "./drain-route.ts";
+import { eventsRoute } from "./events-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { explainRoute } from "./explain-route.ts";
 import { drainWorker, listWorkers } from "./fleet.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
+import { Followers } from "./followers.ts";
 import { Inbox } from "./inbox.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { poolRoutes } from "./pool-routes.ts";
+import { askProgress } from "./progress.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -43,8 +46,13 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about } = parts;
   const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
-  const inbox = new Inbox(bus, runtime, ({ executionId }) => waiters.final(executionId));
-  const reader = new ExecutionReader(store.queries, new LiveView(bus, inbox, runtime), waiters, runtime);
+  const inbox = new Inbox(bus, runtime, {
+    final: (executionId) => waiters.final(executionId),
+    chatter: (items) => followers.hear(items),
+  });
+  const live = new LiveView(bus, inbox, runtime);
+  const followers = new Followers({ bus, runtime, live });
+  const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const intake = createIntake(parts);
   const runs = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -52,7 +60,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   submitRoute(app, intake);
   batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
-  executionRoutes(app, reader, store.queries);
+  executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
+  eventsRoute(app, { reader, followers, runtime });
   explainRoute(app, { store, bus, runtime, inbox, reader });
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
@@ -64,6 +73,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
 
   app.addHook("preClose", async () => {
     waiters.close();
+    followers.close();
     runs.close();
   });
   app.addHook("onClose", async () => inbox.close());

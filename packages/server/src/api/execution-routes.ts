@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT } from "../domain/ids.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
+import type { Progress } from "../ports/messages.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
@@ -28,7 +29,12 @@ const WaitQuery = Type.Object(
 const ofExecutions = answer(pageOf(ExecutionSummaryBody), "A page, newest first");
 
 /** GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
-export function executionRoutes(app: HttpApp, reader: ExecutionReader, queries: StoreQueries): void {
+export function executionRoutes(
+  app: HttpApp,
+  reader: ExecutionReader,
+  queries: StoreQueries,
+  progressOf: (executionId: ExecutionId, attempt: number) => Promise<Progress | null>,
+): void {
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
       after: decodeCursor("executions", query.cursor),
@@ -92,7 +98,7 @@ export function executionRoutes(app: HttpApp, reader: ExecutionReader, queries: 
       const id = request.params.executionId.toLowerCase();
       const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
       if (view === null) throw noSuch("execution");
-      return executionBody(view);
+      return executionBody(view, view.state === "RUNNING" ? await progressOf(id, view.attempt) : null);
     },
   );
 }

@@ -1,5 +1,5 @@
 import type { EpochMs } from "../domain/ids.ts";
-import type { WorkerStatus } from "../ports/messages.ts";
+import type { Progress, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { rawOrNull } from "./raw-json.ts";
@@ -13,12 +13,17 @@ export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBod
   return { ...beforePayload(row), ...timesOf(row) };
 }
 
-export function executionBody(view: ExecutionView): ExecutionBody {
+export function executionBody(view: ExecutionView, progress: Progress | null): ExecutionBody {
   return {
     ...beforePayload(view),
     payload: rawOrNull(view.payload),
     result: rawOrNull(view.result),
     error: view.error,
+    progress: progress && {
+      fraction: progress.fraction,
+      message: progress.message,
+      at: formatInstant(progress.at),
+    },
     attempts: view.attempts.map(({ attempt, workerId, state, startedAt, finishedAt, error }) => ({
       attempt,
       workerId,

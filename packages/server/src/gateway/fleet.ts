@@ -1,7 +1,7 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { WorkerId } from "../domain/ids.ts";
 import type { WorkerStatus } from "../ports/messages.ts";
-import { logChatter } from "./chatter.ts";
+import { chatterOf, logChatter } from "./chatter.ts";
 import { DeadWorkers } from "./dead-workers.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
@@ -100,9 +100,21 @@ export class Fleet {
   receive(session: Session, message: WorkerMessage): void {
     session.pulse.heardAtMs = this.#shared.runtime.monotonicMs();
     session.receive(message);
-    logChatter(this.#shared.log, session.profile.workerId, message);
+    this.#hearChatter(session, message);
     if (message.draining && !session.isDraining) this.#drain(session);
     this.touch(session);
+  }
+
+  /** Only what the worker says of attempts that it holds. */
+  #hearChatter(session: Session, message: WorkerMessage): void {
+    if (message.progress.length + message.logs.length === 0) return;
+    const { log, runtime, talk } = this.#shared;
+    const { workerId } = session.profile;
+    const items = chatterOf(message, runtime.now()).filter(
+      ({ executionId, attempt }) => session.held.get(executionId, attempt) !== null,
+    );
+    logChatter(log, workerId, items);
+    for (const item of items) talk.hear(item);
   }
 
   /** People want the worker to end. @returns what it is then; null: it is not known here */
@@ -197,6 +209,7 @@ export class Fleet {
 
   /** Sends what came of all that was just read, up and down. A connection may answer while it is sent to. */
   settle(): void {
+    this.#shared.talk.flush();
     this.#shared.news.flush();
     const touched = this.#touched;
     this.#touched = [];

@@ -15,6 +15,7 @@ import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
 import { Owners } from "./owners.ts";
 import type { Session, Surroundings } from "./session.ts";
+import { Talk } from "./talk.ts";
 
 /** Owns the connections of its workers, and stands between them and the owners of shards. */
 export interface Gateway {
@@ -54,7 +55,8 @@ class WorkerGateway implements Gateway, LinkEvents {
   constructor({ bus, runtime, log }: GatewayOptions) {
     const { counters } = this;
     this.#bus = bus;
-    this.#shared = { node: bus.node, runtime, log, owners: new Owners(), news: new News(bus), counters };
+    const [news, talk] = [new News(bus), new Talk(bus, runtime)];
+    this.#shared = { node: bus.node, runtime, log, owners: new Owners(), news, counters, talk };
     this.#fleet = new Fleet(this.#shared);
     this.#orders = new Orders(this.#fleet, this.#shared);
     this.#creditsToldAtMs = runtime.monotonicMs();
@@ -109,14 +111,31 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
-    for (const { from, message } of envelopes) {
-      if (message.kind === "LIST_WORKERS") this.#tellWorkers(from, message.request, this.#fleet.statuses());
-      else if (message.kind === "DRAIN_WORKER") {
-        const drained = this.#fleet.drain(message.workerId);
-        this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
-      } else this.#orders.obey(from, message);
-    }
+    for (const { from, message } of envelopes) this.#obey(from, message);
     this.#fleet.settle();
+  }
+
+  #obey(from: Incarnation, message: ToGateway): void {
+    const { talk } = this.#shared;
+    switch (message.kind) {
+      case "LIST_WORKERS":
+        return this.#tellWorkers(from, message.request, this.#fleet.statuses());
+      case "DRAIN_WORKER": {
+        const drained = this.#fleet.drain(message.workerId);
+        return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
+      }
+      case "FOLLOW":
+        return talk.follow(from, message.follows);
+      case "UNFOLLOW":
+        return talk.unfollow(from, message.executionIds);
+      case "ASK_PROGRESS": {
+        const { request, executionId } = message;
+        const progress = talk.progressOf(executionId);
+        return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
+      }
+      default:
+        return this.#orders.obey(from, message);
+    }
   }
 
   #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {
@@ -131,6 +150,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     if (nowMs - this.#creditsToldAtMs >= CREDIT_INTERVAL_MS) {
       this.#creditsToldAtMs = nowMs;
       this.#fleet.repeatCredits();
+      this.#shared.talk.forgetSilent();
     }
     this.#fleet.settle();
     this.#timer = this.#shared.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());

@@ -4,7 +4,7 @@ import type { Fleet } from "./fleet.ts";
 import type { Session, Surroundings } from "./session.ts";
 import { releasedOf } from "./translate.ts";
 
-type OwnersOrder = Exclude<ToGateway, { kind: "LIST_WORKERS" | "DRAIN_WORKER" }>;
+export type OwnersOrder = Extract<ToGateway, { kind: "OWNER" | "ASSIGN" | "CANCEL" | "ACK" | "REFUSED" }>;
 
 /** Does what owners of shards say. */
 export class Orders {

@@ -11,6 +11,7 @@ import type { Pulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import type { Owners } from "./owners.ts";
+import type { Talk } from "./talk.ts";
 import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
 /** What all sessions of a gateway share. */
@@ -22,6 +23,7 @@ export interface Surroundings {
   owners: Owners;
   news: News;
   counters: Counters;
+  talk: Talk;
 }
 
 /**

@@ -95,7 +95,14 @@ export type ToGateway =
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
   | { kind: "LIST_WORKERS"; request: string }
   /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
-  | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId };
+  | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
+  /**
+   * An api wants to hear what handlers of these executions say: what is kept beyond `after` at once, the rest when it comes.
+   * Lapses after some seconds unless it is repeated, which also brings what was lost on the way.
+   */
+  | { kind: "FOLLOW"; follows: readonly { executionId: ExecutionId; after: number }[] }
+  | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
+  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId };
 
 export interface Assignment extends Token {
   epoch: Epoch;
@@ -124,7 +131,35 @@ export type ToApi =
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
-  | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] };
+  | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }
+  /** The latest that the current attempt has said; null: nothing, or the gateway does not have it. */
+  | { kind: "PROGRESS"; request: string; progress: Progress | null }
+  /** In the order in which it was said. */
+  | { kind: "CHATTER"; items: readonly Chatter[] };
+
+/** What a handler says while it runs: nice to have, never the truth. */
+export type Chatter = Progress | LogLine;
+
+interface Said {
+  executionId: ExecutionId;
+  attempt: number;
+  /** Grows with everything that is said of an execution, over its attempts and, about, over gateways. */
+  seq: number;
+  at: EpochMs;
+}
+
+export interface Progress extends Said {
+  kind: "PROGRESS";
+  /** 0 to 1 */
+  fraction: number;
+  message: string;
+}
+
+export interface LogLine extends Said {
+  kind: "LOG";
+  level: string;
+  line: string;
+}
 
 /** What the owner knows of an execution that is not final, beyond its row. */
 export interface LiveExecution {

@@ -54,6 +54,14 @@ export const ExecutionBody = Type.Object({
   payload: AnyJson("as it was submitted; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),
+  progress: orNull(
+    Type.Object({
+      fraction: Type.Number({ minimum: 0, maximum: 1 }),
+      message: Type.String(),
+      at: Instant("when the handler said so"),
+    }),
+    "the latest that the running attempt has said",
+  ),
   attempts: Type.Array(AttemptBody, { description: "those that ended, oldest first" }),
   ...times,
 });
