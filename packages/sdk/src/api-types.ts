@@ -122,6 +122,8 @@ export interface ExecutionSummary {
   jobId: string;
   tenant: string;
   trigger: string;
+  /** The execution that it repeats; null: none. */
+  retryOf: string | null;
   state: ExecutionState;
   /** Why it is in its state, where the state does not say it. */
   reason: string | null;
@@ -146,6 +148,8 @@ export interface Execution<R = unknown> extends ExecutionSummary {
   /** null unless SUCCEEDED. */
   result: R | null;
   error: ExecutionError | null;
+  /** The latest that the running attempt has said; null: nothing, or it does not run. */
+  progress: { fraction: number; message: string; at: string } | null;
   attempts: AttemptRecord[];
 }
 

@@ -13,9 +13,14 @@ import {
   type SubmittedJob,
   type WorkerInfo,
 } from "./api-types.ts";
+import { DeadLetters } from "./dead-letters.ts";
 import { MainspringError } from "./errors.ts";
+import { type FollowOptions, follow } from "./follow.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
+import type { ExecutionEvent, Explanation, Stats } from "./operator-types.ts";
+import { Pools } from "./pools.ts";
+import { type ReadOptions, Requests } from "./requests.ts";
 import { type Runtime, sleep } from "./runtime.ts";
 import { systemRuntime } from "./system-runtime.ts";
 
@@ -42,10 +47,6 @@ export interface SubmitOptions {
   signal?: AbortSignal;
 }
 
-export interface ReadOptions {
-  signal?: AbortSignal;
-}
-
 /** The longest that the server waits in one request. */
 const WAIT_MAX_SEC = 60;
 /** Who waits for an execution does not ask more often. */
@@ -55,7 +56,12 @@ const ASK_EVERY_MS = 1_000;
 export class Client {
   readonly url: string;
   readonly #runtime: Runtime;
+  /** Executions that used up their budget: to look at, run again or let go. */
+  readonly deadLetters: DeadLetters;
+  /** Queues: to look at, pause, resume and set up. */
+  readonly pools: Pools;
   readonly #http: Http;
+  readonly #requests: Requests;
 
   constructor(options: ClientOptions = {}) {
     this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
@@ -68,6 +74,9 @@ export class Client {
       fetch: options.fetch ?? fetch,
       runtime: this.#runtime,
     });
+    this.#requests = new Requests(this.#http);
+    this.deadLetters = new DeadLetters(this.#requests);
+    this.pools = new Pools(this.#requests);
   }
 
   async submit(job: JobRequest, options: SubmitOptions = {}): Promise<SubmittedJob> {
@@ -139,6 +148,24 @@ export class Client {
       signal,
     } as const;
     return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
+  /** Every reason why an execution waits, with its figures. */
+  explain(executionId: string, options: ReadOptions = {}): Promise<Explanation> {
+    return this.#get(`${executionPath(executionId)}/explain`, options);
+  }
+
+  /** What happens to an execution, as it happens: state, progress and log lines, until it is final. */
+  follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
+    return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
+  }
+
+  /** Has a worker take no more work, hand back what it has not started, and end when it is done. */
+  drainWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerInfo> {
+    return this.#requests.send("POST", `/v1/workers/${encodeURIComponent(workerId)}/drain`, undefined, true, options);
+  }
+
+  /** What the server is and has to do now. */
+  stats(options: ReadOptions = {}): Promise<Stats> {
+    return this.#get("/v1/stats", options);
   }
 
   /** The workers that the server knows. */
@@ -150,31 +177,17 @@ export class Client {
     return this.#http.send({ method: "POST", path, body, idempotent: false, ...options });
   }
 
-  async #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {
-    return (await this.#http.send({ method: "GET", path, idempotent: true, ...options })).body as T;
+  #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {
+    return this.#requests.get(path, options);
   }
 
-  async *#pages<T>(path: string, filter: Record<string, unknown>): AsyncGenerator<T, void, undefined> {
-    for (let cursor: string | null = null; ; ) {
-      const query = queryOf(cursor === null ? filter : { ...filter, cursor });
-      const page: { items: T[]; nextCursor: string | null } = await this.#get(path + query, {});
-      yield* page.items;
-      cursor = page.nextCursor ?? null;
-      if (cursor === null) return;
-    }
+  #pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
+    return this.#requests.pages(path, filter);
   }
 }
 
 function executionPath(executionId: string): string {
   return `/v1/executions/${encodeURIComponent(executionId)}`;
-}
-
-function queryOf(filter: Record<string, unknown>): string {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(filter)) {
-    if (value !== undefined) query.set(key, value instanceof Date ? value.toISOString() : String(value));
-  }
-  return query.size === 0 ? "" : `?${query}`;
 }
 
 function urlOf(text: string): string {

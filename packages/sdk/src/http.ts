@@ -63,6 +63,36 @@ export class Http {
     }
   }
 
+  /**
+   * Opens a stream of server-sent events; only its beginning has a time limit.
+   * @returns null: there is nothing to stream any more
+   * @throws {MainspringError}
+   */
+  async open(
+    path: string,
+    headers: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<AsyncIterable<Uint8Array> | null> {
+    const { runtime, timeoutMs, url } = this.#options;
+    const limit = new AbortController();
+    const timer = runtime.setTimer(timeoutMs, () => limit.abort());
+    try {
+      const init = this.#init({ method: "GET", path, idempotent: true, body: undefined, signal }, limit.signal);
+      const accept = "text/event-stream, application/problem+json";
+      const response = await this.#options.fetch(url + path, {
+        ...init,
+        headers: { ...init.headers, ...headers, accept },
+      });
+      if (!response.ok) throw await errorOf(response);
+      return response.status === 204 ? null : (response.body ?? null);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw cause instanceof MainspringError ? cause : unreachable(url, limit.signal.aborted, cause);
+    } finally {
+      timer.cancel();
+    }
+  }
+
   async #once(request: PreparedRequest): Promise<HttpAnswer | { error: MainspringError; retryAfterMs?: number }> {
     const { runtime, timeoutMs, url } = this.#options;
     const limit = new AbortController();

@@ -24,6 +24,7 @@ import { type About, nodeRoutes } from "./node-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askProgress } from "./progress.ts";
+import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -54,6 +55,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const intake = createIntake(parts);
+  const workers = () => listWorkers(bus, inbox, runtime);
   const runs = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
@@ -66,9 +68,10 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, runs);
-  poolRoutes(app, store, () => listWorkers(bus, inbox, runtime));
+  poolRoutes(app, store, workers);
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
-  nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
+  statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  nodeRoutes(app, { metrics, about, workers });
   await docsRoutes(app);
 
   app.addHook("preClose", async () => {

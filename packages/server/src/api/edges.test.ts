@@ -141,8 +141,12 @@ describe("the edges of the HTTP API", () => {
       node: api.bus.node,
       timeZoneData: "2026c",
       addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
+      nodes: [{ node: api.bus.node, roles: ["api"] }],
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },
+      executions: { waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0, countedUpTo: 10_000 },
+      finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
+      lateness: { p50Ms: null, p99Ms: null, starts: 0 },
     });
     assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
     assert.equal((await api.inject({ method: "GET", url: "/readyz" })).json().status, "ready");

@@ -1,13 +1,11 @@
 import { Type } from "typebox";
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
 import type { WorkerStatus } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { HealthBody, ReadinessBody, StatsBody, WorkerBody } from "./schemas/node.ts";
+import { HealthBody, ReadinessBody, WorkerBody } from "./schemas/node.ts";
 import { workerBody } from "./views.ts";
 
 /** What a node says of itself. */
@@ -22,7 +20,6 @@ export interface About {
 }
 
 export interface NodeParts {
-  bus: Bus;
   metrics: ApiMetrics;
   about: About;
   workers(): Promise<WorkerStatus[]>;
@@ -30,10 +27,9 @@ export interface NodeParts {
 
 const tags = ["node"];
 
-/** GET /v1/workers, /v1/stats, /healthz, /readyz and /metrics */
+/** GET /v1/workers, /healthz, /readyz and /metrics */
 export function nodeRoutes(app: HttpApp, parts: NodeParts): void {
   workersRoute(app, parts);
-  statsRoute(app, parts);
   healthRoutes(app, parts);
 }
 

@@ -1,4 +1,5 @@
-import type { AttemptState, Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { DelayBuckets } from "../domain/delay-buckets.ts";
+import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
@@ -19,6 +20,8 @@ export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
+  /** What have you seen lately? */
+  | { kind: "ASK_TALLY"; request: string }
   /** Why does it wait? `row`: what the store says of it. */
   | { kind: "EXPLAIN"; request: string; row: Candidate }
   | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
@@ -128,6 +131,7 @@ export interface Assignment extends Token {
 
 export type ToApi =
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
+  | { kind: "TALLY"; request: string; tally: Tally }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
@@ -159,6 +163,15 @@ export interface LogLine extends Said {
   kind: "LOG";
   level: string;
   line: string;
+}
+
+/** Figures of one scheduler. */
+export interface Tally {
+  ownedShards: number;
+  /** First starts of the last minute or two. */
+  lateness: DelayBuckets;
+  /** Since it was started. */
+  finished: readonly { state: FinalState; count: number }[];
 }
 
 /** What the owner knows of an execution that is not final, beyond its row. */

@@ -8,6 +8,19 @@ export interface StoreQueries {
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
+  /** Of all tenants; what there are more of than `limit` counts as `limit`. */
+  countExecutions(limit: number): Promise<ExecutionCounts>;
+}
+
+/** What rows say, which is a second or so behind what is assigned. */
+export interface ExecutionCounts {
+  /** For their time. */
+  waiting: number;
+  ready: number;
+  /** Their rows say RUNNING. */
+  held: number;
+  /** DEAD, and neither replayed nor discarded. */
+  deadLetters: number;
 }
 
 /** Newest first; `after` is the id of the last item of the page before. */

@@ -9,6 +9,7 @@ import { liveExecution } from "../shard/live.ts";
 import { takeOwnership } from "./ownership.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
+import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers">;
@@ -17,13 +18,20 @@ export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers">;
 export class Scheduler {
   readonly #parts: RunnerParts;
   readonly #unlisten: () => void;
+  readonly #tally: TallyBook;
   readonly #failed = Promise.withResolvers<Error>();
   #runner: ShardRunner | null = null;
   #stopped = false;
 
   constructor(parts: SchedulerParts) {
     const { bus, store, metrics } = parts;
-    this.#parts = { ...parts, payloads: new Payloads(store), watchers: new Watchers(bus) };
+    this.#tally = new TallyBook(parts.runtime);
+    this.#parts = {
+      ...parts,
+      metrics: this.#tally.beside(metrics),
+      payloads: new Payloads(store),
+      watchers: new Watchers(bus),
+    };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     metrics.watch(() => this.#readings());
   }
@@ -100,6 +108,9 @@ export class Scheduler {
       case "ASK":
         this.#answer(from, message.request, message.executionIds);
         break;
+      case "ASK_TALLY":
+        this.#tell(from, message.request);
+        break;
       case "EXPLAIN":
         this.#explain(from, message.request, message.row);
         break;
@@ -112,6 +123,12 @@ export class Scheduler {
       default:
         inputs.push({ kind: "GATEWAY", from, message });
     }
+  }
+
+  #tell(node: string, request: string): void {
+    const ownedShards = this.#runner?.state.epochs.size ?? 0;
+    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 
   /** Silent where nothing is owned: a row alone is better judged by whoever asks. */

@@ -1,4 +1,5 @@
 import type {
+  ExecutionCounts,
   ExecutionFilter,
   ExecutionId,
   ExecutionSummary,
@@ -72,6 +73,17 @@ export function listJobs(data: StoreData, tenant: string, filter: JobFilter, pag
     page.limit,
     (item) => item.jobId,
   );
+}
+
+export function countExecutions(data: StoreData, limit: number): ExecutionCounts {
+  const rows = [...data.executions.all()];
+  const upTo = (isCounted: (row: ExecutionRow) => boolean) => Math.min(limit, rows.filter(isCounted).length);
+  return {
+    waiting: upTo(({ queue }) => queue === "WAITING"),
+    ready: upTo(({ queue }) => queue === "READY"),
+    held: upTo(({ queue }) => queue === "HELD"),
+    deadLetters: upTo(({ state, settled }) => state === "DEAD" && settled === null),
+  };
 }
 
 /** Cuts the one item more than the page that was read to see whether there is more. */

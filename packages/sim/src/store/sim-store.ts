@@ -57,6 +57,7 @@ export class SimStore implements Store {
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+    countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };
 
   readonly deadLetters: StoreDeadLetters = {

@@ -169,6 +169,7 @@ const BLANK: Omit<FinalExecution, "executionId" | "key" | "payloadSha" | "result
   jobId: "job",
   tenant: "default",
   trigger: "API",
+  retryOf: null,
   state: "PENDING",
   reason: null,
   attempt: 0,

@@ -4,6 +4,7 @@ import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Claim } from "./claim.ts";
 import { Committer } from "./commit.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions } from "./connections.ts";
+import { countExecutions } from "./count-executions.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
 import { getJob, listJobs } from "./job-queries.ts";
@@ -83,5 +84,6 @@ function queries(db: Connections): StoreQueries {
     listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
+    countExecutions: (limit) => countExecutions(db, limit),
   };
 }

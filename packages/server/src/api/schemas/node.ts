@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Count, Instant, oneOf, StringOrNull } from "./fields.ts";
+import { Count, Instant, oneOf } from "./fields.ts";
 
 export const WorkerBody = Type.Object({
   workerId: Type.String(),
