@@ -9,6 +9,7 @@ export type Seen =
   | { kind: "HANDLER_STARTED"; executionId: string; attempt: number; worker: string }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
   | { kind: "WORKER_HOLDS"; worker: string; count: number; bound: number }
+  | { kind: "OPERATED"; deed: string }
   | { kind: "FAULT"; fault: string; on: string };
 
 export type Moment = Seen & { atMs: number };

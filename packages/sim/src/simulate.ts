@@ -10,6 +10,7 @@ import { type StoreBugs, StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { Operators } from "./world/operators.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -38,6 +39,8 @@ const HOUR_MS = 3_600_000;
 /** Once faults have stopped, everything must be final within this. */
 const CALM_MS = 3 * HOUR_MS;
 const CALM_STEP_MS = 60_000;
+/** How often somebody who runs the servers does something. */
+const OPERATE_EVERY_MS = 120_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -63,6 +66,7 @@ class World {
   readonly #weather: StoreWeather = fairWeather();
   readonly #fleet: Fleet;
   readonly #workload: Workload;
+  readonly #operators: Operators;
   readonly #faults: Faults;
   readonly #sightings = new Map<string, number>();
   #server: SimServer | null = null;
@@ -82,6 +86,7 @@ class World {
     const server = () => this.#server;
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.#history, server);
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.#history, server);
+    this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.#history, server);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.#history, {
       fleet: this.#fleet,
       store: {
@@ -99,8 +104,10 @@ class World {
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS);
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]));
+    this.#operators.start(OPERATE_EVERY_MS);
     await this.#advance(hours * HOUR_MS);
     this.#faults.stop();
+    this.#operators.stop();
     await this.#calm();
     for (const checker of this.#checkers) checker.atEnd?.(this.#history);
   }
@@ -110,7 +117,8 @@ class World {
     while (this.#clock.nowMs < endMs) {
       await this.#advance(this.#clock.nowMs + CALM_STEP_MS);
       const open = [...this.#data.executions.all()].some(({ state }) => !isFinal(state));
-      if (this.#workload.open === 0 && !open) return;
+      const runs = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
+      if (this.#workload.open === 0 && !open && !runs) return;
     }
   }
 
@@ -185,6 +193,7 @@ class World {
   figures(): Omit<Verdict, "seed" | "violation"> {
     for (const { kind } of this.#history.moments) this.#count(kind);
     for (const { fault } of this.#history.of("FAULT")) this.#count(fault);
+    for (const { deed } of this.#history.of("OPERATED")) this.#count(deed);
     return {
       traceHash: this.#history.traceHash(),
       simulatedMs: this.#clock.nowMs,

@@ -301,6 +301,14 @@ describe("memory", () => {
     assert.deepEqual(story.assigned(), []);
   });
 
+  it("ignores a hint that comes when the execution has gone on, before that is written", () => {
+    const row = candidate();
+    const story = new Story().hint(row).worker("w1");
+    story.finish(only(story.commit().assigns)).hint({ ...row, attempt: 0, queue: "READY" });
+    const batch = story.commit();
+    assert.deepEqual([only(changesOf(batch)).state, batch.assigns], ["SUCCEEDED", []]);
+  });
+
   it("forgets a hint whose row is not as it said, and gives the slot to the next", () => {
     const stale = candidate();
     const story = new Story().hint(stale).worker("w1");

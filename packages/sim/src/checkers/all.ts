@@ -5,6 +5,7 @@ import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { limitsHold } from "./limits-hold.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
+import { replayedOnce } from "./replayed-once.ts";
 import { resultsAreCurrent } from "./results-are-current.ts";
 import { tokensGrow } from "./tokens-grow.ts";
 
@@ -17,6 +18,7 @@ export function allCheckers(): Checker[] {
     finalStatesAbsorb(),
     limitsHold(),
     nothingIsLost(),
+    replayedOnce(),
     resultsAreCurrent(),
     tokensGrow(),
   ];

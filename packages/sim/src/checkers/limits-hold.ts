@@ -9,7 +9,7 @@ export function limitsHold(): Checker {
   return {
     name: "limits hold",
     saw(event) {
-      if (event.kind === "SUBMITTED") {
+      if (event.kind === "SUBMITTED" || event.kind === "SETTLED") {
         for (const { id, job } of event.rows) {
           const { concurrencyKey, concurrencyLimit } = job.definition;
           if (concurrencyKey === null) continue;

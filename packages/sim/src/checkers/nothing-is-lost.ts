@@ -9,6 +9,7 @@ export function nothingIsLost(): Checker {
     name: "nothing is lost",
     saw(event) {
       if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
+      if (event.kind === "SETTLED") for (const { id, state } of event.rows) states.set(id, state);
       if (event.kind !== "SUBMITTED") return;
       for (const { id, state } of event.rows) states.set(id, state);
       const key = event.submission.idempotency?.key;

@@ -2,6 +2,7 @@ import {
   createGateway,
   createIntake,
   createLog,
+  DeadLetterRuns,
   followStoreClock,
   type Gateway,
   type JobIntake,
@@ -24,6 +25,7 @@ export class SimServer {
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
+  #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
   constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store) {
@@ -38,6 +40,10 @@ export class SimServer {
 
   get intake(): JobIntake | null {
     return this.#intake;
+  }
+
+  get deadLetters(): DeadLetterRuns | null {
+    return this.#deadLetters;
   }
 
   get store(): Store | null {
@@ -56,6 +62,8 @@ export class SimServer {
     this.#store = store;
     this.#gateway = gateway;
     this.#intake = createIntake(parts);
+    this.#deadLetters = new DeadLetterRuns(parts);
+    this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
       await store.addCommand(command);
