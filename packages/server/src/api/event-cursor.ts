@@ -9,7 +9,7 @@ export interface EventCursor {
   seq: number;
 }
 
-export const BEGINNING: EventCursor = { state: null, attempt: 0, seq: 0 };
+const BEGINNING: EventCursor = { state: null, attempt: 0, seq: 0 };
 
 const ID = /^([A-Z]+)\.(\d{1,10})\.(\d{1,15})$/;
 

@@ -18,6 +18,8 @@ export class EventStream {
     raw.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
+      // It has lasted long enough; one that is kept would hold up the server's stop.
+      connection: "close",
       // Some proxies gather answers otherwise.
       "x-accel-buffering": "no",
       "x-content-type-options": "nosniff",

@@ -28,12 +28,14 @@ const WaitQuery = Type.Object(
 );
 const ofExecutions = answer(pageOf(ExecutionSummaryBody), "A page, newest first");
 
+type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
+
 /** GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
 export function executionRoutes(
   app: HttpApp,
   reader: ExecutionReader,
   queries: StoreQueries,
-  progressOf: (executionId: ExecutionId, attempt: number) => Promise<Progress | null>,
+  progressOf: AskProgress,
 ): void {
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
@@ -79,12 +81,16 @@ export function executionRoutes(
     },
   );
 
+  readRoute(app, reader, progressOf);
+}
+
+function readRoute(app: HttpApp, reader: ExecutionReader, progressOf: AskProgress): void {
   app.get(
     "/v1/executions/:executionId",
     {
       schema: {
         operationId: "getExecution",
-        tags,
+        tags: ["executions"],
         summary: "Read an execution; with waitSec, wait for it to be final",
         params: Type.Object({ executionId: Uuid("the execution") }),
         querystring: WaitQuery,

@@ -6,7 +6,7 @@ const GROWTH = Math.log(1.2);
 const BUCKETS = 128;
 
 export function emptyBuckets(): number[] {
-  return new Array<number>(BUCKETS).fill(0);
+  return Array.from({ length: BUCKETS }, () => 0);
 }
 
 /** @param delayMs 0 or more; less counts as 0 */
