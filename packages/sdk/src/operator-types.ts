@@ -93,6 +93,8 @@ export interface Stats {
   shards: { total: number; owned: number };
   /** What there is more of than `countedUpTo` is told as that. */
   executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
+  /** The server's connections to the store, by what they are for. */
+  store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Since the schedulers were started. */
   finished: { state: ExecutionState; count: number }[];
   /** First starts minus scheduled times, of the last minute or two. */

@@ -5,8 +5,8 @@ export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
-export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export { DeadLetterRuns } from "./api/dead-letter-runs.ts";
+export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export type {
   Candidate,

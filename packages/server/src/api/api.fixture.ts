@@ -59,6 +59,7 @@ const about: About = {
   version: "0.1.0",
   timeZoneData: "2026c",
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
+  storeConnections: () => [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
 };
 

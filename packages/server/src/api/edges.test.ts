@@ -145,6 +145,7 @@ describe("the edges of the HTTP API", () => {
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },
       executions: { waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0, countedUpTo: 10_000 },
+      store: [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
       finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
       lateness: { p50Ms: null, p99Ms: null, starts: 0 },
     });

@@ -137,5 +137,6 @@ describe("following an execution by server-sent events", () => {
     stream.resume();
     await other.close();
     await ended;
+    assert.equal(stream.complete, true);
   });
 });

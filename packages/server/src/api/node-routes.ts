@@ -6,6 +6,7 @@ import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { HealthBody, ReadinessBody, WorkerBody } from "./schemas/node.ts";
+import type { StatsBody } from "./schemas/stats.ts";
 import { workerBody } from "./views.ts";
 
 /** What a node says of itself. */
@@ -15,6 +16,8 @@ export interface About {
   timeZoneData: string;
   /** null where it does not listen (yet). */
   addresses(): { http: string | null; grpc: string | null };
+  /** How busy the store's connections are, by what they are for. */
+  storeConnections(): StatsBody["store"];
   /** Whether work should be sent here, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
 }

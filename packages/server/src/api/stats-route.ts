@@ -51,6 +51,7 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
       workers: { connected },
       shards: { total: SHARD_COUNT, owned: owners.filter((owner) => owner !== null).length },
       executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
+      store: about.storeConnections(),
       finished: finishedOf(tallies),
       lateness: latenessOf(tallies),
     };

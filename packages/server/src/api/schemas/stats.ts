@@ -27,6 +27,15 @@ export const StatsBody = Type.Object({
     deadLetters: Count("DEAD, and neither replayed nor discarded"),
     countedUpTo: Count("what there is more of is told as this"),
   }),
+  store: Type.Array(
+    Type.Object({
+      purpose: Type.String(),
+      busy: Count("connections in use"),
+      max: Count("connections that there may be"),
+      waiting: Count("requests that wait for one"),
+    }),
+    { description: "this server's connections to the store, by what they are for" },
+  ),
   finished: Type.Array(Type.Object({ state: oneOf(FINAL_STATES, "how executions ended"), count: Count("how many") }), {
     description: "since the schedulers were started",
   }),
