@@ -148,6 +148,8 @@ export class Client {
       signal,
     } as const;
     return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
+  }
+
   /** Every reason why an execution waits, with its figures. */
   explain(executionId: string, options: ReadOptions = {}): Promise<Explanation> {
     return this.#get(`${executionPath(executionId)}/explain`, options);

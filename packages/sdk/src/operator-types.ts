@@ -86,6 +86,8 @@ export interface Stats {
   version: string;
   /** This life of the server. */
   node: string;
+  /** Version of the IANA time zone database that schedules go by. */
+  timeZoneData: string;
   addresses: { http: string | null; grpc: string | null };
   /** The servers that can be reached now, this one included. */
   nodes: { node: string; roles: ("api" | "scheduler" | "gateway")[] }[];

@@ -28,11 +28,10 @@ export {
   type WorkerId,
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
-export type { Pool } from "./domain/pool.ts";
-export { firstFire, nextFire } from "./domain/schedule/fires.ts";
-export type { Schedule } from "./domain/schedule/schedule.ts";
 export { defaultPool, type Pool } from "./domain/pool.ts";
 export { rankOf } from "./domain/rank.ts";
+export { firstFire, nextFire } from "./domain/schedule/fires.ts";
+export type { Schedule } from "./domain/schedule/schedule.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";

@@ -61,29 +61,6 @@ function placeOf({ connectedAt, workerId }: WorkerStatus): string {
   return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
 }
 
-function statsRoute(app: HttpApp, { bus, about, workers }: NodeParts): void {
-  const schema = {
-    operationId: "getStats",
-    tags,
-    summary: "What this node is and has",
-    response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
-  };
-  app.get("/v1/stats", { schema }, async () => {
-    const connected = (await workers()).filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
-    const owned = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard)).filter(
-      (owner) => owner !== null,
-    );
-    return {
-      version: about.version,
-      node: bus.node,
-      timeZoneData: about.timeZoneData,
-      addresses: about.addresses(),
-      workers: { connected },
-      shards: { total: SHARD_COUNT, owned: owned.length },
-    };
-  });
-}
-
 function healthRoutes(app: HttpApp, { about, metrics }: NodeParts): void {
   app.get(
     "/healthz",

@@ -46,6 +46,7 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
     return {
       version: about.version,
       node: bus.node,
+      timeZoneData: about.timeZoneData,
       addresses: about.addresses(),
       nodes: nodesOf(bus),
       workers: { connected },

@@ -7,6 +7,7 @@ const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothi
 export const StatsBody = Type.Object({
   version: Type.String(),
   node: Type.String({ description: "this life of the server" }),
+  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026c" }),
   addresses: Type.Object({
     http: StringOrNull("where this API listens, as http://host:port"),
     grpc: StringOrNull("where workers connect, as host:port"),
