@@ -13,6 +13,7 @@ export type {
   ExecutionError,
   ExecutionState,
   Queue,
+  Trigger,
 } from "./domain/execution.ts";
 export { isFinal } from "./domain/execution.ts";
 export {
@@ -26,9 +27,11 @@ export {
   type WorkerId,
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
+export type { JobState } from "./domain/job.ts";
 export type { Pool } from "./domain/pool.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
+export { isSameDefinition } from "./domain/same-definition.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
@@ -38,6 +41,7 @@ export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";
 export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
+export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export { Scene } from "./ports/store-scene.conformance.ts";
 export { Scheduler } from "./scheduler/scheduler.ts";

@@ -49,6 +49,7 @@ export function candidateOf(job: NewJob): Candidate {
     dueAt: definition.scheduledAt,
     scheduledAt: definition.scheduledAt,
     policy: definition.policy,
+    jobVersion: 1,
     payloadBytes: job.payload?.length ?? 0,
     state: "PENDING",
     queue: job.queue,

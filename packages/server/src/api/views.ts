@@ -32,10 +32,36 @@ export function executionBody(view: ExecutionView): ExecutionBody {
 }
 
 function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "createdAt" | "updatedAt"> {
-  const { executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts } = row;
+  const {
+    executionId,
+    jobId,
+    tenant,
+    trigger,
+    retryOf,
+    jobVersion,
+    state,
+    reason,
+    attempt,
+    failures,
+    lost,
+    maxAttempts,
+  } = row;
   const { pool, handler, priority, scheduledAt, workerId, startedAt, finishedAt } = row;
   return {
-    ...{ executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts },
+    ...{
+      executionId,
+      jobId,
+      tenant,
+      trigger,
+      retryOf,
+      jobVersion,
+      state,
+      reason,
+      attempt,
+      failures,
+      lost,
+      maxAttempts,
+    },
     ...{ pool, handler, priority, assignedWorker: workerId },
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),

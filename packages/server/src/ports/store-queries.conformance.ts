@@ -18,6 +18,8 @@ export function queriesConformance(scene: () => Scene): void {
       shard: job.shard,
       tenant: TENANT,
       trigger: "API",
+      retryOf: null,
+      jobVersion: 1,
       state: "PENDING",
       reason: null,
       attempt: 0,

@@ -1,7 +1,7 @@
-import type { Incarnation, Store, StoreQueries } from "@mainspring/server/testing";
+import type { Incarnation, Store, StoreJobs, StoreQueries } from "@mainspring/server/testing";
 
 /** What a node can ask of the store, by the names of the port. */
-export type StoreOperation = Exclude<keyof Store, "queries" | "close"> | keyof StoreQueries;
+export type StoreOperation = Exclude<keyof Store, "queries" | "jobs" | "close"> | keyof StoreQueries | keyof StoreJobs;
 
 /** A request as the network sees it. */
 export interface StoreCall {

@@ -10,12 +10,13 @@ import type {
   SubmitOutcome,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
+import type { JobRow } from "./job-table.ts";
 
 /**
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
-export type StoreEvent = Submitted | Committed | TakenOver | Commanded | Forgotten;
+export type StoreEvent = Submitted | Committed | TakenOver | Commanded | JobChanged | Forgotten;
 
 export interface Submitted {
   kind: "SUBMITTED";
@@ -58,6 +59,17 @@ export interface Commanded {
   at: EpochMs;
   by: Incarnation;
   command: Command;
+}
+
+/** A job was replaced, deleted, or is run again. */
+export interface JobChanged {
+  kind: "JOB_CHANGED";
+  at: EpochMs;
+  by: Incarnation;
+  job: JobRow;
+  commands: readonly Command[];
+  /** The row that a retry made. */
+  row: ExecutionRow | null;
 }
 
 /** Retention let these go. */

@@ -6,6 +6,7 @@ import {
   type ShardId,
   type ShardOutcome,
   type Store,
+  type StoreJobs,
   type StoreQueries,
   StoreUnavailable,
   type Submission,
@@ -13,6 +14,7 @@ import {
 } from "@mainspring/server/testing";
 import { commit } from "./commit.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
+import * as changes from "./job-changes.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
 import * as queries from "./queries.ts";
@@ -55,6 +57,13 @@ export class SimStore implements Store {
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+  };
+
+  readonly jobs: StoreJobs = {
+    replace: (asked) => this.#call("replace", () => changes.replaceJob(this.#data, this.#options.node, asked)),
+    putNamed: (asked) => this.#call("putNamed", () => changes.putNamed(this.#data, this.#options.node, asked)),
+    delete: (asked) => this.#call("delete", () => changes.deleteJob(this.#data, this.#options.node, asked)),
+    retry: (asked) => this.#call("retry", () => changes.retry(this.#data, this.#options.node, asked)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */

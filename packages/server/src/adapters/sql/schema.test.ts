@@ -19,7 +19,10 @@ it("migrates an empty database once, and finds it as it left it", async () => {
   const before = await asked(database, OBJECTS);
   await (await openTestStore(database)).close();
   assert.deepEqual(await asked(database, OBJECTS), before);
-  assert.deepEqual(await asked(database, "SELECT version, name FROM schema_migrations"), [[1, "initial"]]);
+  assert.deepEqual(await asked(database, "SELECT version, name FROM schema_migrations"), [
+    [1, "initial"],
+    [2, "changed jobs"],
+  ]);
 });
 
 it("leaves alone a database of a newer version, and says what to do", async () => {
@@ -30,7 +33,7 @@ it("leaves alone a database of a newer version, and says what to do", async () =
   const before = await asked(database, OBJECTS);
   await assert.rejects(openTestStore(database), (error) => {
     assert.ok(error instanceof StoreUnusable);
-    assert.match(error.message, /schema version 9, which is newer than this program's 1: start the version/);
+    assert.match(error.message, /schema version 9, which is newer than this program's 2: start the version/);
     return true;
   });
   assert.deepEqual(await asked(database, OBJECTS), before);

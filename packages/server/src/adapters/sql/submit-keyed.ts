@@ -46,7 +46,8 @@ function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repe
   return { first, repeats };
 }
 
-async function persistently<T>(run: () => Promise<T>): Promise<T> {
+/** Again where others stood in the way, or a key was released between two looks at it. */
+export async function persistently<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run();

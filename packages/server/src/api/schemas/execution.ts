@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ATTEMPT_STATES, EXECUTION_STATES } from "../../domain/execution.ts";
+import { ATTEMPT_STATES, EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
 import { AnyJson, Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
 export const ExecutionState = oneOf(EXECUTION_STATES, "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final");
@@ -23,7 +23,9 @@ const summaryFields = {
   executionId: Uuid("the execution"),
   jobId: Uuid("its job"),
   tenant: Type.String(),
-  trigger: oneOf(["API"], "what made it"),
+  trigger: oneOf(TRIGGERS, "what made it"),
+  retryOf: orNull(Uuid("an execution"), "the execution that it repeats"),
+  jobVersion: Count("which version of its job's definition it runs by"),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   attempt: Count("the current or last attempt; 0: none yet"),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_POOL, PRIORITIES } from "../../domain/job.ts";
+import { DEFAULT_POOL, JOB_STATES, PRIORITIES } from "../../domain/job.ts";
 import { ExecutionSummaryBody } from "./execution.ts";
 import {
   AnyJson,
@@ -71,7 +71,7 @@ export const JobSubmission = Type.Object(
 );
 export type JobSubmission = Static<typeof JobSubmission>;
 
-export const JobState = oneOf(["ACTIVE", "FINISHED"], "FINISHED once its execution is final");
+export const JobState = oneOf(JOB_STATES, "FINISHED once its executions are final");
 
 export const SubmittedBody = Type.Object({
   jobId: Uuid("the job"),

@@ -1,4 +1,5 @@
 import { initial } from "./0001-initial.ts";
+import { changedJobs } from "./0002-changed-jobs.ts";
 
 export interface Migration {
   /** From 1, without gaps. */
@@ -8,4 +9,7 @@ export interface Migration {
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "initial", sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "initial", sql: initial },
+  { version: 2, name: "changed jobs", sql: changedJobs },
+];
