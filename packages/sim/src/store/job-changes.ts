@@ -31,7 +31,10 @@ export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplaceme
   for (const key of ["concurrencyKey", "uniqueKey"] as const) {
     if (definition[key] !== asked.definition[key]) return { kind: "KEY_DIFFERS", key, value: definition[key] };
   }
-  if (isSameDefinition(definition, asked.definition, Math.max(asked.at, data.now())) && sameBytes(payload, asked.payload)) {
+  if (
+    isSameDefinition(definition, asked.definition, Math.max(asked.at, data.now())) &&
+    sameBytes(payload, asked.payload)
+  ) {
     const { jobId } = asked;
     const executionIds = openOf(data, jobId);
     return { kind: "UNCHANGED", jobId, version, scheduledAt: definition.scheduledAt, executionIds };

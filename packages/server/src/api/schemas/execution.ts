@@ -66,3 +66,9 @@ export const CancelBody = Type.Object({
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
 });
 export type CancelBody = Static<typeof CancelBody>;
+
+export const RetriedBody = Type.Object({
+  executionId: Uuid("the new execution"),
+  jobId: Uuid("its job"),
+  retryOf: Uuid("the execution that it repeats"),
+});
