@@ -4,9 +4,13 @@ export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 export { createApi } from "./api/create-api.ts";
+export { Commands } from "./api/commands.ts";
 export { createIntake } from "./api/create-intake.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
+export { Inbox } from "./api/inbox.ts";
+export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
+export { PoolOrders } from "./api/pool-orders.ts";
 export type {
   Candidate,
   EndedAttempt,

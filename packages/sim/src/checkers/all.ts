@@ -1,6 +1,8 @@
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import type { Checker } from "./checker.ts";
+import { definitionsAreWhole } from "./definitions-are-whole.ts";
+import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { limitsHold } from "./limits-hold.ts";
@@ -13,6 +15,8 @@ export function allCheckers(): Checker[] {
   return [
     attemptsDoNotOverlap(),
     budgetsHold(),
+    definitionsAreWhole(),
+    deletedJobsEnd(),
     epochsGrow(),
     finalStatesAbsorb(),
     limitsHold(),

@@ -1,11 +1,15 @@
 import {
+  Commands,
   createGateway,
   createIntake,
   createLog,
   followStoreClock,
   type Gateway,
+  Inbox,
+  JobChanger,
   type JobIntake,
   memoryBus,
+  PoolOrders,
   type Runtime,
   Scheduler,
   type Store,
@@ -24,6 +28,7 @@ export class SimServer {
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
+  #changer: JobChanger | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
   constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store) {
@@ -38,6 +43,10 @@ export class SimServer {
 
   get intake(): JobIntake | null {
     return this.#intake;
+  }
+
+  get changer(): JobChanger | null {
+    return this.#changer;
   }
 
   get store(): Store | null {
@@ -56,6 +65,9 @@ export class SimServer {
     this.#store = store;
     this.#gateway = gateway;
     this.#intake = createIntake(parts);
+    const inbox = new Inbox(bus, runtime, () => undefined);
+    const commands = new Commands({ store, bus, inbox });
+    this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
       await store.addCommand(command);
