@@ -4,7 +4,7 @@ import { type Checker, Violation } from "./checker.ts";
 
 interface Follows {
   version: number;
-  /** Attempts after this one run by it. */
+  /** Attempts from this one on run by it: the number that the replacement took, or one that began in the same commit. */
   attempt: number;
   at: number;
 }
@@ -58,7 +58,7 @@ function judgeStart(
   if (ran.handler !== asked.handler || ran.maxAttempts !== asked.maxAttempts) {
     throw new Violation(`${who} is a mixture: ${JSON.stringify(ran)} got the payload of ${JSON.stringify(asked)}`);
   }
-  const version = followed?.versions.findLast((follows) => follows.attempt < attempt)?.version ?? 0;
+  const version = followed?.versions.findLast((follows) => follows.attempt <= attempt)?.version ?? 0;
   const text = texts.get(followed?.jobId ?? "")?.[version - 1];
   if (text !== asked.text) throw new Violation(`${who} ran by ${asked.text}, and version ${version} is ${text}`);
 }
