@@ -10,8 +10,8 @@ export function isSameDefinition(a: JobDefinition, b: JobDefinition, now: EpochM
   return time(a) === time(b) && textOf(a) === textOf(b);
 }
 
-function textOf({ scheduledAt: _, ...definition }: JobDefinition): string {
-  return JSON.stringify(sorted(definition));
+function textOf(definition: JobDefinition): string {
+  return JSON.stringify(sorted({ ...definition, scheduledAt: 0 }));
 }
 
 /** Neither the order of an object's members nor that of labels means anything. */

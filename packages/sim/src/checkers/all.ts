@@ -6,6 +6,7 @@ import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { limitsHold } from "./limits-hold.ts";
+import { namesArePutOnce } from "./names-are-put-once.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { resultsAreCurrent } from "./results-are-current.ts";
 import { tokensGrow } from "./tokens-grow.ts";
@@ -20,6 +21,7 @@ export function allCheckers(): Checker[] {
     epochsGrow(),
     finalStatesAbsorb(),
     limitsHold(),
+    namesArePutOnce(),
     nothingIsLost(),
     resultsAreCurrent(),
     tokensGrow(),

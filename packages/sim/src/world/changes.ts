@@ -8,6 +8,7 @@ import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 /** How many of the jobs are replaced, deleted or run again, each at most so often. */
 const SHARE = 0.15;
 const CHANGES_MAX = 3;
+const NAMES = 5;
 
 /** Clients that change their jobs after they were accepted. Whatever is refused or not answered is left at that. */
 export class Changes {
@@ -37,6 +38,26 @@ export class Changes {
       const afterMs = dice.chance(0.5) ? dice.between(0, 200) : dice.between(0, 60_000);
       this.#clock.plan(afterMs, () => this.#change(jobId, executionId, received));
     }
+  }
+
+  /** Puts of a few names within the time, in pairs that arrive together. */
+  planNamed(pairs: number, withinMs: number): void {
+    const dice = this.#dice;
+    for (let left = pairs; left > 0; left--) {
+      const name = `name-${dice.between(1, NAMES)}`;
+      const atMs = dice.roll() * withinMs;
+      for (const side of ["a", "b"]) {
+        const received = someDefinition(dice, `${name}/${left}/${side}`, { name });
+        this.#clock.plan(atMs + dice.between(0, 5), () => void this.#put(received).catch(() => undefined));
+      }
+    }
+  }
+
+  async #put(received: ReceivedJob): Promise<void> {
+    const answer = await this.#server()?.changer?.putNamed(received);
+    if (answer === undefined) return;
+    const { jobId, executionId, version, execution } = answer;
+    this.#history.add({ kind: "REPLACE_ANSWERED", jobId, executionId, version, execution });
   }
 
   #change(jobId: string, executionId: string, received: ReceivedJob): void {

@@ -12,7 +12,7 @@ export type ReceivedJob = Parameters<JobIntake["take"]>[0][number];
 export function someDefinition(
   dice: Dice,
   text: string,
-  keys: Pick<ReceivedJob["job"], "concurrencyKey" | "concurrencyLimit" | "uniqueKey">,
+  keys: Pick<ReceivedJob["job"], "name" | "concurrencyKey" | "concurrencyLimit" | "uniqueKey">,
 ): ReceivedJob {
   const handler = dice.chance(0.1) ? HANDLERS[1] : HANDLERS[0];
   const maxAttempts = dice.between(1, 5);

@@ -48,6 +48,7 @@ export class Workload {
 
   /** Plans `jobs` submits within the time, some of them in herds. */
   plan(jobs: number, withinMs: number): void {
+    this.#changes.planNamed(Math.ceil(jobs / 100), withinMs);
     for (let left = jobs; left > 0; ) {
       const herd = Math.min(left, this.#dice.chance(0.05) ? this.#dice.between(20, 200) : 1);
       const atMs = this.#dice.roll() * withinMs;

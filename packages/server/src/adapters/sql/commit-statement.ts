@@ -63,7 +63,7 @@ SELECT (SELECT array_agg(id) FROM fence),
   )`;
 /** Nearly every tick: what it says of replacements would be said of nothing. */
 const TEXT = textOf(false);
-const REPLACING_TEXT = textOf(true);
+export const REPLACING_TEXT = textOf(true);
 
 export interface CommitAnswer {
   held: Set<ShardId>;

@@ -38,6 +38,6 @@ export function definitionFrom(row: Row): JobDefinition {
   };
 }
 
-export function labelsFrom(text: string | null): Record<string, string> {
+function labelsFrom(text: string | null): Record<string, string> {
   return text === null ? {} : (JSON.parse(text) as Record<string, string>);
 }
