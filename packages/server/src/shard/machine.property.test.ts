@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
+import type { Candidate } from "../domain/execution.ts";
 import type { Assignment, FinishedAttempt } from "../ports/messages.ts";
 import type { Command } from "../ports/store.ts";
 import { ModelStore } from "./testing/model-store.ts";
@@ -15,6 +16,7 @@ class World {
   readonly held = new Map<string, Assignment>();
   readonly alive = new Map<string, number>();
   readonly said: { assign: Assignment; news: Partial<FinishedAttempt> }[] = [];
+  readonly hints: Candidate[] = [];
   #named = 0;
 
   submit(key: string | null, delayMs: number, hinted: boolean): void {
@@ -28,7 +30,14 @@ class World {
     });
     row.queue = delayMs > 0 ? "WAITING" : "READY";
     this.store.insert(row);
+    this.hints.push({ ...row });
     if (hinted) this.story.hint({ ...row });
+  }
+
+  /** What was said when it was submitted is heard again, however late. */
+  hintAgain(pick: number): void {
+    const hint = this.hints[pick % Math.max(1, this.hints.length)];
+    if (hint !== undefined) this.story.hint({ ...hint });
   }
 
   join(slots: number): void {
@@ -177,7 +186,7 @@ const moves = fc.oneof(
     n: fc.constantFrom(0, 0, 500, 4_000, 60_000),
   }),
   fc.record({
-    kind: fc.constantFrom("commit", "commit", "read", "lose", "join", "repeat", "cancel", "changeJob"),
+    kind: fc.constantFrom("commit", "commit", "read", "lose", "join", "repeat", "cancel", "changeJob", "hintAgain"),
     n: fc.nat(50),
   }),
   fc.record({
@@ -200,6 +209,7 @@ it("whatever happens in whatever order: no attempt twice, no limit exceeded, no 
         else if (move.kind === "join") world.join(1 + (move.n % 4));
         else if (move.kind === "repeat") world.repeat(move.n);
         else if (move.kind === "cancel") world.cancel(move.n);
+        else if (move.kind === "hintAgain") world.hintAgain(move.n);
         else if (move.kind === "changeJob") world.changeJob(move.n);
         else if (move.kind === "finish") world.finish(move.n, { state: move.state ?? "SUCCEEDED" });
         else world.story.later(move.n);

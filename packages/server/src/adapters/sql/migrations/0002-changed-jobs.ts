@@ -7,7 +7,7 @@
  */
 export const changedJobs = `
 ALTER TABLE jobs ADD COLUMN deleted_at bigint;
-ALTER TABLE executions ADD COLUMN job_version integer NOT NULL DEFAULT 1, ADD COLUMN retry_of uuid;
+ALTER TABLE executions ADD COLUMN job_version integer NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS retry_of uuid;
 
 CREATE TABLE job_payloads (
   job_id uuid NOT NULL,
