@@ -66,7 +66,8 @@ export function createHttpApp(
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
     },
-    routerOptions: { maxParamLength: 256 },
+    // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
+    routerOptions: { maxParamLength: 255 * 9 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
