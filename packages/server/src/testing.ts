@@ -3,8 +3,8 @@ export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedd
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
-export { createApi } from "./api/create-api.ts";
 export { Commands } from "./api/commands.ts";
+export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export { Inbox } from "./api/inbox.ts";
@@ -33,9 +33,9 @@ export {
 export { invariant } from "./domain/invariant.ts";
 export type { JobState } from "./domain/job.ts";
 export type { Pool } from "./domain/pool.ts";
+export { isSameDefinition } from "./domain/same-definition.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
-export { isSameDefinition } from "./domain/same-definition.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";

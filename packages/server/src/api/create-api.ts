@@ -51,7 +51,6 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
   executionRoutes(app, reader, store.queries);
-  cancelRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
