@@ -1,5 +1,6 @@
 import {
   type BatchItem,
+  type ChangedJob,
   type Execution,
   type ExecutionFilter,
   type ExecutionSummary,
@@ -90,12 +91,43 @@ export class Client {
   }
 
   getJob(jobId: string, options: ReadOptions = {}): Promise<Job> {
-    return this.#get<Job>(`/v1/jobs/${encodeURIComponent(jobId)}`, options);
+    return this.#get<Job>(jobPath(jobId), options);
   }
 
   /** Newest first, page by page as they are asked for. */
   listJobs(filter: JobFilter = {}): AsyncGenerator<JobSummary, void, undefined> {
     return this.#pages<JobSummary>("/v1/jobs", { ...filter });
+  }
+
+  /**
+   * Replaces the definition. What waits runs by the new one; what a worker has keeps what it started with, as the answer says.
+   * @param options.ifVersion the version that it is to have
+   * @throws {MainspringError} PRECONDITION_FAILED where it has another; CONFLICT where it is not ACTIVE
+   */
+  async replaceJob(
+    jobId: string,
+    job: JobRequest,
+    options: ReadOptions & { ifVersion?: number } = {},
+  ): Promise<ChangedJob> {
+    const { ifVersion, signal } = options;
+    // With a version a repeat of what was done already would be refused.
+    const idempotent = ifVersion === undefined;
+    const request = { method: "PUT" as const, path: jobPath(jobId), body: job, idempotent, signal };
+    const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
+    return (await this.#http.send({ ...request, headers })).body as ChangedJob;
+  }
+
+  /** Replaces the active job of this name, or submits it where there is none. */
+  async putJobByName(name: string, job: JobRequest, options: ReadOptions = {}): Promise<ChangedJob> {
+    const path = `/v1/jobs/by-name/${encodeURIComponent(name)}`;
+    return (await this.#http.send({ method: "PUT", path, body: job, idempotent: true, ...options })).body as ChangedJob;
+  }
+
+  /** What waits is cancelled; what a worker has runs on, unless `cancelRunning`. Its history stays. */
+  async deleteJob(jobId: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
+    const { cancelRunning = false, signal } = options;
+    const path = jobPath(jobId) + (cancelRunning ? "?cancelRunning=true" : "");
+    await this.#http.send({ method: "DELETE", path, idempotent: true, signal });
   }
 
   /** @param options.waitSec 0 to 60: the answer comes when the execution is final, or after that time */
@@ -124,7 +156,7 @@ export class Client {
   /** Newest first, page by page as they are asked for. */
   listExecutions(filter: ExecutionFilter = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
     const { jobId, ...query } = filter;
-    const path = jobId === undefined ? "/v1/executions" : `/v1/jobs/${encodeURIComponent(jobId)}/executions`;
+    const path = jobId === undefined ? "/v1/executions" : `${jobPath(jobId)}/executions`;
     return this.#pages<ExecutionSummary>(path, query);
   }
 
@@ -148,6 +180,17 @@ export class Client {
       signal,
     } as const;
     return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
+  }
+
+  /**
+   * Runs the job of a final execution once more, by the definition that it has now.
+   * @returns the new execution's id
+   * @throws {MainspringError} CONFLICT where an execution of the job is not final, or the job is deleted
+   */
+  async retryExecution(executionId: string, options: ReadOptions = {}): Promise<string> {
+    const path = `${executionPath(executionId)}/retry`;
+    const answer = await this.#http.send({ method: "POST", path, idempotent: false, signal: options.signal });
+    return (answer.body as { executionId: string }).executionId;
   }
 
   /** Every reason why an execution waits, with its figures. */
@@ -186,6 +229,10 @@ export class Client {
   #pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
     return this.#requests.pages(path, filter);
   }
+}
+
+function jobPath(jobId: string): string {
+  return `/v1/jobs/${encodeURIComponent(jobId)}`;
 }
 
 function executionPath(executionId: string): string {

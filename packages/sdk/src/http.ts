@@ -22,6 +22,8 @@ export interface HttpRequest {
   path: string;
   body?: unknown;
   idempotencyKey?: string | undefined;
+  /** Besides those that every request has. */
+  headers?: Readonly<Record<string, string>>;
   /** Whether sending it twice does no more than sending it once. A request with a key always is. */
   idempotent: boolean;
   /** How long the server was asked to wait before it answers. */
@@ -113,7 +115,10 @@ export class Http {
 
   #init(request: PreparedRequest, limit: AbortSignal): RequestInit {
     const { apiKey } = this.#options;
-    const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
+    const headers: Record<string, string> = {
+      accept: "application/json, application/problem+json",
+      ...request.headers,
+    };
     if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
     if (request.idempotencyKey !== undefined)
       headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);

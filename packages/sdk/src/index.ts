@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   BatchItem,
+  ChangedJob,
   DstPolicy,
   Execution,
   ExecutionError,

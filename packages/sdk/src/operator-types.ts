@@ -20,7 +20,10 @@ export interface DeadLetterFilter {
 
 export interface SettledDeadLetter {
   executionId: string;
-  /** NOT_A_DEAD_LETTER: unknown, not DEAD, or settled before. KEY_HELD: an execution that is not final has its unique key. */
+  /**
+   * NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed).
+   * KEY_HELD: an execution that is not final has its unique key.
+   */
   outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
   /** Of the execution that a replay has made. */
   newExecutionId: string | null;

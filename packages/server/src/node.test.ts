@@ -166,8 +166,8 @@ describe("a node", () => {
     for (const pattern of [
       /^mainspring_lateness_seconds_count\{pool="default"\} \d{2}$/m,
       /^mainspring_run_seconds_count\{pool="default"\} \d{2}$/m,
-      /^mainspring_dead_letters_total\{pool="default"\} 1$/m,
-      /^mainspring_executions_finished_total\{state="CANCELLED"\} 1$/m,
+      /^mainspring_dead_letters_total\{pool="default"\} 3$/m,
+      /^mainspring_executions_finished_total\{state="CANCELLED"\} 2$/m,
       /^mainspring_attempts_retried_total 3$/m,
       /^mainspring_owned_shards 64$/m,
       /^mainspring_workers_connected [1-9]$/m,

@@ -1,12 +1,31 @@
 import { createHash } from "node:crypto";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** What can be seen of a job's definition where it runs. */
+export interface SeenDefinition {
+  /** Which of its client's texts it is. */
+  text: string;
+  handler: string;
+  maxAttempts: number;
+}
+
 /** Something that was seen from outside of the system. */
 export type Seen =
   | { kind: "SUBMITTED"; key: string; handler: string }
   | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
   | { kind: "CANCEL_ASKED"; executionId: string }
-  | { kind: "HANDLER_STARTED"; executionId: string; attempt: number; worker: string }
+  | { kind: "CHANGE_ASKED"; jobId: string; change: string }
+  | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
+  | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }
+  | { kind: "RETRY_ANSWERED"; jobId: string; executionId: string }
+  | {
+      kind: "HANDLER_STARTED";
+      executionId: string;
+      attempt: number;
+      worker: string;
+      ran: Omit<SeenDefinition, "text">;
+      asked: SeenDefinition;
+    }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
   | { kind: "WORKER_HOLDS"; worker: string; count: number; bound: number }
   | { kind: "OPERATED"; deed: string }

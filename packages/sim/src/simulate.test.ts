@@ -35,4 +35,9 @@ describe("the simulation", () => {
     const verdict = await simulate({ seed: 46, hours: 1, workers: 10, jobs: 1_000, bugs: { noEpochCheck: true } });
     assert.match(verdict.violation ?? "", /took a commit of epoch/);
   });
+
+  it("notices a store that mixes two versions of a job", async () => {
+    const verdict = await simulate({ seed: 1, hours: 1, workers: 10, jobs: 1_000, bugs: { newestPayload: true } });
+    assert.match(verdict.violation ?? "", /is a mixture|, and version \d+ is /);
+  });
 });

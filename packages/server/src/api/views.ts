@@ -37,11 +37,24 @@ export function executionBody(view: ExecutionView, progress: Progress | null): E
 }
 
 function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "createdAt" | "updatedAt"> {
-  const { executionId, jobId, tenant, trigger, retryOf, state, reason, attempt } = row;
+  const { executionId, jobId, tenant, trigger, retryOf, jobVersion, state, reason, attempt } = row;
   const { failures, lost, maxAttempts } = row;
   const { pool, handler, priority, scheduledAt, workerId, startedAt, finishedAt } = row;
   return {
-    ...{ executionId, jobId, tenant, trigger, retryOf, state, reason, attempt, failures, lost, maxAttempts },
+    ...{
+      executionId,
+      jobId,
+      tenant,
+      trigger,
+      retryOf,
+      jobVersion,
+      state,
+      reason,
+      attempt,
+      failures,
+      lost,
+      maxAttempts,
+    },
     ...{ pool, handler, priority, assignedWorker: workerId },
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),
@@ -63,6 +76,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   const { pool, handler, requires, policy, concurrencyKey, concurrencyLimit, uniqueKey } = view.definition;
   return {
     ...commonOf(view, now),
+    nextFireAt: nextFireAt(view, now),
     target: { pool, handler, requires: [...requires] },
     payload: rawOrNull(view.payload),
     startBefore: formatInstantOrNull(policy.startBefore),
@@ -74,6 +88,12 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
     ...{ concurrencyKey, concurrencyLimit, uniqueKey },
     latestExecutions: view.latestExecutions.map(executionSummaryBody),
   };
+}
+
+/** What a worker has already does not follow a change of its job, so it is the executions that say when. */
+function nextFireAt({ latestExecutions }: JobView, now: EpochMs): string | null {
+  const waiting = latestExecutions.filter(({ state, scheduledAt }) => state === "PENDING" && scheduledAt > now);
+  return waiting.length === 0 ? null : formatInstant(Math.min(...waiting.map(({ scheduledAt }) => scheduledAt)));
 }
 
 function commonOf(row: JobSummary, now: EpochMs): Omit<JobSummaryBody, "target"> {

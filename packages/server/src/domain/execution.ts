@@ -69,6 +69,8 @@ export interface Candidate {
   dueAt: EpochMs;
   scheduledAt: EpochMs;
   policy: ExecutionPolicy;
+  /** Which version of its job's definition it is a copy of. */
+  jobVersion: number;
   payloadBytes: number;
   /** What the row says: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
   state: "PENDING" | "RUNNING";

@@ -184,8 +184,12 @@ export interface LiveExecution {
   cancelRequested: boolean;
 }
 
-/** CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how. */
-export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL";
+/**
+ * CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how.
+ * REPLACED: what was not final runs by the new definition. KEPT: some of it had started, and keeps what it started with.
+ * DELETED: nothing of the job waits any more.
+ */
+export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL" | "REPLACED" | "KEPT" | "DELETED";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

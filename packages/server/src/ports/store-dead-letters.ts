@@ -49,7 +49,10 @@ export interface Settlement {
 
 export interface SettledLetter {
   executionId: ExecutionId;
-  /** NOT_A_DEAD_LETTER: unknown, not DEAD, or settled before. KEY_HELD: an execution that is not final has its unique key. */
+  /**
+   * NOT_A_DEAD_LETTER: unknown, not DEAD, settled before (a retry settles it too), or to be replayed although its job is
+   * deleted. KEY_HELD: an execution that is not final has its unique key.
+   */
   outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
   /** Of the execution that its replay has made. */
   newId: ExecutionId | null;

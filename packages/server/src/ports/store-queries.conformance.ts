@@ -19,6 +19,7 @@ export function queriesConformance(scene: () => Scene): void {
       tenant: TENANT,
       trigger: "API",
       retryOf: null,
+      jobVersion: 1,
       state: "PENDING",
       reason: null,
       attempt: 0,

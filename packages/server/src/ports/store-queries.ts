@@ -1,6 +1,6 @@
 import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import type { ExecutionPolicy, JobDefinition } from "../domain/job.ts";
+import type { ExecutionPolicy, JobDefinition, JobState } from "../domain/job.ts";
 
 /** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
@@ -47,10 +47,12 @@ export interface ExecutionFilter {
 }
 
 export interface JobFilter {
-  state?: "ACTIVE" | "FINISHED";
+  state?: JobState;
   pool?: string;
   handler?: string;
   name?: string;
+  /** Each is `key` or `key=value`; a job has to have all of them. */
+  labels?: readonly string[];
 }
 
 export interface ExecutionSummary {
@@ -61,6 +63,8 @@ export interface ExecutionSummary {
   trigger: Trigger;
   /** What it repeats; null: nothing. */
   retryOf: ExecutionId | null;
+  /** Which version of its job's definition it runs by. */
+  jobVersion: number;
   state: ExecutionState;
   reason: string | null;
   attempt: number;
@@ -94,8 +98,7 @@ export interface JobSummary {
   jobId: JobId;
   tenant: string;
   name: string | null;
-  /** A one-time job is FINISHED when its execution is final. */
-  state: "ACTIVE" | "FINISHED";
+  state: JobState;
   version: number;
   pool: string;
   handler: string;

@@ -25,7 +25,7 @@ export class Gates {
     if (gate === undefined) {
       gate = { name, limit: row.concurrencyLimit, limitFrom: row.id, running: 0, lanes: new Set(), changed: false };
       this.#gates.set(name, gate);
-    } else if (row.id > gate.limitFrom) {
+    } else if (row.id >= gate.limitFrom) {
       gate.changed ||= gate.limit !== row.concurrencyLimit;
       gate.limit = row.concurrencyLimit;
       gate.limitFrom = row.id;

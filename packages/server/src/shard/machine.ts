@@ -1,8 +1,8 @@
 import type { ExecutionId } from "../domain/ids.ts";
 import { leaveWorker } from "./attempts.ts";
 import { Batch } from "./batch.ts";
-import { takeCommands, takeLoaded } from "./cancel.ts";
 import { nextRing, passTime } from "./clock.ts";
+import { takeCommands, takeLoaded } from "./commands.ts";
 import { dispatch } from "./dispatch.ts";
 import { fromGateway, refreshWorker } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";

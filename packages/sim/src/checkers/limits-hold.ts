@@ -1,3 +1,4 @@
+import type { ExecutionRow } from "../store/execution-row.ts";
 import { type Checker, Violation } from "./checker.ts";
 
 /** DESIGN 9.5: of a concurrency key there are never more current attempts than it allows. */
@@ -6,17 +7,17 @@ export function limitsHold(): Checker {
   const limits = new Map<string, number>();
   const running = new Map<string, Set<string>>();
   const leave = (id: string) => running.get(keyOf.get(id) ?? "")?.delete(id);
+  const appears = ({ id, job }: ExecutionRow) => {
+    const { concurrencyKey, concurrencyLimit } = job.definition;
+    if (concurrencyKey === null) return;
+    keyOf.set(id, concurrencyKey);
+    limits.set(concurrencyKey, Math.max(limits.get(concurrencyKey) ?? 0, concurrencyLimit));
+  };
   return {
     name: "limits hold",
     saw(event) {
-      if (event.kind === "SUBMITTED" || event.kind === "SETTLED") {
-        for (const { id, job } of event.rows) {
-          const { concurrencyKey, concurrencyLimit } = job.definition;
-          if (concurrencyKey === null) continue;
-          keyOf.set(id, concurrencyKey);
-          limits.set(concurrencyKey, Math.max(limits.get(concurrencyKey) ?? 0, concurrencyLimit));
-        }
-      }
+      if (event.kind === "SUBMITTED" || event.kind === "SETTLED") for (const row of event.rows) appears(row);
+      if (event.kind === "JOB_CHANGED" && event.row !== null) appears(event.row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.

@@ -9,6 +9,7 @@ export function nothingIsLost(): Checker {
     name: "nothing is lost",
     saw(event) {
       if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
+      if (event.kind === "JOB_CHANGED" && event.row !== null) states.set(event.row.id, event.row.state);
       if (event.kind === "SETTLED") for (const { id, state } of event.rows) states.set(id, state);
       if (event.kind !== "SUBMITTED") return;
       for (const { id, state } of event.rows) states.set(id, state);
@@ -21,6 +22,9 @@ export function nothingIsLost(): Checker {
         if (ids.size > 1) throw new Violation(`the key ${key} made ${ids.size} executions`);
       for (const { executionId } of history.of("ACCEPTED")) {
         if (!states.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
+      }
+      for (const { executionId } of history.of("RETRY_ANSWERED")) {
+        if (!states.has(executionId)) throw new Violation(`${executionId} was to run again and does not exist`);
       }
       for (const [id, state] of states) if (!isFinal(state as never)) throw new Violation(`${id} stayed ${state}`);
     },

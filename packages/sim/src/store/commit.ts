@@ -77,7 +77,8 @@ function changeRow(
   invariant(before.job.shard === shard, "an execution is changed in its own shard");
   const isAttempt = before.attempt === change.wasAttempt || data.bugs.noAttemptCheck === true;
   if (before.state !== change.wasState || !isAttempt) return null;
-  const after = changedRow(before, change, data.now(), commitNumber);
+  const payload = (version: number) => data.jobs.get(before.job.jobId)?.payloads[version - 1] ?? null;
+  const after = changedRow(before, change, payload, data.now(), commitNumber);
   data.executions.replace(before, after);
   if (change.releaseUniqueKey) data.uniqueKeys.release(change.id);
   return { before, after };

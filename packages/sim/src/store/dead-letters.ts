@@ -42,7 +42,7 @@ export function settle(data: StoreData, by: Incarnation, asked: Settlement): Set
   const rows = [...new Set(executionIds)]
     .sort(byText)
     .map((id) => data.executions.get(id))
-    .filter((row) => row !== undefined && row.job.tenant === tenant && isOpen(row)) as ExecutionRow[];
+    .filter((row) => row !== undefined && row.job.tenant === tenant && maySettle(data, action, row)) as ExecutionRow[];
   const judged = new Map(judge(data, by, action, rows, newIds, at).map((letter) => [letter.executionId, letter]));
   return executionIds.map((executionId) => {
     const letter = judged.get(executionId);
@@ -67,7 +67,7 @@ export function advance(
   if (run === undefined || run.finishedAt !== null) return null;
   const rows = [...data.executions.all()]
     .filter((row) => row.id > run.marker && row.job.createdAt < run.createdAt)
-    .filter((row) => isOpen(row) && matches(row, run.tenant, run.filter))
+    .filter((row) => maySettle(data, run.action, row) && matches(row, run.tenant, run.filter))
     .sort((a, b) => byText(a.id, b.id))
     .slice(0, newIds.length);
   const judged = judge(data, by, run.action, rows, newIds, at);
@@ -124,7 +124,12 @@ function judge(
   return judged;
 }
 
-function replayOf(data: StoreData, { id, job }: ExecutionRow, newId: ExecutionId, at: EpochMs): ExecutionRow {
+function replayOf(
+  data: StoreData,
+  { id, job, jobVersion }: ExecutionRow,
+  newId: ExecutionId,
+  at: EpochMs,
+): ExecutionRow {
   const { definition } = job;
   const policy = { ...definition.policy, startBefore: null };
   const again: NewJob = {
@@ -135,11 +140,16 @@ function replayOf(data: StoreData, { id, job }: ExecutionRow, newId: ExecutionId
     queue: "READY",
     createdAt: at,
   };
-  return { ...newRow(again), trigger: "RETRY", retryOf: id };
+  return newRow(again, { ...again, retryOf: id, jobVersion });
 }
 
 function isOpen({ state, settled }: ExecutionRow): boolean {
   return state === "DEAD" && settled === null;
+}
+
+/** A deleted job's letters are not replayed. */
+function maySettle(data: StoreData, action: DeadLetterAction, row: ExecutionRow): boolean {
+  return isOpen(row) && (action === "DISCARD" || data.jobs.get(row.job.jobId)?.deletedAt === null);
 }
 
 function matches(row: ExecutionRow, tenant: string, filter: DeadLetterFilter): boolean {

@@ -1,9 +1,10 @@
-import type { Incarnation, Store, StoreDeadLetters, StoreQueries } from "@mainspring/server/testing";
+import type { Incarnation, Store, StoreDeadLetters, StoreJobs, StoreQueries } from "@mainspring/server/testing";
 
 /** What a node can ask of the store, by the names of the port. */
 export type StoreOperation =
-  | Exclude<keyof Store, "queries" | "deadLetters" | "close">
+  | Exclude<keyof Store, "queries" | "jobs" | "deadLetters" | "close">
   | keyof StoreQueries
+  | keyof StoreJobs
   | keyof StoreDeadLetters;
 
 /** A request as the network sees it. */

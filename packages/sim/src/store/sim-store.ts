@@ -7,6 +7,7 @@ import {
   type ShardOutcome,
   type Store,
   type StoreDeadLetters,
+  type StoreJobs,
   type StoreQueries,
   StoreUnavailable,
   type Submission,
@@ -15,6 +16,7 @@ import {
 import { commit } from "./commit.ts";
 import * as deadLetters from "./dead-letters.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
+import * as changes from "./job-changes.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
 import * as queries from "./queries.ts";
@@ -67,6 +69,13 @@ export class SimStore implements Store {
     advance: (...asked) => this.#call("advance", () => deadLetters.advance(this.#data, this.#options.node, ...asked)),
     readRun: (...asked) => this.#call("readRun", () => deadLetters.readRun(this.#data, ...asked)),
     openRuns: () => this.#call("openRuns", () => deadLetters.openRuns(this.#data)),
+  };
+
+  readonly jobs: StoreJobs = {
+    replace: (asked) => this.#call("replace", () => changes.replaceJob(this.#data, this.#options.node, asked)),
+    putNamed: (asked) => this.#call("putNamed", () => changes.putNamed(this.#data, this.#options.node, asked)),
+    delete: (asked) => this.#call("delete", () => changes.deleteJob(this.#data, this.#options.node, asked)),
+    retry: (asked) => this.#call("retry", () => changes.retry(this.#data, this.#options.node, asked)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */

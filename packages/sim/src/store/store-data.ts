@@ -21,6 +21,8 @@ export interface StoreBugs {
   noEpochCheck?: boolean;
   /** Changes are taken whatever attempt the row tells of. */
   noAttemptCheck?: boolean;
+  /** Executions get the payload that their job has now, whatever they run by. */
+  newestPayload?: boolean;
 }
 
 export interface StoreDataOptions {

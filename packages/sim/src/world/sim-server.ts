@@ -1,12 +1,16 @@
 import {
+  Commands,
   createGateway,
   createIntake,
   createLog,
   DeadLetterRuns,
   followStoreClock,
   type Gateway,
+  Inbox,
+  JobChanger,
   type JobIntake,
   memoryBus,
+  PoolOrders,
   type Runtime,
   Scheduler,
   type Store,
@@ -25,6 +29,7 @@ export class SimServer {
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
+  #changer: JobChanger | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
@@ -40,6 +45,10 @@ export class SimServer {
 
   get intake(): JobIntake | null {
     return this.#intake;
+  }
+
+  get changer(): JobChanger | null {
+    return this.#changer;
   }
 
   get deadLetters(): DeadLetterRuns | null {
@@ -62,6 +71,9 @@ export class SimServer {
     this.#store = store;
     this.#gateway = gateway;
     this.#intake = createIntake(parts);
+    const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
+    const commands = new Commands({ store, bus, inbox });
+    this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
     this.#deadLetters = new DeadLetterRuns(parts);
     this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {

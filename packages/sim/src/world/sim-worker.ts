@@ -1,5 +1,5 @@
 import { createWorkerCore, type Task, type TaskContext, task, type WorkerLink } from "@mainspring/sdk/worker-core";
-import type { History } from "../history.ts";
+import type { History, SeenDefinition } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 
 /** What a job asks of its handler. */
@@ -10,6 +10,8 @@ export interface Work {
   failTimes: number;
   /** Goes on when it is told to stop. */
   stubborn: boolean;
+  /** The definition that it is a part of, as its client wrote it. */
+  definition: SeenDefinition;
 }
 
 export const HANDLERS = ["plain", "gpu-only"] as const;
@@ -37,7 +39,8 @@ function simTask(name: string, process: SimProcess, history: History): Task<neve
     run: (work: Work, ctx: TaskContext) => {
       const { executionId, attempt } = ctx;
       const who = { executionId, attempt, worker: process.name };
-      history.add({ kind: "HANDLER_STARTED", ...who });
+      const { maxAttempts } = ctx;
+      history.add({ kind: "HANDLER_STARTED", ...who, ran: { handler: name, maxAttempts }, asked: work.definition });
       return new Promise((resolve, reject) => {
         const end = (as: string, settle: () => void) => {
           cancel();

@@ -170,6 +170,7 @@ const BLANK: Omit<FinalExecution, "executionId" | "key" | "payloadSha" | "result
   tenant: "default",
   trigger: "API",
   retryOf: null,
+  jobVersion: 1,
   state: "PENDING",
   reason: null,
   attempt: 0,

@@ -9,11 +9,11 @@ import type { Conditions } from "./query.ts";
 /** A dead letter that nobody has settled, in the words of its partial index. */
 export const IS_OPEN = `e.state = ${STATE_CODES.DEAD} AND e.settled IS NULL`;
 
-const SETTLED_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
+export const SETTLED_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
 
 /** What a replay takes over from its dead letter as it is. */
 const COPIED = `job_id, lane, concurrency_limit, payload_bytes, shard, priority, has_unique_key, tenant, pool, handler,
-  requires, concurrency_key`;
+  requires, concurrency_key, job_version`;
 
 /** A replay is due now, so it would never start by a time that has passed. */
 const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{startBefore}', 'null')::text END";
@@ -21,7 +21,8 @@ const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{sta
 /**
  * Settles the letters that the conditions choose, in order of their ids, as one statement: a letter leaves the list in the
  * instant in which its replay is there. Whoever settles the same letter at the same time waits, and then finds it settled.
- * Answers (id, new id, whether it was settled) for each that is one.
+ * A deleted job's letters are not replayed; a job is locked while a replay of it is made, so that nobody who changes or
+ * deletes it overlooks the replay. Answers (id, new id, whether it was settled) for each that is one.
  * @param newIds one for each letter at most; they bound how many are settled
  */
 export function settleStatement(
@@ -32,10 +33,14 @@ export function settleStatement(
 ): Statement {
   const count = where.values.length;
   const [ids, now] = [`$${count + 1}::uuid[]`, `$${count + 2}::int8`];
+  const [job, lock] =
+    action === "REPLAY"
+      ? ["JOIN jobs j ON j.id = e.job_id AND j.deleted_at IS NULL", "FOR UPDATE OF e FOR SHARE OF j"]
+      : ["", "FOR UPDATE OF e"];
   const text = `
     WITH picked AS MATERIALIZED (
-      SELECT e.id, e.policy, ${COPIED.replaceAll(/\w+/g, "e.$&")} FROM executions e
-      WHERE ${IS_OPEN} AND ${where.text} ORDER BY e.id LIMIT ${newIds.length} FOR UPDATE OF e
+      SELECT e.id, e.policy, ${COPIED.replaceAll(/\w+/g, "e.$&")} FROM executions e ${job}
+      WHERE ${IS_OPEN} AND ${where.text} ORDER BY e.id LIMIT ${newIds.length} ${lock}
     ), letter AS MATERIALIZED (
       SELECT p.*, i.new_id FROM (SELECT *, row_number() OVER (ORDER BY id) AS place FROM picked) p
       JOIN unnest(${ids}) WITH ORDINALITY i (new_id, place) USING (place)

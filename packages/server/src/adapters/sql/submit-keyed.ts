@@ -47,7 +47,8 @@ function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repe
   return { first, repeats };
 }
 
-function isVanishedKey(error: unknown): boolean {
+/** Released between two looks at it. */
+export function isVanishedKey(error: unknown): boolean {
   return error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
 }
 

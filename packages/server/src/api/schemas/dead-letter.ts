@@ -41,7 +41,7 @@ export const SettledBody = Type.Object({
       executionId: Uuid("as asked for"),
       outcome: oneOf(
         ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD"],
-        "NOT_A_DEAD_LETTER: unknown, not DEAD, or settled before; KEY_HELD: an execution that is not final has its unique key",
+        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key",
       ),
       newExecutionId: StringOrNull("of the execution that a replay has made"),
     }),

@@ -24,7 +24,8 @@ export const summaryFields = {
   jobId: Uuid("its job"),
   tenant: Type.String(),
   trigger: oneOf(TRIGGERS, "what made it"),
-  retryOf: StringOrNull("the execution that it repeats; null: none"),
+  retryOf: orNull(Uuid("an execution"), "the execution that it repeats"),
+  jobVersion: Count("which version of its job's definition it runs by"),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   attempt: Count("the current or last attempt; 0: none yet"),
@@ -73,3 +74,9 @@ export const CancelBody = Type.Object({
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
 });
 export type CancelBody = Static<typeof CancelBody>;
+
+export const RetriedBody = Type.Object({
+  executionId: Uuid("the new execution"),
+  jobId: Uuid("its job"),
+  retryOf: Uuid("the execution that it repeats"),
+});

@@ -156,6 +156,7 @@ export function candidate(
     rank: rankOf(DEFAULT_ORDERING, dueAt, priority),
     dueAt,
     scheduledAt: dueAt,
+    jobVersion: 1,
     payloadBytes: 0,
     state: "PENDING",
     queue: dueAt > START ? "WAITING" : "READY",

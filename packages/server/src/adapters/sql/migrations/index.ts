@@ -1,5 +1,6 @@
 import { initial } from "./0001-initial.ts";
 import { operating } from "./0002-operating.ts";
+import { changedJobs } from "./0003-changed-jobs.ts";
 
 export interface Migration {
   /** From 1, without gaps. */
@@ -12,4 +13,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: initial },
   { version: 2, name: "operating", sql: operating },
+  { version: 3, name: "changed jobs", sql: changedJobs },
 ];
