@@ -62,6 +62,13 @@ describe("a session whose connection breaks", () => {
     assert.deepEqual(old?.take(), []);
   });
 
+  it("counts its connections, so that of two gateways one knows that the worker has moved on", async () => {
+    const scene = SessionScene.welcomed();
+    await scene.reconnect();
+    await scene.reconnect();
+    assert.equal(scene.sent()[0]?.hello?.connection, 3);
+  });
+
   it("does not beat while it is not welcome", async () => {
     const scene = SessionScene.welcomed();
     await scene.reconnect();

@@ -58,6 +58,8 @@ export class Session implements SessionControl {
   readonly #reconnector: Reconnector;
   readonly #holdings = new Holdings();
   #connection: LinkConnection | null = null;
+  /** How many there were, at any gateway, this one included: the gateway with the highest number has the worker. */
+  #connections = 0;
   /** Started since the hello, which therefore does not say so, and before the welcome. */
   #unsaid: StartedInit[] = [];
   #isWelcome = false;
@@ -121,14 +123,15 @@ export class Session implements SessionControl {
     });
   }
 
-  #opened(connection: LinkConnection): void {
-    this.#connection = connection;
+  #opened(link: LinkConnection): void {
+    this.#connection = link;
     this.#pulse = this.#runtime.setTimer(WELCOME_MAX_MS, () => this.#reconnector.drop("no welcome from the server"));
     const { workerId, name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
     const identity = { workerId, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
     const holds = this.#holdings.list();
+    const connection = ++this.#connections;
     this.#unsaid = [];
-    this.#send({ hello: { protocolVersion: PROTOCOL_VERSION, ...identity, slots, prefetch, holds } });
+    this.#send({ hello: { protocolVersion: PROTOCOL_VERSION, ...identity, slots, prefetch, holds, connection } });
   }
 
   #closed(reason: ClosedReason): boolean {

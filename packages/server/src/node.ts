@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
+import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -18,9 +19,11 @@ import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
+import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
+import { ALONE } from "./scheduler/holdings.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
@@ -90,7 +93,15 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   const gateway = createGateway(ground);
   metrics.watch(() => loadOf(gateway, store));
   life.started("gateway", async () => gateway.close());
-  const scheduler = new Scheduler({ store, metrics, ...ground });
+  const profile: NodeProfile = {
+    incarnation: bus.node,
+    name: bus.node,
+    roles: ["api", "scheduler", "gateway"],
+    version: packageJson.version,
+    startedAt: ground.runtime.now(),
+  };
+  const leases = soloLeases();
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms: ALONE, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   const grpcAddress = await serveWorkers(ground, gateway);

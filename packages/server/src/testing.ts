@@ -1,6 +1,7 @@
 /** The door for the repository's own tools and tests that need a part of the server rather than a whole one. */
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
+export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
@@ -43,14 +44,18 @@ export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
+export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
+export { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
+export { OwnerMap } from "./ports/owner-map.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";
 export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
-export { Scene } from "./ports/store-scene.conformance.ts";
-export { Scheduler } from "./scheduler/scheduler.ts";
+export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
+export { ALONE, SHARED } from "./scheduler/holdings.ts";
+export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
 export { followStoreClock } from "./scheduler/store-clock.ts";
 export { Heap } from "./shard/heap.ts";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { StoreEvent } from "./store/history.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** What can be seen of a job's definition where it runs. */
@@ -9,8 +10,9 @@ export interface SeenDefinition {
   maxAttempts: number;
 }
 
-/** Something that was seen from outside of the system. */
+/** Something that was seen from outside of the system: by clients, by workers, on the wires between processes. */
 export type Seen =
+  // ---- clients
   | { kind: "SUBMITTED"; key: string; handler: string }
   | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
   | { kind: "CANCEL_ASKED"; executionId: string }
@@ -18,6 +20,10 @@ export type Seen =
   | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
   | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }
   | { kind: "RETRY_ANSWERED"; jobId: string; executionId: string }
+  /** What a client that had asked for something was told in the end. */
+  | { kind: "COMMAND_ANSWERED"; commandId: string; outcome: string }
+  // ---- workers
+  | { kind: "WORKER_BORN"; worker: string; slots: number; prefetch: number; capabilities: readonly string[] }
   | {
       kind: "HANDLER_STARTED";
       executionId: string;
@@ -27,34 +33,103 @@ export type Seen =
       asked: SeenDefinition;
     }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
-  | { kind: "WORKER_HOLDS"; worker: string; count: number; bound: number }
-  | { kind: "OPERATED"; deed: string }
-  | { kind: "FAULT"; fault: string; on: string };
+  // ---- between a worker and a gateway
+  /** Its hello arrived; `server` is the process of the gateway. */
+  | {
+      kind: "GREETED";
+      worker: string;
+      server: string;
+      connection: number;
+      holds: readonly (Ref & { finished: boolean })[];
+    }
+  /** The connection is no more, whether somebody has noticed or not. */
+  | { kind: "PARTED"; worker: string; server: string; connection: number }
+  /** A gateway gave the Assign to the connection. */
+  | ({ kind: "ASSIGN_SENT"; worker: string; server: string } & Ref)
+  /** The Assign reached the worker. */
+  | ({ kind: "DELIVERED"; worker: string } & Ref)
+  /** The worker sends a result. */
+  | ({ kind: "REPORTED"; worker: string } & Ref)
+  /** Told to forget its result, or its attempt. */
+  | ({ kind: "ACKED"; worker: string } & Ref)
+  | ({ kind: "REFUSED"; worker: string } & Ref)
+  // ---- between owners and gateways
+  /** Said anew only when it changed. */
+  | {
+      kind: "OWNER_ARRIVED";
+      server: string;
+      owner: string;
+      term: number;
+      life: number;
+      shards: readonly { shard: number; epoch: number }[];
+    }
+  | { kind: "VOID_ARRIVED"; server: string; worker: string; owner: string; account: number; credits: readonly number[] }
+  | ({ kind: "ASSIGN_ARRIVED"; server: string; worker: string; owner: string; account: number; credit: number } & Ref)
+  /** Said anew only when it changed. */
+  | { kind: "LENT"; server: string; worker: string; owner: string; account: number; granted: number }
+  | { kind: "DECLARED_LOST"; server: string; worker: string; reason: string }
+  | { kind: "HINTED"; executionIds: readonly string[] }
+  // ---- what is done to them
+  | { kind: "OPERATED"; deed: string; forMs: number }
+  | { kind: "FAULT"; fault: string; on: string; forMs?: number }
+  | { kind: "STORE_FAULT"; fault: string; operation: string }
+  | { kind: "NETWORK_FAULT"; fault: string }
+  | { kind: "CALM" }
+  /** A server logged an error: something that its authors hold to be impossible. */
+  | { kind: "ERROR_LOGGED"; server: string; message: string };
+
+/** The token of an attempt. */
+export interface Ref {
+  executionId: string;
+  attempt: number;
+}
 
 export type Moment = Seen & { atMs: number };
 
-/** What was seen, in order; only ever added to. The trace is all of it, and what the store was told, as one hash. */
+/** What became true in the store; `atMs` as for moments. */
+export interface Written {
+  kind: "WRITTEN";
+  atMs: number;
+  event: StoreEvent;
+}
+
+/** Told of everything as it happens. */
+export interface Observer {
+  saw?(event: StoreEvent): void;
+  noticed?(moment: Moment): void;
+}
+
+/** What was seen, in order; only ever added to. The trace is all of it, as one hash. */
 export class History {
-  readonly moments: Moment[] = [];
+  readonly entries: (Moment | Written)[] = [];
   readonly #clock: VirtualClock;
+  readonly #observer: Observer;
   readonly #hash = createHash("sha256");
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: VirtualClock, observer: Observer = {}) {
     this.#clock = clock;
+    this.#observer = observer;
   }
 
   add(seen: Seen): void {
-    this.moments.push({ ...seen, atMs: this.#clock.nowMs });
-    this.trace(seen);
+    const moment = { ...seen, atMs: this.#clock.nowMs };
+    this.entries.push(moment);
+    this.#trace(seen);
+    this.#observer.noticed?.(moment);
   }
 
-  /** Belongs to the trace, but not to what checkers look at. */
-  trace(what: unknown): void {
+  wrote(event: StoreEvent): void {
+    this.entries.push({ kind: "WRITTEN", atMs: this.#clock.nowMs, event });
+    this.#trace([event.kind, event.kind === "COMMITTED" ? event.asked : null]);
+    this.#observer.saw?.(event);
+  }
+
+  #trace(what: unknown): void {
     this.#hash.update(`${this.#clock.nowMs} ${JSON.stringify(what, withoutStacks)}\n`);
   }
 
   of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {
-    return this.moments.filter((moment): moment is Extract<Moment, { kind: K }> => moment.kind === kind);
+    return this.entries.filter((entry): entry is Extract<Moment, { kind: K }> => entry.kind === kind);
   }
 
   traceHash(): string {

@@ -1,10 +1,17 @@
 import { parseArgs } from "node:util";
+import { campaign } from "./campaign.ts";
+import { allMutants, mutantNamed } from "./mutants/all.ts";
+import { huntAll } from "./mutants/hunt-all.ts";
 import { rememberedSeeds } from "./seeds.ts";
-import { type SimulationOptions, simulate, type Verdict } from "./simulate.ts";
+import { shrinkAndTell } from "./shrinking/shrink-and-tell.ts";
+import type { SimulationOptions } from "./simulate.ts";
 
-const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--workers N] [--jobs N]
-       npm run sim -- --remembered      every seed that ever found something
-One seed decides everything else. Exit 0: everything held.
+const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]
+       npm run sim -- --seed N --shrink     makes a failing seed smaller, and tells its story
+       npm run sim -- --remembered          every seed that ever found something
+       npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
+       npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
+One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
 
 const { values } = parseArgs({
@@ -12,46 +19,43 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     seeds: { type: "string", default: "1" },
     hours: { type: "string", default: "1" },
+    nodes: { type: "string", default: "3" },
     workers: { type: "string", default: "10" },
     jobs: { type: "string", default: "2000" },
     remembered: { type: "boolean", default: false },
+    shrink: { type: "boolean", default: false },
+    mutant: { type: "string" },
+    mutants: { type: "boolean", default: false },
+    record: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
 
 function asked(): SimulationOptions[] {
   if (values.remembered) return rememberedSeeds();
-  const [seed, seeds, hours, workers, jobs] = [
+  const [seed, seeds, hours, nodes, workers, jobs] = [
     values.seed,
     values.seeds,
     values.hours,
+    values.nodes,
     values.workers,
     values.jobs,
-  ].map(Number) as [number, number, number, number, number];
-  if (![seed, seeds, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1) {
+  ].map(Number) as [number, number, number, number, number, number];
+  if (![seed, seeds, nodes, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1 || nodes < 1) {
     process.stderr.write(USAGE);
     process.exit(2);
   }
-  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, workers, jobs }));
+  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, nodes, workers, jobs }));
 }
 
-function told({ seed, violation, traceHash, simulatedMs, events, figures }: Verdict, tookSec: number): string {
-  const speed = Math.round(simulatedMs / 1_000 / tookSec);
-  return `seed ${seed}: ${violation ?? "everything held"}
-  trace-hash ${traceHash}
-  ${events} events, ${speed} simulated seconds a second, ${JSON.stringify(figures)}
-`;
+async function run(): Promise<boolean> {
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  if (values.mutants) return await huntAll(allMutants, values.record, say);
+  if (values.mutant !== undefined) return await huntAll([mutantNamed(values.mutant)], false, say);
+  if (!values.shrink) return await campaign(asked(), say);
+  const [options] = asked();
+  return options === undefined || (await shrinkAndTell(options, say));
 }
 
 if (values.help) process.stdout.write(USAGE);
-else {
-  let failed = 0;
-  for (const options of asked()) {
-    const began = process.hrtime.bigint();
-    const verdict = await simulate(options);
-    process.stdout.write(told(verdict, Number(process.hrtime.bigint() - began) / 1e9));
-    if (verdict.violation !== null) failed++;
-  }
-  process.stdout.write(failed === 0 ? "everything held\n" : `${failed} failed\n`);
-  process.exitCode = failed === 0 ? 0 : 1;
-}
+else process.exitCode = (await run()) ? 0 : 1;

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { neverHappened } from "./sightings.ts";
 import { simulate } from "./simulate.ts";
 
-const small = { hours: 0.2, workers: 5, jobs: 300 };
+const small = { hours: 0.2, nodes: 3, workers: 5, jobs: 300 };
 
 describe("the simulation", () => {
   it("is the same from the same seed, and another from another", async () => {
@@ -23,6 +24,7 @@ describe("the simulation", () => {
       assert.equal(violation, null, `seed ${seed}`);
       for (const kind of Object.keys(figures)) seen.add(kind);
     }
+    assert.ok(neverHappened(seen, 20).length < 10, String(neverHappened(seen, 20)));
     const kinds = ["SERVER_KILLED", "SERVER_PAUSED", "STORE_DOWN", "WORKER_KILLED", "WORKER_PAUSED"];
     kinds.push("CONNECTION_BROKEN", "CLOCK_SKEWED", "NEVER_ARRIVED", "ANSWER_LOST", "LATE_EFFECT", "SHUT_OUT");
     assert.deepEqual(
@@ -31,13 +33,22 @@ describe("the simulation", () => {
     );
   });
 
-  it("notices a store that takes commits of older epochs", async () => {
-    const verdict = await simulate({ seed: 46, hours: 1, workers: 10, jobs: 1_000, bugs: { noEpochCheck: true } });
-    assert.match(verdict.violation ?? "", /took a commit of epoch/);
+  it("names what never happened in a campaign that was long enough", () => {
+    const all = neverHappened(new Set(), 20);
+    const [first, ...others] = all;
+    assert.deepEqual(neverHappened(new Set(others), 20), [first]);
+    assert.deepEqual(neverHappened(new Set(), 1), []);
   });
 
-  it("notices a store that mixes two versions of a job", async () => {
-    const verdict = await simulate({ seed: 1, hours: 1, workers: 10, jobs: 1_000, bugs: { newestPayload: true } });
-    assert.match(verdict.violation ?? "", /is a mixture|, and version \d+ is /);
+  it("leaves the rest of a plan as it was where a part is left out", async () => {
+    const nothing = { jobs: new Set<number>(), faults: new Set<number>(), reliableStore: true };
+    const { violation, figures } = await simulate({ seed: 7, ...small, only: nothing });
+    assert.equal(violation, null);
+    assert.deepEqual(
+      [figures["SUBMITTED"], figures["FAULT"], figures["STORE_FAULT"]],
+      [undefined, undefined, undefined],
+    );
+    const few = await simulate({ seed: 7, ...small, only: { ...nothing, jobs: new Set([3, 5]), untilMs: 600_000 } });
+    assert.ok((few.figures["ACCEPTED"] ?? 0) <= 2);
   });
 });

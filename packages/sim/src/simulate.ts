@@ -1,16 +1,22 @@
-import { isFinal } from "@mainspring/server/testing";
+import { isFinal, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
 import type { Checker } from "./checkers/checker.ts";
+import type { Shown } from "./checkers/counters-equal-a-recount.ts";
+import { Ledger } from "./checkers/ledger.ts";
 import { Dice } from "./dice.ts";
 import { History } from "./history.ts";
+import { Sightings } from "./sightings.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
 import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latency.ts";
 import { SimStore } from "./store/sim-store.ts";
-import { type StoreBugs, StoreData } from "./store/store-data.ts";
+import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
+import { Exchange } from "./world/sim-bus.ts";
+import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -19,16 +25,34 @@ export interface SimulationOptions {
   seed: number;
   /** How long there are submits and faults. */
   hours: number;
+  /** Servers with every role, that share the shards. */
+  nodes: number;
   workers: number;
   jobs: number;
-  /** The store is broken on purpose: whoever judges must notice. */
-  bugs?: StoreBugs;
+  /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
+  only?: Only;
+}
+
+/** Parts of a plan. What is left out leaves the rest as it was, as far as one does not depend on the other. */
+export interface Only {
+  /** Numbers of faults, from 0. */
+  faults?: ReadonlySet<number>;
+  /** Numbers of jobs, from 1. */
+  jobs?: ReadonlySet<number>;
+  /** No call of the store meets a fault, but for those of the plan. */
+  reliableStore?: boolean;
+  /** The network between servers loses, repeats and holds up nothing, but for what the plan cuts off. */
+  reliableNetwork?: boolean;
+  /** Faults and new submits end after this; the plan is the same. */
+  untilMs?: number;
 }
 
 export interface Verdict {
   seed: number;
   /** null: everything held. */
   violation: string | null;
+  /** Who saw it; null: nobody had to, or the program itself failed. */
+  checker: string | null;
   traceHash: string;
   simulatedMs: number;
   events: number;
@@ -38,7 +62,9 @@ export interface Verdict {
 const HOUR_MS = 3_600_000;
 /** Once faults have stopped, everything must be final within this. */
 const CALM_MS = 3 * HOUR_MS;
-const CALM_STEP_MS = 60_000;
+/** Until then what faults began may still have to end. */
+const CALM_LEAST_MS = 120_000;
+const LOOK_EVERY_MS = 5_000;
 /** How often somebody who runs the servers does something. */
 const OPERATE_EVERY_MS = 120_000;
 /** How long a killed server is away. */
@@ -46,104 +72,177 @@ const RESTART_MS = [200, 10_000] as const;
 
 /** One simulation, from a seed to a verdict: first faults, then calm; everything must hold in both. */
 export async function simulate(options: SimulationOptions): Promise<Verdict> {
+  return (await simulateAndTell(options)).verdict;
+}
+
+/** The same, and all that was seen. */
+export async function simulateAndTell(options: SimulationOptions): Promise<{ verdict: Verdict; history: History }> {
   const world = new World(options);
   let violation: string | null = null;
+  let checker: string | null = null;
   try {
     await world.run();
   } catch (error) {
-    violation = `${(error as Error).name}: ${(error as Error).message}`;
+    const { name, message } = error as Error;
+    violation = `${name}: ${message}`;
+    if (error instanceof Broken) checker = error.checker;
   }
-  return { seed: options.seed, violation, ...world.figures() };
+  return { verdict: { seed: options.seed, violation, checker, ...world.figures() }, history: world.history };
+}
+
+/** A host: a server runs on it, or will again. */
+interface Machine {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  server: SimServer | null;
+  lives: number;
+}
+
+/** Sometimes there is a gateway apart beside them. */
+function machinesOf(nodes: number, dice: Dice): Machine[] {
+  const all = ["api", "scheduler", "gateway"] as const;
+  const machines: Machine[] = Array.from({ length: nodes }, (_, i) => ({
+    name: `server-${i + 1}`,
+    roles: all,
+    server: null,
+    lives: 0,
+  }));
+  if (nodes > 1 && dice.chance(0.3)) machines.push({ name: "gateway-1", roles: ["gateway"], server: null, lives: 0 });
+  return machines;
 }
 
 class World {
   readonly #options: SimulationOptions;
   readonly #clock = new VirtualClock();
   readonly #dice: Dice;
-  readonly #history: History;
-  readonly #checkers: Checker[] = allCheckers();
+  readonly history: History;
+  readonly #checkers: readonly Checker[];
   readonly #data: StoreData;
   readonly #weather: StoreWeather = fairWeather();
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #operators: Operators;
   readonly #faults: Faults;
-  readonly #sightings = new Map<string, number>();
-  #server: SimServer | null = null;
-  #servers = 0;
+  readonly #sightings: Sightings;
+  readonly #network: Network;
+  readonly #leases: LeaseService;
+  readonly #exchange: Exchange;
+  readonly #machines: readonly Machine[];
+  /** Which server a worker or a client turns to. */
+  readonly #turns: Dice;
   #broken: Error | null = null;
 
   constructor(options: SimulationOptions) {
     this.#options = options;
     this.#dice = new Dice(options.seed);
-    this.#history = new History(this.#clock);
-    const { bugs = {} } = options;
-    this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs), bugs });
-    this.#data.observe((event) => {
-      this.#history.trace([event.kind, event.kind === "COMMITTED" ? event.asked : null]);
-      for (const checker of this.#checkers) this.#judge(() => checker.saw?.(event));
+    const ledger = new Ledger();
+    this.#sightings = new Sightings(ledger);
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown())];
+    this.history = new History(this.#clock, {
+      saw: (event) => this.#judge((checker) => checker.saw?.(event)),
+      noticed: (moment) => this.#judge((checker) => checker.noticed?.(moment)),
     });
-    const server = () => this.#server;
-    this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.#history, server);
-    this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.#history, server);
-    this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.#history, server);
-    this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.#history, {
+    this.#data = new StoreData({ now: () => Math.floor(EPOCH_MS + this.#clock.nowMs) });
+    this.#data.observe((event) => this.history.wrote(event));
+    this.#network = new Network(this.#clock, this.#dice.fork("network"));
+    this.#leases = new LeaseService(this.#clock, this.#dice.fork("leases"));
+    this.#network.observe((what) => this.history.add({ kind: "NETWORK_FAULT", fault: what }));
+    this.#exchange = new Exchange(this.#network);
+    this.#machines = machinesOf(options.nodes, this.#dice.fork("machines"));
+    this.#turns = this.#dice.fork("turns");
+    const server = (role: Role) => this.#anyServer(role);
+    this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
+    this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
+    this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
+    this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
-        setUnreliable: (is) => this.#setWeather(is),
         down: (forMs) => this.#storeDown(forMs),
       },
-      server,
-      killServer: () => this.#killServer(),
+      network: this.#network,
+      leases: this.#leases,
+      servers: () => this.#servers(),
+      machines: this.#machines.map(({ name }) => name),
+      kill: (victim) => this.#kill(victim),
     });
   }
 
   async run(): Promise<void> {
-    const { hours, workers, jobs } = this.#options;
-    this.#startServer();
+    const { hours, workers, jobs, only = {} } = this.#options;
+    for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
-    this.#workload.plan(jobs, hours * HOUR_MS);
-    this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]));
+    this.#workload.plan(jobs, hours * HOUR_MS, {
+      untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
+      isWanted: (job) => only.jobs?.has(job) ?? true,
+    });
+    if (only.reliableStore !== true) this.#unsettleStore();
+    if (only.reliableNetwork !== true) this.#unsettleNetwork();
+    this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     this.#operators.start(OPERATE_EVERY_MS);
-    await this.#advance(hours * HOUR_MS);
+    await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
+    this.#weather.shares = fairWeather().shares;
+    this.history.add({ kind: "CALM" });
     await this.#calm();
-    for (const checker of this.#checkers) checker.atEnd?.(this.#history);
+    this.#judge((checker) => checker.atEnd?.(this.history));
+    if (this.#broken !== null) throw this.#broken;
   }
 
   async #calm(): Promise<void> {
-    const endMs = this.#clock.nowMs + CALM_MS;
-    while (this.#clock.nowMs < endMs) {
-      await this.#advance(this.#clock.nowMs + CALM_STEP_MS);
-      const open = [...this.#data.executions.all()].some(({ state }) => !isFinal(state));
-      const runs = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
-      if (this.#workload.open === 0 && !open && !runs) return;
+    const beganMs = this.#clock.nowMs;
+    while (this.#clock.nowMs < beganMs + CALM_MS) {
+      await this.#advance(this.#clock.nowMs + LOOK_EVERY_MS);
+      const isOpen = [...this.#data.executions.all()].some(({ state }) => !isFinal(state));
+      const isRunning = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
+      if (this.#workload.open === 0 && !isOpen && !isRunning && this.#clock.nowMs >= beganMs + CALM_LEAST_MS) return;
     }
   }
 
   async #advance(untilMs: number): Promise<void> {
-    await this.#clock.runUntil(untilMs, () => {
-      if (this.#broken !== null) throw this.#broken;
-    });
-  }
-
-  /** A violation stops the simulation at the event that showed it. */
-  #judge(check: () => void): void {
-    try {
-      check();
-    } catch (error) {
-      this.#broken ??= error as Error;
+    while (this.#clock.nowMs < untilMs) {
+      await this.#clock.runUntil(Math.min(untilMs, this.#clock.nowMs + LOOK_EVERY_MS), () => {
+        if (this.#broken !== null) throw this.#broken;
+      });
+      this.#judge((checker) => checker.looked?.(this.#clock.nowMs));
     }
   }
 
-  #startServer(): void {
-    const name = `server-${++this.#servers}`;
+  /** A violation stops the simulation at the event that showed it. */
+  #judge(check: (checker: Checker) => void): void {
+    for (const checker of this.#checkers) {
+      try {
+        check(checker);
+      } catch (error) {
+        this.#broken ??= new Broken(checker.name, error as Error);
+      }
+    }
+  }
+
+  #shown(): Shown[] {
+    return this.#servers().map((server) => server.shown());
+  }
+
+  #servers(): SimServer[] {
+    return this.#machines.flatMap(({ server }) => server ?? []);
+  }
+
+  #anyServer(role: Role): SimServer | null {
+    const able = this.#machines.filter((machine) => machine.roles.includes(role) && machine.server !== null);
+    return able.length === 0 ? null : this.#turns.pick(able).server;
+  }
+
+  #start(machine: Machine): void {
+    const name = `${machine.name}.${++machine.lives}`;
     const dice = this.#dice.fork(name);
     const process = new SimProcess(name, this.#clock, dice);
-    const server = new SimServer(process, (at, node) => this.#connect(at, node, dice));
-    this.#server = server;
-    void server.start();
+    machine.server = new SimServer(process, machine.name, machine.roles, {
+      exchange: this.#exchange,
+      leases: this.#leases,
+      connect: (at, node) => this.#connect(at, node, dice),
+      history: this.history,
+    });
+    void machine.server.start();
   }
 
   #connect(process: SimProcess, node: string, dice: Dice): SimStore {
@@ -160,23 +259,27 @@ class World {
       latency,
       // Answers reach a process that is there, when it goes on.
       deliver: (run) => void process.plan(0, run),
-      sighted: ({ kind }) => this.#count(kind),
+      sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
   }
 
-  #killServer(): void {
-    const server = this.#server;
-    if (server === null) return;
-    this.#server = null;
+  #kill(server: SimServer): void {
+    const machine = this.#machines.find((one) => one.server === server);
+    if (machine === undefined) return;
+    machine.server = null;
     server.process.kill();
     this.#fleet.breakConnections((connection) => connection.server === server.process);
-    this.#clock.plan(this.#dice.between(...RESTART_MS), () => this.#startServer());
+    this.#clock.plan(this.#dice.between(...RESTART_MS), () => this.#start(machine));
   }
 
-  #setWeather(isUnreliable: boolean): void {
-    const share = isUnreliable ? this.#dice.pick([0, 0.001, 0.01]) : 0;
+  #unsettleNetwork(): void {
+    const share = this.#dice.pick([0, 0.005, 0.03]);
+    this.#network.shares = { lost: share, repeated: share, held: share };
+  }
+
+  #unsettleStore(): void {
+    const share = this.#dice.pick([0, 0.001, 0.01]);
     this.#weather.shares = { slow: 2 * share, neverArrives: share, answerLost: share, late: share };
-    if (!isUnreliable) this.#weather.isDown = false;
   }
 
   #storeDown(forMs: number): void {
@@ -186,19 +289,23 @@ class World {
     });
   }
 
-  #count(what: string): void {
-    this.#sightings.set(what, (this.#sightings.get(what) ?? 0) + 1);
-  }
-
-  figures(): Omit<Verdict, "seed" | "violation"> {
-    for (const { kind } of this.#history.moments) this.#count(kind);
-    for (const { fault } of this.#history.of("FAULT")) this.#count(fault);
-    for (const { deed } of this.#history.of("OPERATED")) this.#count(deed);
+  figures(): Omit<Verdict, "seed" | "violation" | "checker"> {
     return {
-      traceHash: this.#history.traceHash(),
+      traceHash: this.history.traceHash(),
       simulatedMs: this.#clock.nowMs,
       events: this.#clock.ran,
-      figures: Object.fromEntries([...this.#sightings].sort()),
+      figures: this.#sightings.figures(),
     };
+  }
+}
+
+/** Says who saw a violation. */
+class Broken extends Error {
+  readonly checker: string;
+
+  constructor(checker: string, cause: Error) {
+    super(`${checker}: ${cause.message}`, { cause });
+    this.name = cause.name;
+    this.checker = checker;
   }
 }

@@ -3,12 +3,18 @@ import { Heap } from "@mainspring/server/testing";
 // As it is now: a user's test may put another one into its place, for the code that it tests.
 const { setImmediate } = globalThis;
 
+/** A program that goes on for ever without time passing is broken. */
+const STANDING_MAX = 100_000;
+
 /** Nothing happens but what was planned here, in the order of its time; between two events no time passes. */
 export class VirtualClock {
   readonly #events = new Heap<() => void>();
   #nowMs = 0;
   #planned = 0;
   #ran = 0;
+  /** When the last event was planned for, and how many there were since time passed. */
+  #lastMs = 0;
+  #standing = 0;
 
   /** Milliseconds since the beginning. */
   get nowMs(): number {
@@ -43,6 +49,10 @@ export class VirtualClock {
       const next = this.#events.peek();
       if (next === undefined || next.key > untilMs) break;
       this.#events.pop();
+      // By when they were planned for: after a skip many are late together, and yet come one after the other.
+      this.#standing = next.key > this.#lastMs ? 0 : this.#standing + 1;
+      this.#lastMs = next.key;
+      if (this.#standing > STANDING_MAX) throw new Error(`time stands still at ${this.#nowMs} ms`);
       this.#nowMs = Math.max(this.#nowMs, next.key);
       this.#ran++;
       next.item();

@@ -117,12 +117,16 @@ export function playOwner(
   bus: Bus,
   hear: (message: ToScheduler, from: Envelope<ToScheduler>["from"]) => void,
 ): () => void {
-  bus.announce(Array.from({ length: SHARD_COUNT }, (_, shard) => shard));
+  const owns = (count: number) => {
+    const shards = Array.from({ length: count }, (_, shard) => ({ shard, epoch: 1 }));
+    bus.send({ node: bus.node, role: "api" }, { kind: "OWNER", term: 1, shards });
+  };
+  owns(SHARD_COUNT);
   const end = bus.listen("scheduler", (envelopes) => {
     for (const { from, message } of envelopes) hear(message, from);
   });
   return () => {
-    bus.announce([]);
+    owns(0);
     end();
   };
 }

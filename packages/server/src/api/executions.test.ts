@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { LiveExecution } from "../ports/messages.ts";
 import type { Command, RowChange } from "../ports/store.ts";
+import { takeShards } from "../ports/store-scene.conformance.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 const WORKER = "worker-1";
@@ -13,7 +14,7 @@ describe("reading and cancelling executions over HTTP", () => {
   before(async () => {
     api = await startTestApi();
     const shards = Array.from({ length: 64 }, (_, shard) => shard);
-    epochs = await api.store.takeOver(shards, api.bus.node);
+    epochs = await takeShards(api.store, shards, api.bus.node);
   });
   after(() => api.stop());
 

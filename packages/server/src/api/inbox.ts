@@ -5,7 +5,7 @@ import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
 type ToldChatter = Extract<ToApi, { kind: "CHATTER" }>;
-type Answer = Exclude<ToApi, Final | ToldChatter>;
+type Answer = Exclude<ToApi, Final | ToldChatter | { kind: "OWNER" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -62,6 +62,8 @@ export class Inbox {
   #take({ from, message }: Envelope<ToApi>): void {
     if (message.kind === "FINAL") return this.#events.final(message.executionId);
     if (message.kind === "CHATTER") return this.#events.chatter(message.items);
+    // The bus knows it already.
+    if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);
     question?.answers.set(from, message);
     if (question !== undefined && question.answers.size >= question.wanted) question.done();

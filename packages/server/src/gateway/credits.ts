@@ -1,39 +1,68 @@
 import type { Incarnation } from "../domain/ids.ts";
 
-/** What becomes of an assignment's credit. EXCEEDED: more were used than lent. */
-export type CreditUse = "TAKEN" | "REPEATED" | "EXCEEDED";
+/** More missing numbers than these are not told at once; when they are settled, the next ones are. */
+const MISSING_TOLD_MAX = 256;
+const NOTHING: readonly number[] = [];
 
-/** Gaps beyond this are forgotten, the oldest first; a number that comes that late counts as repeated. */
-const GAPS_MAX = 10_000;
-
-/** What was lent of one worker to one owner. Both counters only grow, so a lost or repeated message changes nothing. */
-class Account {
+/**
+ * What was lent of one worker to one owner: assignments are numbered from 1, and `granted` says how many there may be.
+ * All counters only grow, so a lost or repeated message changes nothing.
+ */
+export class Account {
+  readonly number: number;
   granted = 0;
+  /** What the owner was told of `granted`. */
+  told = 0;
+  /** Since when it has something unused, by the monotonic clock. */
+  lentAtMs = 0;
+  /** When the owner was last asked to give back what it cannot use. */
+  recalledAtMs = Number.NEGATIVE_INFINITY;
+  /** When it last did so: what it waits for is not this worker. */
+  declinedAtMs = Number.NEGATIVE_INFINITY;
   #used = 0;
   #highest = 0;
-  /** Numbers below the highest that have not come: under way, lost, or never sent. */
+  /** Below the highest, in rising order: under way, lost, or never sent. No more than what is outstanding. */
   readonly #gaps = new Set<number>();
+
+  constructor(number: number) {
+    this.number = number;
+  }
 
   /** Lent and not used. */
   get outstanding(): number {
     return this.granted - this.#used;
   }
 
-  use(credit: number): CreditUse {
-    if (!this.#isNew(credit)) return "REPEATED";
-    if (this.#used >= this.granted) return "EXCEEDED";
+  /** Of the assignments that came, or were declared never to come. */
+  get highest(): number {
+    return this.#highest;
+  }
+
+  /** @returns the lower ones that did not come */
+  missing(): readonly number[] {
+    if (this.#gaps.size === 0) return NOTHING;
+    const missing: number[] = [];
+    for (const gap of this.#gaps) if (missing.push(gap) === MISSING_TOLD_MAX) break;
+    return missing;
+  }
+
+  lend(count: number, nowMs: number): void {
+    if (count === 0) return;
+    if (this.outstanding === 0) this.lentAtMs = nowMs;
+    this.granted += count;
+  }
+
+  /** @returns false where the number was used before, or was never lent */
+  use(credit: number): boolean {
+    if (credit > this.granted || !this.#isNew(credit)) return false;
     this.#used++;
-    return "TAKEN";
+    return true;
   }
 
   #isNew(credit: number): boolean {
     if (credit <= this.#highest) return this.#gaps.delete(credit);
-    for (let gap = Math.max(this.#highest + 1, credit - GAPS_MAX); gap < credit; gap++) this.#gaps.add(gap);
+    for (let gap = this.#highest + 1; gap < credit; gap++) this.#gaps.add(gap);
     this.#highest = credit;
-    for (const oldest of this.#gaps) {
-      if (this.#gaps.size <= GAPS_MAX) break;
-      this.#gaps.delete(oldest);
-    }
     return true;
   }
 }
@@ -53,46 +82,41 @@ export class Credits {
     this.#capacity = capacity;
   }
 
-  /** @param credit the assignment's number, from 1 */
-  use(owner: Incarnation, credit: number): CreditUse {
-    return this.#accounts.get(owner)?.use(credit) ?? "EXCEEDED";
+  account(owner: Incarnation): Account | undefined {
+    return this.#accounts.get(owner);
   }
 
-  /** In all, since the account was opened. */
-  granted(owner: Incarnation): number {
-    return this.#accounts.get(owner)?.granted ?? 0;
+  accounts(): IterableIterator<[Incarnation, Account]> {
+    return this.#accounts.entries();
   }
 
-  /** The owner has forgotten its account, or nothing that it assigned is delivered any more: what was lent is free. */
+  /** What was lent and not used under the account before is free. @param number higher than any before */
+  open(owner: Incarnation, number: number): void {
+    this.#accounts.set(owner, new Account(number));
+  }
+
+  /** Nothing that the owner assigned is delivered any more: what was lent is free. */
   close(owner: Incarnation): void {
     this.#accounts.delete(owner);
   }
 
   /**
-   * Lends every free slot.
+   * Lends every free slot, to each as many as to the others.
+   * @param takers have open accounts
    * @param occupied attempts that the worker holds and that have not finished
    * @returns whether any was lent
    */
-  lend(owners: readonly Incarnation[], occupied: number): boolean {
+  lend(takers: readonly Incarnation[], occupied: number, nowMs: number): boolean {
     let free = this.#capacity - occupied;
     for (const account of this.#accounts.values()) free -= account.outstanding;
-    if (free <= 0 || owners.length === 0) return false;
-    const share = Math.floor(free / owners.length);
-    const odd = free % owners.length;
-    owners.forEach((owner, index) => {
-      const isFavoured = (index + this.#turn) % owners.length < odd;
-      this.#account(owner).granted += share + (isFavoured ? 1 : 0);
+    if (free <= 0 || takers.length === 0) return false;
+    const share = Math.floor(free / takers.length);
+    const odd = free % takers.length;
+    takers.forEach((owner, index) => {
+      const isFavoured = (index + this.#turn) % takers.length < odd;
+      this.#accounts.get(owner)?.lend(share + (isFavoured ? 1 : 0), nowMs);
     });
     this.#turn++;
     return true;
-  }
-
-  #account(owner: Incarnation): Account {
-    let account = this.#accounts.get(owner);
-    if (account === undefined) {
-      account = new Account();
-      this.#accounts.set(owner, account);
-    }
-    return account;
   }
 }

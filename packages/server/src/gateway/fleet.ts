@@ -1,6 +1,6 @@
 import type { WorkerMessage } from "@mainspring/proto";
-import type { WorkerId } from "../domain/ids.ts";
-import type { WorkerStatus } from "../ports/messages.ts";
+import type { Incarnation, WorkerId } from "../domain/ids.ts";
+import type { Credit, WorkerStatus } from "../ports/messages.ts";
 import { chatterOf, logChatter } from "./chatter.ts";
 import { DeadWorkers } from "./dead-workers.ts";
 import type { Greeting } from "./hello.ts";
@@ -8,7 +8,7 @@ import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
 import { lossReason, restartPulse } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
-import { isSameProcess, reconcile } from "./reattach.ts";
+import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
 import { Session, type Surroundings } from "./session.ts";
 
 /** The workers of a gateway: how they come, what they say, how they go. */
@@ -17,6 +17,8 @@ export class Fleet {
   readonly #sessions = new Map<WorkerId, Session>();
   readonly #dead: DeadWorkers;
   #touched: Session[] = [];
+  /** Where owners were asked to give slots back. */
+  #recalling = new Set<Session>();
   #isLending = true;
 
   constructor(shared: Surroundings) {
@@ -37,9 +39,24 @@ export class Fleet {
     return [...living, ...this.#dead.list()];
   }
 
-  /** Workers that were lost lately and are not back. */
-  dead(): WorkerStatus[] {
-    return this.#dead.list();
+  /** Workers that went lately and are not back. */
+  deadIds(): WorkerId[] {
+    return this.#dead.ids();
+  }
+
+  /** Once more, of a worker that went lately. */
+  tellLoss(owner: Incarnation, workerId: WorkerId): void {
+    const dead = this.#dead.get(workerId);
+    if (dead === undefined) return;
+    const { connection, reason } = dead;
+    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection, reason });
+  }
+
+  /** In answer to who asked: it is not here, whatever became of it. */
+  tellAbsence(owner: Incarnation, workerId: WorkerId): void {
+    if (this.#dead.get(workerId) !== undefined) return this.tellLoss(owner, workerId);
+    const reason = "its gateway does not know it";
+    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection: 0, reason });
   }
 
   stopLending(): void {
@@ -50,6 +67,10 @@ export class Fleet {
 
   /** Makes the link the worker's connection, in place of any it had. */
   attach(link: Link, greeting: Greeting): void {
+    const known = this.#sessions.get(greeting.profile.workerId);
+    if (known !== undefined && isOutdated(known, greeting)) {
+      return link.close("ABORTED", "a newer connection of the same worker was here before this one");
+    }
     const session = this.#sessionFor(greeting);
     const before = session.link;
     if (before !== null) {
@@ -59,6 +80,7 @@ export class Fleet {
     this.#shared.counters.workersConnected++;
     link.session = session;
     session.link = link;
+    session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
     reconcile(session, greeting.holds, this.#shared);
     for (const owner of this.#shared.owners.all) session.introduceTo(owner);
@@ -152,7 +174,7 @@ export class Fleet {
     const { workerId } = session.profile;
     if (session.isDraining && session.held.size === 0) {
       this.#shared.log.info({ workerId }, "a worker left");
-      return this.#forget(session, "it left");
+      return this.#forget(session, "it left", true);
     }
     this.#shared.log.info({ workerId, held: session.held.size }, "the connection of a worker ended");
   }
@@ -173,17 +195,19 @@ export class Fleet {
     const { workerId } = session.profile;
     this.#shared.counters.workersLost++;
     this.#shared.log.warn({ workerId, reason, held: session.held.size }, "a worker is lost");
-    this.#dead.add(session.status());
-    this.#forget(session, reason);
+    this.#forget(session, reason, false);
   }
 
-  #forget(session: Session, reason: string): void {
-    const { workerId } = session.profile;
+  #forget(session: Session, reason: string, hasLeft: boolean): void {
+    const { connection, profile } = session;
+    const { workerId } = profile;
     this.#sessions.delete(workerId);
+    this.#recalling.delete(session);
+    this.#dead.add(session.status(), { connection, reason, hasLeft });
     const { news, owners } = this.#shared;
     // What it said before it was lost is said before.
     news.flush();
-    for (const owner of owners.all) news.tell(owner, { kind: "WORKER_LOST", workerId, reason });
+    for (const owner of owners.all) this.tellLoss(owner, workerId);
     const { link } = session;
     if (link === null) return;
     this.disconnect(session);
@@ -199,23 +223,54 @@ export class Fleet {
     this.#touched.push(session);
   }
 
-  /** Says every credit again, and looks again whether there is something to lend. */
-  repeatCredits(): void {
-    for (const session of this.#sessions.values()) {
-      for (const owner of this.#shared.owners.all) session.tellCredit(owner);
-      this.touch(session);
+  /** Tells every owner all that is lent to it, and looks again whether there is something to lend. */
+  callRoll(): void {
+    const { owners, news } = this.#shared;
+    for (const owner of owners.all) {
+      const credits: Credit[] = [];
+      for (const session of this.#sessions.values()) {
+        const credit = session.creditOf(owner);
+        if (credit !== null) credits.push(credit);
+      }
+      news.tellRoll(owner, credits);
     }
+    for (const session of this.#sessions.values()) this.touch(session);
+  }
+
+  chaseResults(nowMs: number): void {
+    for (const session of this.#sessions.values()) {
+      session.chaseResults(nowMs);
+      if (!session.outgoing.isEmpty) this.touch(session);
+    }
+  }
+
+  /** Whether owners were asked to give slots back for which another one waits. */
+  get isRecalling(): boolean {
+    return this.#recalling.size > 0;
+  }
+
+  /** They may not have heard it, or have become able to since. */
+  recallAgain(): void {
+    for (const session of this.#recalling) this.touch(session);
   }
 
   /** Sends what came of all that was just read, up and down. A connection may answer while it is sent to. */
   settle(): void {
-    this.#shared.talk.flush();
-    this.#shared.news.flush();
+    const { news, talk } = this.#shared;
+    talk.flush();
+    news.flush();
     const touched = this.#touched;
     this.#touched = [];
     for (const session of touched) {
       session.isTouched = false;
-      if (this.#sessions.get(session.profile.workerId) === session) session.settle(this.#isLending);
+      if (this.#sessions.get(session.profile.workerId) === session) this.#settle(session);
     }
+    // What was lent goes after the results that made it free.
+    news.flush();
+  }
+
+  #settle(session: Session): void {
+    if (session.settle(this.#isLending)) this.#recalling.add(session);
+    else this.#recalling.delete(session);
   }
 }

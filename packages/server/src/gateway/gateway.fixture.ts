@@ -3,7 +3,7 @@ import { type Assign, PROTOCOL_VERSION, type ServerMessage, type Token, WorkerMe
 import pino from "pino";
 import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
-import type { Assignment, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
+import type { Assignment, Credit, Demand, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectedWorker, ConnectionRefusal } from "./connection.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
@@ -13,7 +13,7 @@ import { createGateway, type Gateway } from "./gateway.ts";
 export const NODE: Incarnation = "node-1";
 const START_MS = 1_750_000_000_000;
 
-class ManualRuntime implements Runtime {
+export class ManualRuntime implements Runtime {
   #nowMs = 0;
   #timers: { atMs: number; run: () => void }[] = [];
   #ids = 0;
@@ -52,17 +52,22 @@ class ManualRuntime implements Runtime {
   }
 }
 
+const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
 type Sent = { [R in Role]: { node: Incarnation; role: R; message: Mail[R] } }[Role];
 
 class RecordingBus implements Bus {
-  readonly node = NODE;
+  readonly node: Incarnation;
   sent: Sent[] = [];
   #receive: ((messages: readonly Envelope<ToGateway>[]) => void) | null = null;
   #watchers: ((sent: Sent) => void)[] = [];
 
+  constructor(node: Incarnation) {
+    this.node = node;
+  }
+
   ownerOf = (): null => null;
   nodes = (): Incarnation[] => [];
-  announce = (): void => undefined;
 
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void {
     const sent = { ...to, message } as Sent;
@@ -151,13 +156,27 @@ const HELLO = {
 };
 
 export class Stage {
-  readonly runtime = new ManualRuntime();
-  readonly bus = new RecordingBus();
-  readonly gateway = createGateway({ bus: this.bus, runtime: this.runtime, log: pino({ level: "silent" }) });
+  readonly runtime: ManualRuntime;
+  readonly bus: RecordingBus;
+  readonly gateway: Gateway;
 
-  /** `from` owns all shards under this epoch. */
-  own(from: Incarnation = NODE, epoch = 1, shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)): void {
-    this.bus.deliver(from, [{ kind: "OWNER", shards: shards.map((shard) => ({ shard, epoch })) }]);
+  /** @param runtime that of another stage, where there are two */
+  constructor(node: Incarnation = NODE, runtime = new ManualRuntime()) {
+    this.runtime = runtime;
+    this.bus = new RecordingBus(node);
+    this.gateway = createGateway({ bus: this.bus, runtime, log: pino({ level: "silent" }) });
+  }
+
+  /** `from` owns these shards, all where none are named, under this epoch, which is its term as well. */
+  own(from: Incarnation = NODE, epoch = 1, shards = ALL_SHARDS, demand: Demand[] = []): void {
+    const owned = shards.map((shard) => ({ shard, epoch }));
+    this.bus.deliver(from, [{ kind: "OWNER", term: epoch, life: epoch, shards: owned, demand }]);
+  }
+
+  /** Work that waits in the worker's pool; null: none. */
+  demand(from: Incarnation, rank: number | null): void {
+    const demand = rank === null ? [] : [{ pool: "default", rank }];
+    this.bus.deliver(from, [{ kind: "DEMAND", term: 1, demand }]);
   }
 
   connect(): WorkerEnd {
@@ -165,7 +184,11 @@ export class Stage {
   }
 
   assign(...assigns: Assignment[]): void {
-    this.bus.deliver(NODE, [{ kind: "ASSIGN", assigns }]);
+    this.assignFrom(NODE, ...assigns);
+  }
+
+  assignFrom(from: Incarnation, ...assigns: Assignment[]): void {
+    this.bus.deliver(from, [{ kind: "ASSIGN", assigns }]);
   }
 
   /** What the owner has been told since the last time that somebody looked. */
@@ -177,6 +200,11 @@ export class Stage {
 
   newsOf<K extends FromGateway["kind"]>(kind: K, node: Incarnation = NODE): Extract<FromGateway, { kind: K }>[] {
     return this.news(node).filter((message) => message.kind === kind) as Extract<FromGateway, { kind: K }>[];
+  }
+
+  /** What it was told of credits, the roll left out. */
+  credits(node: Incarnation = NODE): Credit[] {
+    return this.newsOf("CREDITS", node).flatMap(({ roll, credits }) => (roll ? [] : credits));
   }
 
   answers(): ToApi[] {
@@ -210,6 +238,7 @@ export function assignment(n: number, changes: Partial<Assignment> = {}): Assign
     epoch: 1,
     workerId: "worker-1",
     gateway: NODE,
+    account: 1,
     credit: n,
     handler: "echo",
     payload: null,
@@ -234,4 +263,9 @@ export function tokenOf({ shard, executionId, attempt }: Assignment): {
 /** What a hello says of the n-th execution. */
 export function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> } {
   return { token: { ...tokenOf(assignment(n)), shard } };
+}
+
+/** What a credit says that was lent of the worker and not used yet. */
+export function credit(granted: number, changes: Partial<Credit> = {}): Credit {
+  return { workerId: "worker-1", account: 1, granted, highest: 0, missing: [], ...changes };
 }

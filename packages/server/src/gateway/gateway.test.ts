@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CancelReason, Outcome, RetryAdvice } from "@mainspring/proto";
-import { assignment, executionId, held, NODE, Stage, stageWithWorker, tokenOf } from "./gateway.fixture.ts";
+import { assignment, credit, executionId, held, NODE, Stage, stageWithWorker, tokenOf } from "./gateway.fixture.ts";
 
 const OTHER = "node-2";
 
@@ -12,9 +12,10 @@ describe("the way of an attempt through the gateway", () => {
     const worker = stage.connect().hello();
     assert.equal(worker.received[0]?.welcome?.gateway, NODE);
     assert.equal(worker.received[0]?.welcome?.heartbeatIntervalMs, 10_000);
-    const [up, credit, ...rest] = stage.news();
+    const [up, ...rest] = stage.news();
     assert.deepEqual(up, {
       kind: "WORKER_UP",
+      term: 1,
       worker: {
         workerId: "worker-1",
         name: "a worker",
@@ -24,9 +25,11 @@ describe("the way of an attempt through the gateway", () => {
         slots: 2,
         prefetch: 1,
       },
+      connection: 0,
+      account: 1,
       holds: [],
     });
-    assert.deepEqual([credit, ...rest], [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+    assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(3)] }]);
 
     stage.assign(assignment(1, { payload: Buffer.from('{"a":1}'), failures: 2 }), assignment(2));
     assert.equal(worker.received.length, 2, "what comes together leaves together");
@@ -65,7 +68,7 @@ describe("the way of an attempt through the gateway", () => {
         advice: null,
       },
     );
-    assert.deepEqual(moreCredit, { kind: "CREDIT", workerId: "worker-1", granted: 4 });
+    assert.deepEqual(moreCredit, { kind: "CREDITS", term: 1, roll: false, credits: [credit(4, { highest: 2 })] });
 
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     assert.deepEqual(
@@ -86,7 +89,7 @@ describe("the way of an attempt through the gateway", () => {
     const last = worker.received.at(-1);
     assert.deepEqual([last?.cancels[0]?.reason, last?.cancels[0]?.graceMs], [CancelReason.TIMED_OUT, 500]);
     assert.equal(last?.refused[0]?.executionId, executionId(2));
-    assert.deepEqual(stage.newsOf("CREDIT"), [{ kind: "CREDIT", workerId: "worker-1", granted: 4 }]);
+    assert.deepEqual(stage.credits(), [credit(4, { highest: 3 })]);
     assert.equal(stage.gateway.counters.refused, 1);
   });
 
@@ -148,26 +151,30 @@ describe("owners", () => {
     worker.say({ finished: [{ token: tokenOf(assignment(2)), outcome: Outcome.SUCCEEDED }] });
     assert.deepEqual(stage.news(), [], "nobody owns the shards, so nobody is told");
     stage.own();
-    const [up, credit] = stage.news();
+    const [up, ...rest] = stage.news();
     assert.ok(up?.kind === "WORKER_UP");
     assert.deepEqual(
       up.holds.map(({ executionId: id }) => id),
       [executionId(1), executionId(2)],
     );
-    assert.deepEqual(credit, { kind: "CREDIT", workerId: "worker-1", granted: 2 });
+    assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(2)] }]);
     assert.equal(worker.received.at(-1)?.resendResults, true);
   });
 
-  it("is answered when it repeats itself, but begins anew only with a new epoch", () => {
-    const { stage } = stageWithWorker();
+  it("may repeat itself, and begins anew only with a new term", () => {
+    const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     stage.forgetNews();
     stage.own();
-    const [up, credit, ...rest] = stage.news();
-    assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 1);
-    assert.deepEqual([credit, ...rest], [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+    assert.deepEqual(stage.news(), []);
     stage.own(NODE, 2);
-    assert.deepEqual(stage.newsOf("CREDIT"), [{ kind: "CREDIT", workerId: "worker-1", granted: 2 }]);
+    const [up, ...rest] = stage.news();
+    assert.ok(up?.kind === "WORKER_UP" && up.term === 2 && up.account === 2 && up.holds.length === 1);
+    assert.deepEqual(rest, [{ kind: "CREDITS", term: 2, roll: false, credits: [credit(2, { account: 2 })] }]);
+    stage.own(NODE, 1);
+    assert.deepEqual(stage.news(), [], "what it said before comes late");
+    stage.assign(assignment(2, { epoch: 2 }));
+    assert.equal(worker.assigns.length, 1, "of the account before");
   });
 
   it("gets nothing delivered that was assigned under an older epoch or for another gateway", () => {
@@ -177,7 +184,7 @@ describe("owners", () => {
     stage.assign(assignment(1, { epoch: 1 }), assignment(2, { epoch: 2, gateway: "node-0" }));
     assert.deepEqual(worker.assigns, []);
     assert.deepEqual(stage.newsOf("FINISHED"), [], "nor an answer: another owner decides about it now");
-    stage.assign(assignment(1, { epoch: 2 }));
+    stage.assign(assignment(1, { epoch: 2, account: 2 }));
     assert.equal(worker.assigns.length, 1);
   });
 
@@ -205,7 +212,7 @@ describe("owners", () => {
       mine.holds.map(({ shard }) => shard),
       [1],
     );
-    const lent = [NODE, OTHER].map((node) => stage.newsOf("CREDIT", node).at(-1)?.granted ?? 0);
+    const lent = [NODE, OTHER].map((node) => stage.credits(node).at(-1)?.granted ?? 0);
     assert.deepEqual(lent.sort(), [3, 4], "nine places, two of them taken");
   });
 
@@ -213,36 +220,40 @@ describe("owners", () => {
     const { stage } = stageWithWorker();
     stage.forgetNews();
     stage.runtime.advance(1_000);
-    assert.deepEqual(stage.news(), [{ kind: "CREDIT", workerId: "worker-1", granted: 3 }]);
+    assert.deepEqual(stage.news(), [{ kind: "CREDITS", term: 1, roll: true, credits: [credit(3)] }]);
   });
 });
 
 describe("assignments that cannot be delivered", () => {
-  it("are returned when nobody knows the worker, when it is away, when it drains, and when it does not read", () => {
+  it("are returned when the worker is away, when it drains, and when it does not read", () => {
     const { stage, worker } = stageWithWorker();
     stage.forgetNews();
-    stage.assign(assignment(1, { workerId: "nobody" }));
-    assert.deepEqual(released(stage), [executionId(1)]);
     worker.congested = true;
     stage.assign(assignment(1));
     assert.deepEqual(released(stage), [executionId(1)]);
-    worker.congested = false;
-    worker.say({ draining: true });
+    worker.breakOff();
     stage.assign(assignment(2));
     assert.deepEqual(released(stage), [executionId(2)]);
-    worker.breakOff();
+    stage.connect().hello().say({ draining: true });
     stage.assign(assignment(3));
     assert.deepEqual(released(stage), [executionId(3)]);
     assert.deepEqual(worker.assigns, []);
-    assert.equal(stage.gateway.counters.assignsReturned, 4);
+    assert.equal(stage.gateway.counters.assignsReturned, 3);
   });
 
-  it("are returned beyond what was lent, so that a worker never holds more than it can", () => {
+  it("are dropped where nobody knows the worker: it may have taken them to another gateway", () => {
+    const { stage } = stageWithWorker();
+    stage.forgetNews();
+    stage.assign(assignment(1, { workerId: "nobody" }));
+    assert.deepEqual(stage.news(), []);
+  });
+
+  it("are dropped beyond what was lent, so that a worker never holds more than it can", () => {
     const { stage, worker } = stageWithWorker();
     stage.forgetNews();
     stage.assign(...[1, 2, 3, 4].map((n) => assignment(n)));
     assert.equal(worker.assigns.length, 3);
-    assert.deepEqual(released(stage), [executionId(4)]);
+    assert.deepEqual(stage.news(), []);
   });
 
   it("are delivered once, however often they come; and never after they were returned", () => {
@@ -255,7 +266,11 @@ describe("assignments that cannot be delivered", () => {
     stage.connect().hello({ holds: [held(1)] });
     stage.forgetNews();
     stage.assign(assignment(2), assignment(1));
-    assert.deepEqual(released(stage), [executionId(2)], "the first one is held, so its answer comes from the worker");
+    assert.deepEqual(
+      stage.newsOf("FINISHED"),
+      [],
+      "the second was answered, the answer to the first comes from the worker",
+    );
   });
 });
 
@@ -266,10 +281,10 @@ describe("leaving", () => {
     worker.say({ draining: true });
     stage.forgetNews();
     worker.finish(...worker.assigns);
-    assert.deepEqual(stage.newsOf("CREDIT"), [], "nothing is lent of a worker that drains");
+    assert.deepEqual(stage.credits(), [], "nothing is lent of a worker that drains");
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     worker.breakOff();
-    assert.deepEqual(stage.news(), [{ kind: "WORKER_LOST", workerId: "worker-1", reason: "it left" }]);
+    assert.deepEqual(stage.news(), [{ kind: "WORKER_LOST", workerId: "worker-1", connection: 0, reason: "it left" }]);
     assert.equal(stage.gateway.counters.workersLost, 0);
   });
 
@@ -279,7 +294,7 @@ describe("leaving", () => {
     stage.gateway.drain();
     stage.forgetNews();
     worker.finish(...worker.assigns);
-    assert.deepEqual(stage.newsOf("CREDIT"), []);
+    assert.deepEqual(stage.credits(), []);
     stage.gateway.close();
     assert.deepEqual(worker.closedWith, { code: "UNAVAILABLE", detail: "the server is stopping" });
     assert.equal(stage.gateway.counters.workersConnected, 0);

@@ -4,16 +4,17 @@ import type { Incarnation } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
+import { Owners } from "../shard/owners.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
+import { Demands } from "./demands.ts";
 import { Fleet } from "./fleet.ts";
 import { readHello } from "./hello.ts";
-import { CONNECTIONS_MAX, CREDIT_INTERVAL_MS, HELLO_WITHIN_MS, JUDGE_INTERVAL_MS } from "./limits.ts";
+import { CONNECTIONS_MAX, HELLO_WITHIN_MS, JUDGE_INTERVAL_MS, RECALL_INTERVAL_MS, ROLL_INTERVAL_MS } from "./limits.ts";
 import { Link, type LinkEvents } from "./link.ts";
 import { StallWatch } from "./liveness.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
-import { Owners } from "./owners.ts";
 import type { Session, Surroundings } from "./session.ts";
 import { Talk } from "./talk.ts";
 
@@ -49,18 +50,23 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #links = new Set<Link>();
   readonly #stallWatch: StallWatch;
   readonly #endListening: () => void;
-  #creditsToldAtMs: number;
+  #rollCalledAtMs: number;
   #timer: Timer;
+  #recallTimer: Timer | null = null;
 
   constructor({ bus, runtime, log }: GatewayOptions) {
     const { counters } = this;
+    const owners = new Owners();
+    const news = new News(bus, owners);
+    let accounts = 0;
+    const nextAccount = () => ++accounts;
     this.#bus = bus;
-    const [news, talk] = [new News(bus), new Talk(bus, runtime)];
-    this.#shared = { node: bus.node, runtime, log, owners: new Owners(), news, counters, talk };
+    const shared = { node: bus.node, runtime, log, owners, demands: new Demands(), news, counters, nextAccount };
+    this.#shared = { ...shared, talk: new Talk(bus, runtime) };
     this.#fleet = new Fleet(this.#shared);
     this.#orders = new Orders(this.#fleet, this.#shared);
-    this.#creditsToldAtMs = runtime.monotonicMs();
-    this.#stallWatch = new StallWatch(JUDGE_INTERVAL_MS, this.#creditsToldAtMs);
+    this.#rollCalledAtMs = runtime.monotonicMs();
+    this.#stallWatch = new StallWatch(JUDGE_INTERVAL_MS, this.#rollCalledAtMs);
     this.#endListening = bus.listen("gateway", (envelopes) => this.#deliver(envelopes));
     this.#timer = runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
   }
@@ -81,6 +87,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   close(): void {
     this.#fleet.stopLending();
     this.#timer.cancel();
+    this.#recallTimer?.cancel();
     this.#endListening();
     for (const link of this.#links) link.close("UNAVAILABLE", "the server is stopping");
   }
@@ -107,12 +114,22 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   #take(session: Session, message: WorkerMessage): void {
     this.#fleet.receive(session, message);
-    this.#fleet.settle();
+    this.#settle();
   }
 
   #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
     for (const { from, message } of envelopes) this.#obey(from, message);
+    this.#settle();
+  }
+
+  #settle(): void {
     this.#fleet.settle();
+    if (!this.#fleet.isRecalling) return;
+    this.#recallTimer ??= this.#shared.runtime.setTimer(RECALL_INTERVAL_MS, () => {
+      this.#recallTimer = null;
+      this.#fleet.recallAgain();
+      this.#settle();
+    });
   }
 
   #obey(from: Incarnation, message: ToGateway): void {
@@ -147,12 +164,13 @@ class WorkerGateway implements Gateway, LinkEvents {
     if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);
     this.#fleet.judgeLiveness(nowMs);
     this.#endSilentLinks(nowMs);
-    if (nowMs - this.#creditsToldAtMs >= CREDIT_INTERVAL_MS) {
-      this.#creditsToldAtMs = nowMs;
-      this.#fleet.repeatCredits();
+    this.#fleet.chaseResults(nowMs);
+    if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
+      this.#rollCalledAtMs = nowMs;
+      this.#fleet.callRoll();
       this.#shared.talk.forgetSilent();
     }
-    this.#fleet.settle();
+    this.#settle();
     this.#timer = this.#shared.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
   }
 

@@ -7,6 +7,8 @@ export interface Held {
   /** ASSIGNED: sent to the worker, no word of it yet. FINISHED: its result is neither acknowledged nor refused. */
   state: "ASSIGNED" | "STARTED" | "FINISHED";
   startedAt: EpochMs | null;
+  /** Since when its result is here, by the monotonic clock; 0: it is not. */
+  finishedAtMs: number;
   /** Another attempt of the same execution: an earlier one may be winding down at the same worker. */
   other: Held | null;
 }
@@ -44,7 +46,7 @@ export class HeldAttempts {
   /** The token must not be held yet. */
   add(token: Token, state: Held["state"], startedAt: EpochMs | null): void {
     const other = this.#byExecution.get(token.executionId) ?? null;
-    this.#byExecution.set(token.executionId, { token, state, startedAt, other });
+    this.#byExecution.set(token.executionId, { token, state, startedAt, finishedAtMs: 0, other });
     this.#count(state, 1);
   }
 

@@ -8,6 +8,8 @@ import { type ReportedHold, reportedHoldOf } from "./translate.ts";
 export interface Greeting {
   profile: WorkerProfile;
   holds: ReportedHold[];
+  /** The how-manieth connection of the worker it is, at any gateway; 0: it did not say. */
+  connection: number;
 }
 
 export interface Refusal {
@@ -31,10 +33,10 @@ export function readHello(hello: Hello | undefined): Greeting | Refusal {
       return invalid("holds: each needs a token with a UUID, an attempt from 1 and a shard from 0 to 63");
     holds.push(hold);
   }
-  const { workerId, name, pool, slots, prefetch } = hello;
+  const { workerId, name, pool, slots, prefetch, connection } = hello;
   const handlers = [...new Set(hello.handlers)];
   const capabilities = [...new Set(hello.capabilities)];
-  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds };
+  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection };
 }
 
 function invalid(detail: string): Refusal {

@@ -28,8 +28,18 @@ export const BROKEN_MAX_MS = 5_000;
 export const STALL_MAX_MS = 1_000;
 /** How often liveness is judged. */
 export const JUDGE_INTERVAL_MS = 250;
-/** How often credits are said again, because the bus may have lost them. */
-export const CREDIT_INTERVAL_MS = 1_000;
+/** How often the roll of all credits is called, because the bus may have lost what was said of them. */
+export const ROLL_INTERVAL_MS = 1_000;
+/** Longer lists of credits go in several messages. */
+export const CREDITS_PER_MESSAGE = 2_000;
+/** Ranks are instants in milliseconds, more or less: what is this close is equally urgent. */
+export const RANKS_EQUAL_WITHIN = 1_000;
+/** An owner is not asked more often than this to give back what it cannot use of a worker; */
+export const RECALL_INTERVAL_MS = 50;
+/** when it has, others go first with that worker for so long. */
+export const DECLINED_MS = 1_000;
+/** A worker is asked for its results again when one was not acknowledged for so long, and not more often. */
+export const RESEND_AFTER_MS = 2_000;
 /** Lost workers are listed as DEAD for so long, */
 export const DEAD_LISTED_MS = 600_000;
 /** but not more of them than this. */

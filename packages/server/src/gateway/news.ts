@@ -1,15 +1,26 @@
-import type { Incarnation } from "../domain/ids.ts";
+import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
-import type { FinishedAttempt, FromGateway, StartedAttempt } from "../ports/messages.ts";
+import type { Credit, FinishedAttempt, FromGateway, StartedAttempt } from "../ports/messages.ts";
+import type { Owners } from "../shard/owners.ts";
+import type { Account } from "./credits.ts";
+import { CREDITS_PER_MESSAGE } from "./limits.ts";
+
+type Recalled = Extract<FromGateway, { kind: "RECALL" }>["workers"][number];
+
+const NONE: readonly number[] = [];
 
 /** News for owners, gathered while messages are read and sent together. */
 export class News {
   readonly #bus: Bus;
+  readonly #owners: Owners;
   #started = new Map<Incarnation, StartedAttempt[]>();
   #finished = new Map<Incarnation, FinishedAttempt[]>();
+  #credits = new Map<Incarnation, Credit[]>();
+  #recalls = new Map<Incarnation, Recalled[]>();
 
-  constructor(bus: Bus) {
+  constructor(bus: Bus, owners: Owners) {
     this.#bus = bus;
+    this.#owners = owners;
   }
 
   /** @param owner null: nobody owns the shard now; the worker says it again when somebody does */
@@ -22,9 +33,25 @@ export class News {
     if (owner !== null) listOf(this.#finished, owner).push(news);
   }
 
+  credit(owner: Incarnation, workerId: WorkerId, account: Account): void {
+    const { number, granted, highest } = account;
+    account.told = granted;
+    listOf(this.#credits, owner).push({ workerId, account: number, granted, highest, missing: NONE });
+  }
+
+  /** Asks for what the owner cannot use of the worker. */
+  recall(owner: Incarnation, workerId: WorkerId, account: Account): void {
+    listOf(this.#recalls, owner).push({ workerId, account: account.number });
+  }
+
   /** Not gathered: it leaves before what is gathered. */
   tell(owner: Incarnation, message: FromGateway): void {
     this.#bus.send({ node: owner, role: "scheduler" }, message);
+  }
+
+  /** Every credit of the owner, whether it changed or not. */
+  tellRoll(owner: Incarnation, credits: readonly Credit[]): void {
+    this.#tellCredits(owner, credits, true);
   }
 
   flush(): void {
@@ -38,6 +65,31 @@ export class News {
       this.#finished = new Map();
       for (const [owner, results] of all) this.tell(owner, { kind: "FINISHED", results });
     }
+    if (this.#credits.size > 0) {
+      const all = this.#credits;
+      this.#credits = new Map();
+      for (const [owner, credits] of all) this.#tellCredits(owner, credits, false);
+    }
+    if (this.#recalls.size > 0) this.#flushRecalls();
+  }
+
+  #flushRecalls(): void {
+    const all = this.#recalls;
+    this.#recalls = new Map();
+    for (const [owner, workers] of all) {
+      this.tell(owner, { kind: "RECALL", term: this.#owners.termOf(owner), workers });
+    }
+  }
+
+  #tellCredits(owner: Incarnation, credits: readonly Credit[], roll: boolean): void {
+    const term = this.#owners.termOf(owner);
+    let from = 0;
+    // Also where there are none: an empty roll says that this gateway has no workers.
+    do {
+      const part = credits.length <= CREDITS_PER_MESSAGE ? credits : credits.slice(from, from + CREDITS_PER_MESSAGE);
+      this.tell(owner, { kind: "CREDITS", term, roll, credits: part });
+      from += CREDITS_PER_MESSAGE;
+    } while (from < credits.length);
   }
 }
 

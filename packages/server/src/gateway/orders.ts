@@ -2,9 +2,13 @@ import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Assignment, ToGateway, Token } from "../ports/messages.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Session, Surroundings } from "./session.ts";
-import { releasedOf } from "./translate.ts";
 
-export type OwnersOrder = Extract<ToGateway, { kind: "OWNER" | "ASSIGN" | "CANCEL" | "ACK" | "REFUSED" }>;
+type OwnerNews = Extract<ToGateway, { kind: "OWNER" }>;
+
+export type OwnersOrder = Extract<
+  ToGateway,
+  { kind: "OWNER" | "DEMAND" | "WHO" | "VOID" | "ASSIGN" | "CANCEL" | "ACK" | "REFUSED" }
+>;
 
 /** Does what owners of shards say. */
 export class Orders {
@@ -19,7 +23,13 @@ export class Orders {
   obey(from: Incarnation, message: OwnersOrder): void {
     switch (message.kind) {
       case "OWNER":
-        return this.#recordOwner(from, message.shards);
+        return this.#recordOwner(from, message);
+      case "DEMAND":
+        return this.#recordDemand(from, message);
+      case "WHO":
+        return this.#introduce(from, message.workerIds);
+      case "VOID":
+        return this.#void(from, message);
       case "ASSIGN":
         for (const assignment of message.assigns) this.#assign(from, assignment);
         return;
@@ -36,35 +46,69 @@ export class Orders {
     }
   }
 
-  #recordOwner(from: Incarnation, shards: Extract<ToGateway, { kind: "OWNER" }>["shards"]): void {
-    const { news, owners } = this.#shared;
+  #recordOwner(from: Incarnation, message: OwnerNews): void {
+    const { news, owners, demands } = this.#shared;
     // What was gathered before is said before.
     news.flush();
-    const { isNew, gone } = owners.record(from, shards);
-    const forgetful = isNew ? [from, ...gone] : gone;
-    for (const session of this.#fleet.all()) for (const node of forgetful) session.credits.close(node);
-    if (!owners.all.includes(from)) return;
-    // The owner before may not have lived to write it down.
-    for (const { workerId } of this.#fleet.dead()) {
-      news.tell(from, { kind: "WORKER_LOST", workerId, reason: "it was lost before the owner took over" });
+    const { isNew, isForgetful, gone } = owners.record(from, message);
+    for (const owner of gone) demands.forget(owner);
+    if (gone.length > 0) {
+      for (const session of this.#fleet.all()) {
+        for (const owner of gone) session.credits.close(owner);
+        this.#fleet.touch(session);
+      }
     }
+    this.#recordDemand(from, message);
+    if (isNew) this.#introduceAll(from, isForgetful);
+  }
+
+  /** The owner before it may not have lived to write down what it was told. */
+  #introduceAll(owner: Incarnation, isForgetful: boolean): void {
+    for (const workerId of this.#fleet.deadIds()) this.#fleet.tellLoss(owner, workerId);
     for (const session of this.#fleet.all()) {
-      session.introduceTo(from);
-      if (session.held.unacknowledged > 0) session.outgoing.resendResults = true;
+      if (isForgetful || session.credits.account(owner) === undefined) session.openAccount(owner);
+      session.introduceTo(owner);
+      session.askForResults();
       this.#fleet.touch(session);
     }
   }
 
+  #recordDemand(from: Incarnation, { term, demand }: Pick<OwnerNews, "term" | "demand">): void {
+    const { owners, demands, runtime } = this.#shared;
+    // Said before it took more over, or by one that owns nothing (any more).
+    if (term !== owners.termOf(from) || !owners.all.includes(from)) return;
+    const changed = demands.record(from, demand, runtime.monotonicMs());
+    if (changed.size === 0) return;
+    for (const session of this.#fleet.all()) if (changed.has(session.profile.pool)) this.#fleet.touch(session);
+  }
+
+  #introduce(owner: Incarnation, workerIds: readonly WorkerId[]): void {
+    if (!this.#shared.owners.all.includes(owner)) return;
+    for (const workerId of workerIds) {
+      const session = this.#fleet.get(workerId);
+      if (session === undefined) this.#fleet.tellAbsence(owner, workerId);
+      else {
+        session.introduceTo(owner);
+        this.#fleet.touch(session);
+      }
+    }
+  }
+
+  #void(from: Incarnation, { workerId, account, credits }: Extract<ToGateway, { kind: "VOID" }>): void {
+    const session = this.#fleet.get(workerId);
+    if (session === undefined) return;
+    session.void(from, account, credits);
+    this.#fleet.touch(session);
+  }
+
   #assign(from: Incarnation, assignment: Assignment): void {
     const { shard, epoch, gateway, workerId } = assignment;
-    const { node, owners, counters, news, runtime } = this.#shared;
+    const { node, owners } = this.#shared;
     // Sent to another life of this gateway, or by an owner that was overtaken: it is not for this one to answer.
     if (gateway !== node || !owners.isCurrent(shard, epoch)) return;
     const session = this.#fleet.get(workerId);
-    if (session === undefined) {
-      counters.assignsReturned++;
-      return news.finished(from, releasedOf(assignment, workerId, runtime.now()));
-    }
+    // It may have taken the attempt with it to another gateway, so nothing can be said of it here.
+    if (session === undefined) return;
     session.assign(from, assignment);
     this.#fleet.touch(session);
   }

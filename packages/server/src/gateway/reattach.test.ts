@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assignment, executionId, held, stageWithWorker, tokenOf } from "./gateway.fixture.ts";
+import { assignment, credit, executionId, held, stageWithWorker, tokenOf } from "./gateway.fixture.ts";
 
 describe("a connection that breaks", () => {
   it("is made up for when the worker returns: what it holds goes on, what never arrived is handed back", () => {
@@ -24,7 +24,7 @@ describe("a connection that breaks", () => {
       finished?.results.map((result) => [result.executionId, result.state]),
       [[executionId(2), "RELEASED"]],
     );
-    assert.deepEqual(news.at(-1), { kind: "CREDIT", workerId: "worker-1", granted: 4 });
+    assert.deepEqual(news.at(-1), { kind: "CREDITS", term: 1, roll: false, credits: [credit(4, { highest: 2 })] });
     stage.runtime.advance(20_000);
     assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
     assert.equal(again.closedWith, null);
@@ -49,9 +49,9 @@ describe("a connection that breaks", () => {
     worker.start(...worker.assigns);
     stage.forgetNews();
     stage.connect().hello({ holds: [] });
-    const [lost, up, credit] = stage.news();
+    const [lost, up, ...rest] = stage.news();
     assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
     assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 0);
-    assert.deepEqual(credit, { kind: "CREDIT", workerId: "worker-1", granted: 3 });
+    assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(3, { account: 2 })] }]);
   });
 });

@@ -1,16 +1,20 @@
 import type { Finished, Started, WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { EpochMs, Incarnation } from "../domain/ids.ts";
-import type { Assignment, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
+import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { Owners } from "../shard/owners.ts";
 import type { Counters } from "./counters.ts";
 import { Credits } from "./credits.ts";
-import { HeldAttempts } from "./held.ts";
+import type { Demands } from "./demands.ts";
+import { type Held, HeldAttempts } from "./held.ts";
+import { recallFor, takersOf } from "./lender.ts";
+import { DECLINED_MS, RESEND_AFTER_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
 import type { Pulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
-import type { Owners } from "./owners.ts";
+import { ReturnedAttempts } from "./returned.ts";
 import type { Talk } from "./talk.ts";
 import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
@@ -21,9 +25,12 @@ export interface Surroundings {
   runtime: Runtime;
   log: Logger;
   owners: Owners;
+  demands: Demands;
   news: News;
   counters: Counters;
   talk: Talk;
+  /** @returns the number of a new account; they grow */
+  nextAccount(): number;
 }
 
 /**
@@ -38,13 +45,17 @@ export class Session {
   readonly outgoing = new Outgoing();
   /** null: its connection broke. */
   link: Link | null = null;
+  /** The how-manieth of the worker its last connection here is; 0: it does not say. */
+  connection = 0;
   isDraining = false;
   /** Waits to be settled. */
   isTouched = false;
+  readonly #returned = new ReturnedAttempts();
   readonly #shared: Surroundings;
   readonly #connectedAt: EpochMs;
   #heartbeatAt: EpochMs;
   #loopLagMs = 0;
+  #resendAskedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(profile: WorkerProfile, shared: Surroundings) {
     this.profile = profile;
@@ -53,6 +64,7 @@ export class Session {
     this.#shared = shared;
     this.#connectedAt = shared.runtime.now();
     this.#heartbeatAt = this.#connectedAt;
+    for (const owner of shared.owners.all) this.openAccount(owner);
   }
 
   /** Connected, willing, and reading what it is sent. */
@@ -62,20 +74,44 @@ export class Session {
 
   // ---- from owners --------------------------------------------------------------------------------------------------
 
-  /** Delivers it, or answers that it was not delivered; a token that was answered so is never delivered later. */
+  /** What was lent under the account before is free, and what was assigned under it is not delivered any more. */
+  openAccount(owner: Incarnation): void {
+    this.credits.open(owner, this.#shared.nextAccount());
+  }
+
+  /**
+   * Delivers it, or answers that it was not delivered; a token that was answered so is never delivered later. What is of
+   * an older account, or came before, or was declared void, is dropped: the owner sees in the roll which numbers came.
+   */
   assign(owner: Incarnation, assignment: Assignment): void {
-    const use = this.credits.use(owner, assignment.credit);
-    // A repeat: the answer to it comes from the worker.
+    const account = this.credits.account(owner);
+    if (account?.number !== assignment.account || !account.use(assignment.credit)) return;
+    // Sent twice under different numbers: the answer comes from the worker.
     if (this.held.get(assignment.executionId, assignment.attempt) !== null) return;
-    if (use !== "TAKEN" || !this.takesWork) {
-      this.#shared.counters.assignsReturned++;
-      this.#shared.news.finished(owner, releasedOf(assignment, this.profile.workerId, this.#shared.runtime.now()));
-      return;
-    }
+    if (!this.takesWork) return this.return(assignment);
     this.#shared.counters.assignsSent++;
     const { shard, executionId, attempt } = assignment;
     this.held.add({ shard, executionId, attempt }, "ASSIGNED", null);
     this.outgoing.assigns.push(assignOf(assignment));
+  }
+
+  /** Answers that it was not delivered. */
+  return(token: Token): void {
+    const { counters, news, owners, runtime } = this.#shared;
+    counters.assignsReturned++;
+    const released = releasedOf(token, this.profile.workerId, runtime.now());
+    this.#returned.add(released, runtime.monotonicMs());
+    news.finished(owners.of(token.shard), released);
+  }
+
+  /** These numbers will not come: their slots are free. */
+  void(owner: Incarnation, account: number, credits: readonly number[]): void {
+    const open = this.credits.account(owner);
+    if (open?.number !== account) return;
+    let isFreed = false;
+    for (const credit of credits) if (open.use(credit)) isFreed = true;
+    const nowMs = this.#shared.runtime.monotonicMs();
+    if (isFreed && nowMs - open.recalledAtMs < DECLINED_MS) open.declinedAtMs = nowMs;
   }
 
   cancel(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceMs: number): void {
@@ -86,12 +122,14 @@ export class Session {
 
   acknowledge(token: Token): void {
     this.held.delete(token);
+    this.#returned.delete(token);
     this.outgoing.acks.push(wireTokenOf(token));
   }
 
   /** Its slot is free at once: what still winds down there is not current and counts for nobody. */
   refuse(token: Token): void {
     this.held.delete(token);
+    this.#returned.delete(token);
     this.#shared.counters.refused++;
     this.outgoing.refused.push(wireTokenOf(token));
   }
@@ -126,10 +164,15 @@ export class Session {
     const token = this.#tokenOf(news);
     if (token === null) return;
     const held = this.held.get(token.executionId, token.attempt);
-    if (held !== null) this.held.advance(held, "FINISHED");
+    if (held !== null) this.finish(held);
     this.#shared.counters.finished++;
     const { owners, runtime } = this.#shared;
     this.#shared.news.finished(owners.of(token.shard), finishedOf(news, token, this.profile.workerId, runtime.now()));
+  }
+
+  finish(held: Held): void {
+    if (held.state !== "FINISHED") held.finishedAtMs = this.#shared.runtime.monotonicMs();
+    this.held.advance(held, "FINISHED");
   }
 
   /** The token as this gateway knows it: a worker's word on the shard counts only for what is not known here. */
@@ -145,19 +188,28 @@ export class Session {
 
   // ---- to owners ----------------------------------------------------------------------------------------------------
 
-  /** Tells the owner all of this worker that concerns it. */
+  /**
+   * Tells the owner all of this worker that concerns it; its credit follows when the session is settled. Nothing while it
+   * is away: it may be at another gateway with more than is known of here.
+   */
   introduceTo(owner: Incarnation): void {
-    const { news } = this.#shared;
-    const { workerId } = this.profile;
-    news.tell(owner, { kind: "WORKER_UP", worker: this.profile, holds: this.#holdsOf(owner) });
-    if (this.isDraining) news.tell(owner, { kind: "WORKER_DRAINING", workerId });
-    this.tellCredit(owner);
+    const { news, owners } = this.#shared;
+    const account = this.credits.account(owner);
+    if (account === undefined || this.link === null) return;
+    const { profile: worker, connection } = this;
+    const term = owners.termOf(owner);
+    const holds = this.#holdsOf(owner);
+    news.tell(owner, { kind: "WORKER_UP", term, worker, connection, account: account.number, holds });
+    if (this.isDraining) news.tell(owner, { kind: "WORKER_DRAINING", workerId: worker.workerId });
+    account.told = 0;
   }
 
-  tellCredit(owner: Incarnation): void {
-    const granted = this.credits.granted(owner);
-    if (granted === 0) return;
-    this.#shared.news.tell(owner, { kind: "CREDIT", workerId: this.profile.workerId, granted });
+  /** For the roll. null: the owner has no account. */
+  creditOf(owner: Incarnation): Credit | null {
+    const account = this.credits.account(owner);
+    if (account === undefined) return null;
+    const { number, granted, highest } = account;
+    return { workerId: this.profile.workerId, account: number, granted, highest, missing: account.missing() };
   }
 
   #holdsOf(owner: Incarnation): HeldAttempt[] {
@@ -168,17 +220,57 @@ export class Session {
     return holds;
   }
 
-  /** Lends what has become free, and sends what has been gathered. */
-  settle(isLending: boolean): void {
-    const { owners } = this.#shared;
-    if (isLending && this.takesWork && this.credits.lend(owners.all, this.held.occupied)) {
-      for (const owner of owners.all) this.tellCredit(owner);
+  /**
+   * Lends what has become free, and sends what has been gathered.
+   * @returns whether an owner waits for slots that others were lent and do not use
+   */
+  settle(isLending: boolean): boolean {
+    const isRecalling = isLending && this.takesWork && this.#lend();
+    const { news } = this.#shared;
+    for (const [owner, account] of this.credits.accounts()) {
+      if (account.told !== account.granted) news.credit(owner, this.profile.workerId, account);
     }
+    this.#send();
+    return isRecalling;
+  }
+
+  #lend(): boolean {
+    const { owners, demands, news, runtime } = this.#shared;
+    const { workerId, pool } = this.profile;
+    const claims = demands.of(pool);
+    const nowMs = runtime.monotonicMs();
+    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.held.occupied, nowMs);
+    if (claims.length === 0) return false;
+    return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
+  }
+
+  #send(): void {
     if (this.outgoing.isEmpty) return;
     // What is not delivered is settled when the worker is back, by what it then says it holds.
     const { link } = this;
     if (link === null) return this.outgoing.clear();
     for (const message of this.outgoing.take()) link.send(message);
+  }
+
+  /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
+  chaseResults(nowMs: number): void {
+    const { news, owners } = this.#shared;
+    for (const returned of this.#returned.overdue(nowMs)) news.finished(owners.of(returned.shard), returned);
+    if (this.link === null || this.held.unacknowledged === 0) return;
+    if (nowMs - this.#resendAskedAtMs < RESEND_AFTER_MS || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
+    this.askForResults();
+  }
+
+  /** If there are any that nobody acknowledged. */
+  askForResults(): void {
+    if (this.held.unacknowledged === 0) return;
+    this.#resendAskedAtMs = this.#shared.runtime.monotonicMs();
+    this.outgoing.resendResults = true;
+  }
+
+  #hasOverdue(untilMs: number): boolean {
+    for (const held of this.held) if (held.state === "FINISHED" && held.finishedAtMs <= untilMs) return true;
+    return false;
   }
 
   status(): WorkerStatus {

@@ -3,9 +3,15 @@ import { describe, it } from "node:test";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
+import type { Bus } from "../ports/bus.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { readiness } from "./health.ts";
+
+function owns(bus: Bus, count: number): void {
+  const shards = Array.from({ length: count }, (_, shard) => ({ shard, epoch: 1 }));
+  bus.send({ node: bus.node, role: "api" }, { kind: "OWNER", term: 1, shards });
+}
 
 const answering = { clock: async () => 0 };
 
@@ -13,7 +19,7 @@ describe("readiness", () => {
   const runtime = systemRuntime();
   const ownedBus = () => {
     const bus = memoryBus("node-1");
-    bus.announce(Array.from({ length: SHARD_COUNT }, (_, shard) => shard));
+    owns(bus, SHARD_COUNT);
     return bus;
   };
 
@@ -23,7 +29,7 @@ describe("readiness", () => {
 
   it("says how many shards nobody owns", async () => {
     const bus = memoryBus("node-1");
-    bus.announce([1, 2]);
+    owns(bus, 2);
     const { status, checks } = await readiness(answering, bus, runtime);
     assert.equal(status, "unready");
     assert.deepEqual(checks[1], { name: "shards", ok: false, detail: "62 of 64 shards have no owner" });

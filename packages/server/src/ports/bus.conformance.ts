@@ -52,9 +52,13 @@ export function busConformance(name: string, makeBus: () => Bus): void {
       bus.listen("gateway", () => undefined);
       assert.deepEqual(bus.nodes("gateway"), [bus.node]);
       assert.equal(bus.ownerOf(7), null);
-      bus.announce([7, 8]);
+      const owns = (...shards: number[]) => {
+        const owned = shards.map((shard) => ({ shard, epoch: 1 }));
+        bus.send({ node: bus.node, role: "api" }, { kind: "OWNER", term: 1, shards: owned });
+      };
+      owns(7, 8);
       assert.deepEqual([bus.ownerOf(7), bus.ownerOf(9)], [bus.node, null]);
-      bus.announce([]);
+      owns();
       assert.equal(bus.ownerOf(7), null);
     });
 

@@ -15,15 +15,13 @@ export type Role = keyof Mail;
  */
 export interface Bus {
   readonly node: Incarnation;
-  /** Where the owner of a shard listens; null while nobody is known to own it. */
+  /** Where the owner of a shard listens, by what owners say (`OWNER` to the api); null while nobody is known to own it. */
   ownerOf(shard: ShardId): Incarnation | null;
   /** Nodes with that role that can be reached now, this one included. */
   nodes(role: Role): readonly Incarnation[];
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void;
   /** At most one listener a role. @returns ends the listening */
   listen<R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void;
-  /** The scheduler says what it owns now. */
-  announce(shards: readonly ShardId[]): void;
 }
 
 export interface Envelope<M> {

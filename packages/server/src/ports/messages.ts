@@ -34,20 +34,48 @@ export interface HintedRow {
   payload: Uint8Array | null;
 }
 
+/**
+ * What gateways say to the owners of shards. `term`: the last one that this owner announced to the gateway (`OWNER`); what
+ * was said in an older term does not know of all shards that the owner has now, and is ignored.
+ */
 export type FromGateway =
   /**
    * A worker is connected to this gateway. `holds` is complete: every attempt of the owner's shards that the worker runs,
-   * has waiting, or has an unacknowledged result of. Sent when it connects, and for every worker in answer to OWNER.
+   * has waiting, or has an unacknowledged result of. Sent when it connects, and for every worker in answer to a new term
+   * and to WHO.
    */
-  | { kind: "WORKER_UP"; worker: WorkerProfile; holds: readonly HeldAttempt[] }
-  /** Declared lost, by the rules of liveness.ts. What it held is not coming back. */
-  | { kind: "WORKER_LOST"; workerId: WorkerId; reason: string }
+  | {
+      kind: "WORKER_UP";
+      term: number;
+      worker: WorkerProfile;
+      /** The how-manieth connection of the worker it is, at any gateway: the highest one says where it is. */
+      connection: number;
+      /** Assignments under older accounts are not delivered any more. */
+      account: number;
+      holds: readonly HeldAttempt[];
+    }
+  /** Declared lost, by the rules of liveness.ts. What it held over that connection is not coming back. */
+  | { kind: "WORKER_LOST"; workerId: WorkerId; connection: number; reason: string }
   /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
   | { kind: "WORKER_DRAINING"; workerId: WorkerId }
-  /** How many assignments this incarnation of the owner may have sent to the worker in all. Never falls; resent each second. */
-  | { kind: "CREDIT"; workerId: WorkerId; granted: number }
+  /** What is lent to the owner. `roll`: of every worker of this gateway, once a second; else of those where it changed. */
+  | { kind: "CREDITS"; term: number; roll: boolean; credits: readonly Credit[] }
+  /** Give back what you cannot use of these workers: another owner has work that waits for them. */
+  | { kind: "RECALL"; term: number; workers: readonly { workerId: WorkerId; account: number }[] }
   | { kind: "STARTED"; tokens: readonly StartedAttempt[] }
   | { kind: "FINISHED"; results: readonly FinishedAttempt[] };
+
+/** What is lent of one worker to one owner. Counters only grow while the account is open: lost and repeated messages change nothing. */
+export interface Credit {
+  workerId: WorkerId;
+  /** Grows with every account that the gateway opens; a new one starts from 0. */
+  account: number;
+  /** How many assignments the owner may have sent in all. */
+  granted: number;
+  /** The highest number of an assignment that came, and the lower ones that did not (in a roll; else empty). */
+  highest: number;
+  missing: readonly number[];
+}
 
 export interface WorkerProfile {
   workerId: WorkerId;
@@ -85,11 +113,19 @@ export interface FinishedAttempt extends Token {
 
 export type ToGateway =
   /**
-   * A node owns these shards from now on, under these epochs. The gateway records them, drops Assigns of older epochs
-   * from then on, starts the credit of that node anew, answers with a WORKER_UP and a CREDIT for every worker and asks
-   * workers for results that were not acknowledged.
+   * A node owns these shards, all of them, under these epochs; said when it has taken any over, and repeated each second.
+   * The gateway records the epochs before all else, and drops Assigns of older ones from then on. To a new `term` (they grow
+   * within an incarnation, with every takeover) it answers with a WORKER_UP and a credit for every worker, and asks workers
+   * for results that were not acknowledged. `life`: the term in which the owner began with nothing in memory; a new one
+   * begins new accounts.
    */
-  | { kind: "OWNER"; shards: readonly { shard: ShardId; epoch: Epoch }[] }
+  | { kind: "OWNER"; term: number; life: number; shards: readonly OwnedShard[]; demand: readonly Demand[] }
+  /** Pools for which the owner has ready work and no credit, in full; said when that changes. */
+  | { kind: "DEMAND"; term: number; demand: readonly Demand[] }
+  /** Numbers of assignments that were not and will not be sent: their slots are free. */
+  | { kind: "VOID"; workerId: WorkerId; account: number; credits: readonly number[] }
+  /** Introduce these workers (again). */
+  | { kind: "WHO"; workerIds: readonly WorkerId[] }
   | { kind: "ASSIGN"; assigns: readonly Assignment[] }
   | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
   /** The result is durable: forget it. */
@@ -107,12 +143,25 @@ export type ToGateway =
   | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
   | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId };
 
+export interface OwnedShard {
+  shard: ShardId;
+  epoch: Epoch;
+}
+
+/** Work that waits for a free slot. `rank`: of the most urgent. */
+export interface Demand {
+  pool: string;
+  rank: number;
+}
+
 export interface Assignment extends Token {
   epoch: Epoch;
   workerId: WorkerId;
   /** The gateway that the worker was connected to; another incarnation drops it. */
   gateway: Incarnation;
-  /** The how-manieth assignment to this worker by this owner it is; from 1. A repeated number is dropped. */
+  /** Under which the credit was lent; another account's is dropped. */
+  account: number;
+  /** The how-manieth assignment under this account it is; from 1. A repeated number is dropped. */
   credit: number;
   handler: string;
   /** JSON text; null: none. */
@@ -130,6 +179,8 @@ export interface Assignment extends Token {
 // ---- to the api -----------------------------------------------------------------------------------------------------
 
 export type ToApi =
+  /** As to gateways: who is to be asked and told about these shards. */
+  | { kind: "OWNER"; term: number; shards: readonly OwnedShard[] }
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
   | { kind: "TALLY"; request: string; tally: Tally }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }

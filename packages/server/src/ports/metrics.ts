@@ -1,7 +1,13 @@
 import type { FinalState } from "../domain/execution.ts";
 
 /** Why an owner dropped what it knew: a closed list, because it is a label. */
-export type TakeoverCause = "MACHINE_FAILED" | "COMMIT_UNANSWERED" | "FENCED" | "ROW_CHANGED" | "ROW_REFUSED";
+export type TakeoverCause =
+  | "MACHINE_FAILED"
+  | "COMMIT_UNANSWERED"
+  | "FENCED"
+  | "LEASE_ENDED"
+  | "ROW_CHANGED"
+  | "ROW_REFUSED";
 
 /** Figures by pool, or by what a store's connections are for. */
 export type ByLabel = ReadonlyMap<string, number>;

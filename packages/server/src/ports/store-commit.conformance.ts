@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ALL_SHARDS, applied, type Scene, TENANT } from "./store-scene.conformance.ts";
+import { ALL_SHARDS, applied, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
 
 export function commitConformance(scene: () => Scene): void {
   it("writes a row once, when its attempt ends, and the row is final then", async () => {
@@ -76,7 +76,7 @@ export function commitConformance(scene: () => Scene): void {
         expected: [{ id: scene().runtime.uuid(), attempt: 0 }],
       }),
     ];
-    await scene().store.takeOver([2], scene().runtime.uuid());
+    await takeShards(scene().store, [2], scene().runtime.uuid());
     assert.deepEqual(await scene().store.commit(ticks), [
       applied(1),
       { shard: 2, status: "FENCED", missed: [], refused: [] },

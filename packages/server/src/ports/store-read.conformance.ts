@@ -2,23 +2,46 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { defaultPool } from "../domain/pool.ts";
 import type { Command, RankCursor } from "./store.ts";
-import { ALL_SHARDS, type Scene } from "./store-scene.conformance.ts";
+import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
 
 const NOTHING = { inFlight: [], journals: [], commands: [] };
 
 export function readConformance(scene: () => Scene): void {
   it("raises the epoch with every takeover, of the shards that were asked for and in their order", async () => {
     const { store, runtime } = scene();
-    const before = await store.takeOver(ALL_SHARDS, runtime.uuid());
+    const before = await takeShards(store, ALL_SHARDS, runtime.uuid());
     assert.deepEqual(
-      await store.takeOver([9, 3], runtime.uuid()),
+      await takeShards(store, [9, 3], runtime.uuid()),
       [9, 3].map((shard) => (before[shard] as number) + 1),
     );
-    const after = await store.takeOver(ALL_SHARDS, runtime.uuid());
+    const after = await takeShards(store, ALL_SHARDS, runtime.uuid());
     assert.deepEqual(
       after,
       before.map((epoch, shard) => epoch + (shard === 9 || shard === 3 ? 2 : 1)),
     );
+  });
+
+  it("gives a shard to the faster of two who saw the same", async () => {
+    const { store, runtime } = scene();
+    const [first, second] = [runtime.uuid(), runtime.uuid()];
+    const seen = (await store.readShards()).slice(4, 6);
+    const [epoch] = await store.takeOver(seen.slice(0, 1), first);
+    assert.deepEqual(await store.takeOver(seen, second), [null, (seen[1]?.epoch ?? 0) + 1]);
+    assert.deepEqual((await store.readShards()).slice(4, 6), [
+      { shard: 4, epoch, owner: first },
+      { shard: 5, epoch: (seen[1]?.epoch ?? 0) + 1, owner: second },
+    ]);
+  });
+
+  it("leaves shards to nobody, but only those that are still the caller's", async () => {
+    const { store, runtime } = scene();
+    const [first, second] = [runtime.uuid(), runtime.uuid()];
+    await takeShards(store, [1, 2], first);
+    const seen = (await store.readShards()).slice(1, 3);
+    await takeShards(store, [2], second);
+    await store.letGo(seen);
+    const owners = (await store.readShards()).slice(1, 3).map(({ owner }) => owner);
+    assert.deepEqual(owners, [null, second]);
   });
 
   it("tells a new owner what was assigned and has not ended", async () => {

@@ -4,7 +4,16 @@ import { type Epoch, type EpochMs, type Incarnation, SHARD_COUNT, type ShardId, 
 import { DEFAULT_POLICY, type JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
 import type { Runtime } from "./runtime.ts";
-import type { AcceptedJob, JournalEntry, NewJob, RowChange, ShardCommit, ShardOutcome, Store } from "./store.ts";
+import type {
+  AcceptedJob,
+  JournalEntry,
+  NewJob,
+  RowChange,
+  ShardCommit,
+  ShardHolder,
+  ShardOutcome,
+  Store,
+} from "./store.ts";
 
 /** An empty store, and the clock and ids that its tests are to use. */
 export interface StoreUnderTest {
@@ -20,6 +29,13 @@ export const ALL_SHARDS: readonly ShardId[] = Array.from({ length: SHARD_COUNT }
 
 /** What a test says about a job; the rest is as usual. */
 export type JobSample = Partial<Omit<NewJob, "definition">> & Partial<JobDefinition>;
+
+/** Takes the shards over, whatever their epochs are. */
+export async function takeShards(store: Store, shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
+  const holders = await store.readShards();
+  const seen = shards.map((shard) => holders[shard] as ShardHolder);
+  return (await store.takeOver(seen, owner)).map((epoch) => epoch as Epoch);
+}
 
 /** A store with somebody who owns its shards, and the words in which the tests are told. */
 export class Scene {
@@ -42,7 +58,7 @@ export class Scene {
   /** A new owner; commits are told with its epochs from now on. */
   async takeOver(shards: readonly ShardId[] = ALL_SHARDS): Promise<Incarnation> {
     const owner = this.runtime.uuid();
-    const epochs = await this.store.takeOver(shards, owner);
+    const epochs = await takeShards(this.store, shards, owner);
     for (const [i, shard] of shards.entries()) this.#epochs.set(shard, epochs[i] as Epoch);
     return owner;
   }

@@ -31,11 +31,16 @@ export interface Store {
    */
   commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]>;
 
+  /** Every shard with its owner and epoch, in order. */
+  readShards(): Promise<ShardHolder[]>;
   /**
-   * Makes `owner` the owner of the shards: ends the store connections of the owners before it, waits for or shuts out
-   * their transactions in doubt, and raises the epochs. The answer is in the order of `shards`.
+   * Makes `owner` the owner of those shards that still have the epoch that is named: ends the store connections of the
+   * owners before it, waits for or shuts out their transactions in doubt, and raises the epochs.
+   * @returns in the order of `shards` the new epochs; null where another was faster
    */
-  takeOver(shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]>;
+  takeOver(shards: readonly { shard: ShardId; epoch: Epoch }[], owner: Incarnation): Promise<(Epoch | null)[]>;
+  /** Leaves these shards without an owner, where they still have these epochs. */
+  letGo(shards: readonly { shard: ShardId; epoch: Epoch }[]): Promise<void>;
   /** All that is in flight or to be obeyed in the shards: open journal rows, rows that say RUNNING, open commands. */
   recover(shards: readonly ShardId[]): Promise<Recovered>;
   /** WAITING rows with `dueAt` up to `dueUntil`, earliest first, from the start. @param limit 1 to 100_000 */
@@ -105,6 +110,13 @@ export interface AcceptedJob {
   jobId: JobId;
   executionId: ExecutionId;
   deduplicated: boolean;
+}
+
+export interface ShardHolder {
+  shard: ShardId;
+  epoch: Epoch;
+  /** null: nobody owns it; it was let go, or has never been taken. */
+  owner: Incarnation | null;
 }
 
 export interface ShardCommit {

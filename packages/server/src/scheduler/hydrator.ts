@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
-import { SHARD_COUNT } from "../domain/ids.ts";
+import type { ShardId } from "../domain/ids.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
-import type { Input, Want } from "../shard/inputs.ts";
+import type { Input, ReadMark, Want } from "../shard/inputs.ts";
 
 /** How often the store is looked at for what no hint told of. */
 const SWEEP_EVERY_MS = 1_000;
@@ -17,9 +17,10 @@ const RETRY_MS = 500;
 export interface Reader {
   /** Hands an input to the machine. */
   take(input: Input): void;
-  /** A read begins. @returns the number of the oldest batch that is not answered */
-  readBegins(): number;
-  readEnds(since: number): void;
+  /** What is owned now. */
+  shards(): ShardId[];
+  readBegins(): ReadMark;
+  readEnds(mark: ReadMark): void;
   /** Executions in memory. */
   size(): number;
 }
@@ -30,7 +31,6 @@ export class Hydrator {
   readonly #runtime: Runtime;
   readonly #log: Logger;
   readonly #reader: Reader;
-  readonly #shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
@@ -43,6 +43,14 @@ export class Hydrator {
   }
 
   start(): void {
+    void this.#sweep();
+  }
+
+  /** Looks at once: there are shards of which nothing is known yet. */
+  hurry(): void {
+    if (this.#timer === null) return;
+    this.#timer.cancel();
+    this.#timer = null;
     void this.#sweep();
   }
 
@@ -65,36 +73,37 @@ export class Hydrator {
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {
     const { laneHash, after, limit } = want;
-    await this.#reading(async (since) => {
-      const rows = await this.#store.readReady(this.#shards, laneHash, after, limit);
-      return { kind: "READ_READY", laneHash, after, rows, full: rows.length >= limit, since };
+    await this.#reading(async (mark) => {
+      const rows = await this.#store.readReady(this.#reader.shards(), laneHash, after, limit);
+      return { kind: "READ_READY", laneHash, after, rows, full: rows.length >= limit, ...mark };
     });
   }
 
   async #load(ids: string[]): Promise<void> {
-    await this.#reading(async (since) => {
+    await this.#reading(async (mark) => {
       const rows = await this.#store.load(ids);
-      return { kind: "LOADED", asked: ids, rows, since };
+      return { kind: "LOADED", asked: ids, rows, ...mark };
     });
   }
 
-  async #reading(read: (since: number) => Promise<Input>): Promise<void> {
-    const since = this.#reader.readBegins();
+  async #reading(read: (mark: ReadMark) => Promise<Input>): Promise<void> {
+    const mark = this.#reader.readBegins();
     try {
-      const input = await read(since);
+      const input = await read(mark);
       if (!this.#stopped) this.#reader.take(input);
     } finally {
-      this.#reader.readEnds(since);
+      this.#reader.readEnds(mark);
     }
   }
 
   async #sweep(): Promise<void> {
+    this.#timer = null;
     let nextMs = SWEEP_EVERY_MS;
     try {
       const full = await this.#readWaiting();
       if (full) nextMs = 10;
       await this.#readLanes();
-      const commands = await this.#store.readCommands(this.#shards, COMMAND_ROWS);
+      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
       if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });
       const pools = await this.#store.readPools();
       if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools });
@@ -109,10 +118,10 @@ export class Hydrator {
     // Those in memory come along, because the read starts from the start: a cursor could pass a slow transaction.
     const limit = Math.min(this.#reader.size() + WAITING_ROWS, 100_000);
     let full = false;
-    await this.#reading(async (since) => {
-      const rows = await this.#store.readWaiting(this.#shards, this.#runtime.now() + AHEAD_MS, limit);
+    await this.#reading(async (mark) => {
+      const rows = await this.#store.readWaiting(this.#reader.shards(), this.#runtime.now() + AHEAD_MS, limit);
       full = rows.length >= limit;
-      return { kind: "READ_WAITING", rows, since };
+      return { kind: "READ_WAITING", rows, ...mark };
     });
     return full;
   }

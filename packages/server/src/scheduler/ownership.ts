@@ -1,43 +1,69 @@
-import type { Logger } from "pino";
-import { type Epoch, type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
-import type { Pool } from "../domain/pool.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import { type Recovered, type Store, StoreUnusable } from "../ports/store.ts";
+import { type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
+import { placeShards } from "../domain/placement.ts";
+import type { NodeLease } from "../ports/leases.ts";
+import type { ShardHolder } from "../ports/store.ts";
 
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 2_000;
+/** A node that cannot be reached and has not renewed its lease for this long is taken for dead before the lease ends. */
+const SUSPECT_AFTER_MS = 500;
+/** A shard that was lost to another is not taken back from the living sooner than this. */
+export const SETTLE_MS = 10_000;
 
-export interface Owned {
-  epochs: Map<ShardId, Epoch>;
-  recovered: Recovered;
-  pools: Pool[];
+/** What a node knows when it decides which shards to take and which to let go. */
+export interface Outlook {
+  me: Incarnation;
+  leases: readonly NodeLease[];
+  holders: readonly ShardHolder[];
+  /** Shards that this node has in its machine. */
+  mine: ReadonlyMap<ShardId, unknown>;
+  /** Whether connections to the node are refused or reset. */
+  isUnreachable(node: Incarnation): boolean;
+  /** Whether the shard was lost to another within the last SETTLE_MS. */
+  isSettling(shard: ShardId): boolean;
 }
 
-/**
- * Becomes the owner of all shards: raises their epochs, which shuts out every owner before, and learns what is in
- * flight in them. Tries until the store answers.
- * @returns null once `wanted` says no
- * @throws {StoreUnusable} another server has claimed the store
- */
-export async function takeOwnership(
-  store: Store,
-  incarnation: Incarnation,
-  runtime: Runtime,
-  log: Logger,
-  wanted: () => boolean,
-): Promise<Owned | null> {
-  const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-  for (let retryMs = FIRST_RETRY_MS; wanted(); retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)) {
-    try {
-      const epochs = await store.takeOver(shards, incarnation);
-      const recovered = await store.recover(shards);
-      const pools = await store.readPools();
-      return { epochs: new Map(shards.map((shard, i) => [shard, epochs[i] as Epoch])), recovered, pools };
-    } catch (error) {
-      if (error instanceof StoreUnusable) throw error;
-      log.warn({ err: error, retryMs }, "the shards could not be taken over and are tried again");
-      await new Promise<void>((resolve) => runtime.setTimer(retryMs, resolve));
-    }
+export interface Plan {
+  take: ShardHolder[];
+  /** One at a time, so that a node that comes does not stop everything at once. */
+  letGo: ShardId | null;
+}
+
+/** The nodes that shards are placed on: those with the role whose leases stand. */
+export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: Incarnation) => boolean): NodeLease[] {
+  const living = leases.filter(
+    ({ incarnation, renewedAgoMs, roles }) =>
+      roles.includes("scheduler") && !(renewedAgoMs > SUSPECT_AFTER_MS && isUnreachable(incarnation)),
+  );
+  // Two lives of one node: the younger one is the node.
+  const byName = new Map<string, NodeLease>();
+  for (const lease of living) {
+    const known = byName.get(lease.name);
+    if (known === undefined || lease.startedAt > known.startedAt) byName.set(lease.name, lease);
   }
-  return null;
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Which shards should be this node's, by the list of the living alone. */
+export function placedHere(me: Incarnation, living: readonly NodeLease[]): Set<ShardId> {
+  const places = placeShards(
+    living.map(({ name }) => name),
+    SHARD_COUNT,
+  );
+  const here = living.findIndex(({ incarnation }) => incarnation === me);
+  return new Set(places.flatMap((place, shard) => (place === here ? [shard] : [])));
+}
+
+/** What follows from it. A shard of a living owner is waited for: that one lets it go when it sees the same. */
+export function plan(outlook: Outlook): Plan {
+  const { me, mine, holders } = outlook;
+  const living = livingNodes(outlook.leases, outlook.isUnreachable);
+  const placed = placedHere(me, living);
+  const alive = new Set(living.map(({ incarnation }) => incarnation));
+  const take = holders.filter(({ shard, owner }) => {
+    if (!placed.has(shard) || mine.has(shard)) return false;
+    if (owner === null || owner === me) return true;
+    return !alive.has(owner) && !outlook.isSettling(shard);
+  });
+  const others = living.some(({ incarnation }) => incarnation !== me);
+  const letGo = others ? ([...mine.keys()].find((shard) => !placed.has(shard)) ?? null) : null;
+  return { take, letGo };
 }

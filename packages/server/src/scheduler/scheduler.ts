@@ -1,31 +1,35 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Envelope } from "../ports/bus.ts";
-import type { LiveExecution, ToScheduler } from "../ports/messages.ts";
+import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries } from "../shard/counts.ts";
+import { currentDemand } from "../shard/demand.ts";
 import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
-import { takeOwnership } from "./ownership.ts";
+import { Herald } from "./herald.ts";
+import { Holdings, type HoldingsParts } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
-export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers">;
+export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
+  Pick<HoldingsParts, "leases" | "terms" | "profile">;
 
-/** The scheduler role of a node: owns shards, and takes them over anew whenever what it knows of them is in doubt. */
+/** The scheduler role of a node: owns the shards that are placed on it, and drives the machine that holds them. */
 export class Scheduler {
   readonly #parts: RunnerParts;
   readonly #unlisten: () => void;
   readonly #tally: TallyBook;
-  readonly #failed = Promise.withResolvers<Error>();
+  readonly #holdings: Holdings;
+  readonly #herald: Herald;
   #runner: ShardRunner | null = null;
   #stopped = false;
 
   constructor(parts: SchedulerParts) {
-    const { bus, store, metrics } = parts;
-    this.#tally = new TallyBook(parts.runtime);
+    const { bus, store, metrics, runtime } = parts;
+    this.#tally = new TallyBook(runtime);
     this.#parts = {
       ...parts,
       metrics: this.#tally.beside(metrics),
@@ -33,44 +37,85 @@ export class Scheduler {
       watchers: new Watchers(bus),
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
+    this.#herald = new Herald(bus, runtime, () => this.#lookAround());
+    this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
     metrics.watch(() => this.#readings());
   }
 
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
   get failed(): Promise<Error> {
-    return this.#failed.promise;
+    return this.#holdings.failed;
   }
 
   /**
-   * Resolves when the shards are owned. Losing them later leads to another takeover by itself.
+   * Resolves when the node has what is placed on it and free. Losing it later leads to another takeover by itself.
    * @throws {StoreUnusable} another server has the store
    */
-  async start(): Promise<void> {
-    const { store, bus, runtime, log } = this.#parts;
-    const owned = await takeOwnership(store, bus.node, runtime, log, () => !this.#stopped);
-    if (owned === null || this.#stopped) return;
-    const runner = new ShardRunner(this.#parts, (cause, reason) => this.#lost(cause, reason));
-    this.#runner = runner;
-    const shards = [...owned.epochs].map(([shard, epoch]) => ({ shard, epoch }));
-    bus.announce(shards.map(({ shard }) => shard));
-    runner.start(owned, bus.node);
-    // Gateways record the epochs before they answer, so nothing of an older owner is delivered after that.
-    for (const node of bus.nodes("gateway")) bus.send({ node, role: "gateway" }, { kind: "OWNER", shards });
-  }
-
-  /** Owns all its shards, and can serve. */
-  get ready(): boolean {
-    return this.#runner !== null;
+  start(): Promise<void> {
+    return this.#holdings.start();
   }
 
   /** Commits what has come in, then lets go. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#runner?.settled();
+    this.#endRunner();
+    this.#herald.stop();
+    await this.#holdings.stop();
+    this.#unlisten();
+  }
+
+  /** What the keeper of the holdings does with the machine. */
+  #machine(): HoldingsParts["machine"] {
+    return {
+      has: () => new Map(this.#runner?.state.epochs),
+      own: (owned) => {
+        if (this.#stopped) return;
+        this.#runner ??= this.#newRunner();
+        this.#runner.own(owned);
+        this.#announce();
+      },
+      letGo: async (shards) => {
+        const isDone = (await this.#runner?.letGo(shards)) ?? false;
+        if (this.#runner?.state.epochs.size === 0) this.#endRunner();
+        this.#announce();
+        return isDone;
+      },
+      drop: (reason) => this.#lost("LEASE_ENDED", reason),
+    };
+  }
+
+  #newRunner(): ShardRunner {
+    return new ShardRunner(this.#parts, {
+      lost: (cause, reason) => this.#lost(cause, reason),
+      fenced: (shards) => {
+        this.#holdings.fenced(shards);
+        // A machine without shards would go on with accounts that gateways have closed.
+        if (this.#runner?.state.epochs.size === 0) this.#lost("FENCED", "every shard has another owner");
+        else this.#announce();
+      },
+      demand: (demand) => this.#herald.demand(demand),
+      trusted: () => this.#holdings.trusted,
+    });
+  }
+
+  #announce(): void {
+    const epochs = this.#runner?.state.epochs ?? new Map<number, number>();
+    const shards = Array.from(epochs, ([shard, epoch]) => ({ shard, epoch }));
+    const { term = 0, life = 0 } = this.#runner?.state ?? {};
+    this.#herald.announce(term, life, shards);
+  }
+
+  #lookAround(): Demand[] {
+    if (this.#runner === null) return [];
+    this.#runner.take([{ kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") }]);
+    return currentDemand({ state: this.#runner.state });
+  }
+
+  #endRunner(): void {
     this.#runner?.stop();
     this.#runner = null;
-    this.#parts.bus.announce([]);
-    this.#unlisten();
+    this.#announce();
   }
 
   #readings(): Readings {
@@ -81,12 +126,12 @@ export class Scheduler {
   }
 
   #lost(cause: TakeoverCause, reason: string): void {
-    const { bus, log, metrics } = this.#parts;
+    if (this.#runner === null) return;
+    const { log, metrics } = this.#parts;
     log.warn({ cause, reason }, "the shards are taken over anew");
     metrics.takeover(cause);
-    this.#runner = null;
-    bus.announce([]);
-    if (!this.#stopped) this.start().catch((error: Error) => this.#failed.resolve(error));
+    this.#endRunner();
+    if (!this.#stopped) this.#holdings.lookAgain();
   }
 
   #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
@@ -131,9 +176,9 @@ export class Scheduler {
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 
-  /** Silent where nothing is owned: a row alone is better judged by whoever asks. */
+  /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
   #explain(node: string, request: string, row: Candidate): void {
-    if (this.#runner === null) return;
+    if (!this.#runner?.state.epochs.has(row.shard)) return;
     const reasons = explain(this.#runner.state, row, this.#parts.runtime.now());
     this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }

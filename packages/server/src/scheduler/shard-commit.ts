@@ -23,15 +23,25 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
 
 /** What the store's answer means for the owner. */
 export type Verdict =
-  | { kind: "APPLIED"; missed: ExecutionId[]; refused: { change: RowChange; shard: ShardId; message: string }[] }
+  | {
+      kind: "APPLIED";
+      /** Nothing of these shards was written: another owns them. */
+      fenced: ShardId[];
+      missed: ExecutionId[];
+      refused: { change: RowChange; shard: ShardId; message: string }[];
+    }
   /** The machine and the store disagree: only a new takeover can tell what is true. */
   | { kind: "DROP"; cause: TakeoverCause; reason: string };
 
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
+  const fenced: ShardId[] = [];
   const missed: ExecutionId[] = [];
   const refused: { change: RowChange; shard: ShardId; message: string }[] = [];
   for (const outcome of outcomes) {
-    if (outcome.status === "FENCED") return dropped("FENCED", `shard ${outcome.shard} has another owner`);
+    if (outcome.status === "FENCED") {
+      fenced.push(outcome.shard);
+      continue;
+    }
     for (const id of outcome.missed) {
       if (!batch.unverified.has(id)) return dropped("ROW_CHANGED", `the row of ${id} is not as it was`);
       missed.push(id);
@@ -42,7 +52,7 @@ export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict 
       refused.push({ change, shard: outcome.shard, message });
     }
   }
-  return { kind: "APPLIED", missed, refused };
+  return { kind: "APPLIED", fenced, missed, refused };
 }
 
 function dropped(cause: TakeoverCause, reason: string): Verdict {

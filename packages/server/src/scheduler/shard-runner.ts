@@ -1,18 +1,18 @@
 import type { Logger } from "pino";
-import type { Incarnation } from "../domain/ids.ts";
+import type { ShardId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
-import type { Assignment } from "../ports/messages.ts";
+import type { Assignment, Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import { Batch } from "../shard/batch.ts";
-import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
+import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
 import { createState, type MachineState } from "../shard/state.ts";
 import { isStillWanted } from "../shard/unsent.ts";
 import { countBatch } from "./figures.ts";
+import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
-import type { Owned } from "./ownership.ts";
 import type { Payloads } from "./payloads.ts";
 import { buried, judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
@@ -27,44 +27,76 @@ export interface RunnerParts {
   watchers: Watchers;
 }
 
+/** What the runner tells the scheduler. */
+export interface RunnerEvents {
+  /** The machine may no longer be believed. Called once; nothing more is committed or sent. */
+  lost(cause: TakeoverCause, reason: string): void;
+  /** Others own these shards; the machine has forgotten them. */
+  fenced(shards: readonly ShardId[]): void;
+  /** Pools whose work waits for credit. */
+  demand(demand: readonly Demand[]): void;
+  /** Whether this node may still believe that it is the owner. */
+  trusted(): boolean;
+}
+
 /** How long a failed read of payloads waits before it is repeated. */
 const PAYLOAD_RETRY_MS = 200;
 
 /**
- * One ownership of the shards, from takeover to loss: drains inputs, steps the machine, commits, and only then lets the
+ * One life of the machine: drains inputs, steps the machine, commits, and only then lets the
  * messages go that depend on the commit. While a commit is in flight the next batch fills: that is the group commit.
  */
 export class ShardRunner {
   readonly state: MachineState = createState(DEFAULT_LIMITS);
   readonly #parts: RunnerParts;
   readonly #hydrator: Hydrator;
-  readonly #lost: (cause: TakeoverCause, reason: string) => void;
+  readonly #events: RunnerEvents;
   readonly #reads = new Map<number, number>();
   #batch = new Batch(1);
   #flying: Batch | null = null;
   #landed: (() => void)[] = [];
+  readonly #leaving: { shards: readonly ShardId[]; done(isDone: boolean): void }[] = [];
   #wake: Timer | null = null;
   #over = false;
 
-  /** @param lost called once, when the machine may no longer be believed */
-  constructor(parts: RunnerParts, lost: (cause: TakeoverCause, reason: string) => void) {
+  constructor(parts: RunnerParts, events: RunnerEvents) {
     this.#parts = parts;
-    this.#lost = lost;
+    this.#events = events;
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
       take: (input) => this.take([input]),
+      shards: () => [...this.state.epochs.keys()],
       readBegins: () => this.#readBegins(),
-      readEnds: (since) => this.#readEnds(since),
+      readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
     });
   }
 
-  start(owned: Owned, incarnation: Incarnation): void {
-    const { epochs, recovered, pools } = owned;
+  /** More shards are owned from now on. */
+  own(owned: Owned): void {
+    const { term, epochs, recovered, pools } = owned;
+    const incarnation = this.#parts.bus.node;
+    const isFirst = this.state.epochs.size === 0;
     this.take([
       { kind: "POOLS", pools },
-      { kind: "OWNED", epochs, recovered, incarnation },
+      { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
-    this.#hydrator.start();
+    if (isFirst) this.#hydrator.start();
+    else this.#hydrator.hurry();
+  }
+
+  /** Forgets shards once what is on its way to the store for them has arrived. @returns false: the machine is gone */
+  letGo(shards: readonly ShardId[]): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#leaving.push({ shards, done: resolve });
+      if (this.#flying === null) this.#leave();
+    });
+  }
+
+  #leave(): void {
+    for (const { shards, done } of this.#leaving.splice(0)) {
+      if (!this.#over) this.take([{ kind: "LOST", shards }]);
+      done(!this.#over);
+    }
   }
 
   take(inputs: readonly Input[]): void {
@@ -74,6 +106,7 @@ export class ShardRunner {
       const result = step(this.state, this.#batch, inputs, runtime.now());
       for (const want of result.wants) this.#hydrator.read(want);
       this.#wakeAt(result.wakeAt);
+      if (result.demand !== null) this.#events.demand(result.demand);
       this.#flush();
     } catch (error) {
       this.#parts.log.error({ err: error }, "the machine failed");
@@ -86,6 +119,7 @@ export class ShardRunner {
     this.#over = true;
     this.#wake?.cancel();
     this.#hydrator.stop();
+    this.#leave();
     this.#land();
   }
 
@@ -136,7 +170,11 @@ export class ShardRunner {
 
   #answered(batch: Batch, verdict: Verdict): void {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
+    if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
     this.#flying = null;
+    const { fenced } = verdict;
+    if (fenced.length > 0) this.#fenced(batch, fenced);
+    this.#leave();
     for (const { change, shard, message } of verdict.refused) this.#batch.write(shard, buried(change, message));
     const { missed } = verdict;
     if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
@@ -144,6 +182,12 @@ export class ShardRunner {
     this.take([]);
     this.#pruneTouched();
     this.#land();
+  }
+
+  #fenced(batch: Batch, shards: readonly ShardId[]): void {
+    batch.drop(new Set(shards));
+    this.take([{ kind: "LOST", shards }]);
+    this.#events.fenced(shards);
   }
 
   /** The batch is durable: what depends on it may leave. */
@@ -156,13 +200,15 @@ export class ShardRunner {
     }
     for (const { node, message } of batch.toGateway) bus.send({ node, role: "gateway" }, message);
     for (const node of bus.nodes("api")) {
-      for (const message of batch.toApi) bus.send({ node, role: "api" }, message);
+      for (const { message } of batch.toApi) bus.send({ node, role: "api" }, message);
     }
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
     }
     const wanted = this.#stillWanted(batch.assigns);
     if (wanted.length > 0) void this.#sendAssigns(wanted);
+    const resends = batch.resends.filter((assign) => isStillWanted(this.state, assign));
+    if (resends.length > 0) void this.#sendAssigns(resends);
   }
 
   /** The others are given back: neither what was missed nor what was given up meanwhile may begin now. */
@@ -201,7 +247,7 @@ export class ShardRunner {
   #giveUp(cause: TakeoverCause, reason: string): void {
     if (this.#over) return;
     this.stop();
-    this.#lost(cause, reason);
+    this.#events.lost(cause, reason);
   }
 
   #land(): void {
@@ -210,13 +256,13 @@ export class ShardRunner {
     for (const resolve of waiting) resolve();
   }
 
-  #readBegins(): number {
+  #readBegins(): ReadMark {
     const since = (this.#flying ?? this.#batch).number;
     this.#reads.set(since, (this.#reads.get(since) ?? 0) + 1);
-    return since;
+    return { since, term: this.state.term };
   }
 
-  #readEnds(since: number): void {
+  #readEnds({ since }: ReadMark): void {
     const count = (this.#reads.get(since) ?? 1) - 1;
     if (count > 0) this.#reads.set(since, count);
     else this.#reads.delete(since);

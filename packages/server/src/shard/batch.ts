@@ -23,7 +23,9 @@ export class Batch {
   readonly shards = new Map<ShardId, ShardDraft>();
   readonly assigns: Assignment[] = [];
   readonly toGateway: { node: Incarnation; message: ToGateway }[] = [];
-  readonly toApi: ToApi[] = [];
+  readonly toApi: { shard: ShardId; message: ToApi }[] = [];
+  /** Assignments that were sent before and did not arrive. */
+  readonly resends: Assignment[] = [];
   /** Results that the batch makes durable, by gateway and worker. */
   readonly acks = new Map<Incarnation, Map<WorkerId, Token[]>>();
   /** Executions that started for the first time, for the figures. */
@@ -94,6 +96,28 @@ export class Batch {
   }
 
   get hasMail(): boolean {
-    return this.toGateway.length > 0 || this.toApi.length > 0;
+    return this.toGateway.length > 0 || this.toApi.length > 0 || this.resends.length > 0;
   }
+
+  /** What belongs to these shards is neither written nor said. */
+  drop(shards: ReadonlySet<ShardId>): void {
+    for (const shard of shards) this.shards.delete(shard);
+    const stays = ({ shard }: { shard: ShardId }) => !shards.has(shard);
+    keep(this.assigns, stays);
+    keep(this.resends, stays);
+    keep(this.toApi, stays);
+    for (const workers of this.acks.values()) for (const tokens of workers.values()) keep(tokens, stays);
+    keep(this.toGateway, ({ message }) => !isAbout(message, shards));
+  }
+}
+
+function keep<T>(list: T[], stays: (item: T) => boolean): void {
+  const kept = list.filter(stays);
+  if (kept.length < list.length) list.splice(0, list.length, ...kept);
+}
+
+/** Orders name one attempt each; what else is said to gateways is about workers. */
+function isAbout(message: ToGateway, shards: ReadonlySet<ShardId>): boolean {
+  if (message.kind === "CANCEL") return shards.has(message.token.shard);
+  return message.kind === "REFUSED" && message.tokens.some(({ shard }) => shards.has(shard));
 }

@@ -1,6 +1,7 @@
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
 import { orderStop } from "./cancel.ts";
-import type { Entry } from "./entry.ts";
+import type { Assigned, Entry } from "./entry.ts";
+import { nextJudgement } from "./fleet.ts";
 import { enter, expire } from "./intake.ts";
 import { clearTimer, type Step } from "./state.ts";
 
@@ -31,10 +32,17 @@ function ring(step: Step, entry: Entry): void {
 function attemptRings(step: Step, entry: Entry): void {
   const { assigned } = entry;
   if (assigned === null) return;
-  if (assigned.adopting) {
-    attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
-  } else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
+  if (assigned.adopting) endAdoption(step, entry, assigned);
+  else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
   else forceEnd(step, entry);
+}
+
+function endAdoption(step: Step, entry: Entry, assigned: Assigned): void {
+  // The worker is there, through another gateway, and does not have it: it never arrived.
+  if (assigned.gatewayIsOut && step.state.workers.get(assigned.workerId) !== undefined) {
+    return attemptGivenUp(step, entry, "RELEASED", "");
+  }
+  attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
 }
 
 /** The worker was told to stop and did not say that it had: its later words are refused. */
@@ -51,9 +59,11 @@ function forceEnd(step: Step, entry: Entry): void {
 /** When time alone will next bring something about; null: never. */
 export function nextRing(step: Pick<Step, "state">): number | null {
   const { state } = step;
-  const timer = state.timers.peek()?.key ?? null;
   const oldest = state.young.oldestAt();
-  const young = oldest === null ? null : oldest + state.limits.ownRowAfterMs;
-  if (timer === null || young === null) return timer ?? young;
-  return Math.min(timer, young);
+  const rings = [
+    state.timers.peek()?.key ?? null,
+    oldest === null ? null : oldest + state.limits.ownRowAfterMs,
+    nextJudgement(state),
+  ].filter((at) => at !== null);
+  return rings.length === 0 ? null : Math.min(...rings);
 }

@@ -40,7 +40,7 @@ function takeCancel(step: Step, command: CancelCommand, missing: string[]): void
 
 /** The rows that commands asked for: those that are missing are final. */
 export function takeLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED" }>): void {
-  const rows: Rows = { byId: new Map(read.rows.map((row) => [row.id, row])), since: read.since };
+  const rows: Rows = { ...read, byId: new Map(read.rows.map((row) => [row.id, row])) };
   const again = new Set<string>();
   for (const id of read.asked) cancelLoaded(step, id, rows, again);
   const asked = new Set(read.asked);
@@ -92,5 +92,6 @@ function commandDone(step: Step, command: Command, outcome: CommandOutcome): voi
 }
 
 function answer(step: Step, command: Command, outcome: CommandOutcome): void {
-  step.batch.toApi.push({ kind: "COMMAND_DONE", commandId: command.id, outcome });
+  const message = { kind: "COMMAND_DONE", commandId: command.id, outcome } as const;
+  step.batch.toApi.push({ shard: command.shard, message });
 }

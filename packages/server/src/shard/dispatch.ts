@@ -1,3 +1,4 @@
+import { assignmentOf } from "./assignment.ts";
 import type { Entry } from "./entry.ts";
 import type { WorkClass } from "./lanes.ts";
 import { clearTimer, poolOf, type Step } from "./state.ts";
@@ -67,31 +68,18 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
     gateway: worker.gateway,
     worker,
     at: now,
+    account: worker.account,
+    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
     startedAt: null,
     journal: null,
     adopting: false,
+    gatewayIsOut: false,
     stopping: null,
   };
   writeJournal(step, entry);
   state.young.add(entry, row.attempt, now);
   batch.bytes += row.payloadBytes;
-  batch.assigns.push({
-    shard: row.shard,
-    executionId: entry.id,
-    attempt: row.attempt,
-    epoch: state.epochs.get(row.shard) ?? 0,
-    workerId: worker.profile.workerId,
-    gateway: worker.gateway,
-    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
-    handler: row.handler,
-    payload: null,
-    payloadBytes: row.payloadBytes,
-    timeoutMs: row.policy.timeoutMs,
-    cancelGraceMs: row.policy.cancelGraceMs,
-    failures: row.failures,
-    maxAttempts: row.policy.retry.maxAttempts,
-    scheduledAt: row.scheduledAt,
-  });
+  batch.assigns.push(assignmentOf(step, entry, entry.assigned));
 }
 
 function writeJournal(step: Step, entry: Entry): void {

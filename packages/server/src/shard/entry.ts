@@ -38,12 +38,17 @@ export interface Assigned {
   gateway: string;
   worker: WorkerSlots | null;
   at: EpochMs;
+  /** The account and number of its credit; 0: an earlier owner's. */
+  account: number;
+  credit: number;
   /** null: not known to have started. */
   startedAt: EpochMs | null;
   /** The journal row that holds the assignment; null once the row itself says so. */
   journal: JournalBox | null;
   /** Taken over: nobody has said yet that the worker has it. */
   adopting: boolean;
+  /** While adopting: the gateway that it was sent through does not have the worker any more. */
+  gatewayIsOut: boolean;
   /** The worker was told to stop; when the timer rings, the end is forced. */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
 }

@@ -75,7 +75,7 @@ function workerReason(state: MachineState, row: Candidate, isDue: boolean): Wait
     const missing = missingCapabilities(offering, requires);
     return { reason: "NO_WORKER_WITH_CAPABILITY", handler, missing, workersWithHandler: offering.length };
   }
-  const isFree = able.some(({ granted, used, draining }) => granted > used && !draining);
+  const isFree = able.some(({ granted, sent, draining, silent }) => granted > sent && !draining && !silent);
   return isFree || !isDue ? null : busyReason(able);
 }
 

@@ -1,20 +1,34 @@
-import type { FromGateway, HeldAttempt, WorkerProfile } from "../ports/messages.ts";
+import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
-import { poolOf, type Step } from "./state.ts";
+import { recall, refreshWorker, takeCredits } from "./credit.ts";
+import type { Assigned, Entry } from "./entry.ts";
+import { type Step, setTimer } from "./state.ts";
 import type { WorkerSlots } from "./workers.ts";
+
+/** How often silence is judged. A judge that comes later than twice this was held up, and can blame nobody. */
+const JUDGE_EVERY_MS = 5_000;
+/** After one gateway gave a worker up, how long another may take to say that it has it. */
+const ELSEWHERE_WITHIN_MS = 5_000;
+
+type WorkerUp = Extract<FromGateway, { kind: "WORKER_UP" }>;
+type WorkerLost = Extract<FromGateway, { kind: "WORKER_LOST" }>;
 
 /** What gateways say of their workers. */
 export function fromGateway(step: Step, from: string, message: FromGateway): void {
   switch (message.kind) {
     case "WORKER_UP":
-      return workerUp(step, from, message.worker, message.holds);
+      return workerUp(step, from, message);
     case "WORKER_LOST":
-      return workerLost(step, message.workerId, message.reason);
+      return workerLost(step, from, message);
     case "WORKER_DRAINING":
-      return workerDraining(step, message.workerId);
-    case "CREDIT":
-      return credit(step, from, message.workerId, message.granted);
+      return workerDraining(step, from, message.workerId);
+    case "CREDITS":
+      if (message.term === step.state.term) takeCredits(step, from, message.roll, message.credits);
+      return;
+    case "RECALL":
+      if (message.term === step.state.term) recall(step, from, message.workers);
+      return;
     case "STARTED":
       for (const started of message.tokens) attemptStarted(step, from, started);
       return;
@@ -23,51 +37,82 @@ export function fromGateway(step: Step, from: string, message: FromGateway): voi
   }
 }
 
-function workerUp(step: Step, from: string, profile: WorkerProfile, holds: readonly HeldAttempt[]): void {
+function workerUp(step: Step, from: string, message: WorkerUp): void {
   const { workers } = step.state;
-  const { worker, regroup } = workers.up(profile, from);
+  const { worker: profile, connection, account } = message;
+  // What was said before this term's announcement does not speak of all that is owned now; it is said again.
+  if (message.term !== step.state.term || isOutdated(workers.get(profile.workerId), from, message)) return;
+  const { worker, regroup } = workers.up(profile, { gateway: from, connection, account }, step.now);
+  refreshWorker(step, worker);
   for (const entry of worker.holding) if (entry.assigned !== null) entry.assigned.worker = worker;
   if (regroup) regroupClasses(step);
+  const held = new Map(message.holds.map((hold) => [nameOf(hold.executionId, hold.attempt), hold]));
+  settleHoldings(step, worker, held);
   // What it was told over the connection before may not have reached it.
   for (const entry of worker.holding) sendStop(step, entry);
-  const held = new Map(holds.map((hold) => [hold.executionId, hold]));
-  adopt(step, worker, held);
-  for (const hold of holds) {
+  for (const hold of message.holds) {
     const entry = step.state.entries.get(hold.executionId);
     const known = entry?.place === "ASSIGNED" && entry.row.attempt === hold.attempt;
     if (!known || entry.assigned?.workerId !== profile.workerId) refuse(step, from, profile.workerId, hold);
   }
 }
 
-/** What an earlier owner gave to this worker: it has it, or it never arrived. */
-function adopt(step: Step, worker: WorkerSlots, held: ReadonlyMap<string, HeldAttempt>): void {
-  const { adopting } = step.state;
-  const { workerId } = worker.profile;
-  const entries = adopting.get(workerId);
-  if (entries === undefined) return;
-  adopting.delete(workerId);
-  for (const entry of entries) {
+/** A worker may hold several attempts of an execution: an older one's result may not be acknowledged yet. */
+function nameOf(executionId: string, attempt: number): string {
+  return `${executionId}:${attempt}`;
+}
+
+/** The worker has moved on since this was said: the highest connection says where it is, the highest account what counts. */
+function isOutdated(known: WorkerSlots | undefined, from: string, said: WorkerUp): boolean {
+  if (known === undefined) return false;
+  if (known.gateway === from) return said.account < known.account;
+  return said.connection < known.connection;
+}
+
+/**
+ * What was given to this worker by an earlier owner or over an earlier connection: it has it, or it never will, because
+ * its gateway delivers nothing any more that was assigned under another account or epoch. But what an earlier owner sent
+ * through another gateway may be known there only: this one may not have noticed yet that the worker has left.
+ */
+function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<string, HeldAttempt>): void {
+  const adopting = step.state.adopting.get(worker.profile.workerId) ?? [];
+  const missing: Entry[] = [];
+  for (const entry of [...adopting, ...worker.holding]) {
     const { assigned } = entry;
     if (assigned === null) continue;
-    const hold = held.get(entry.id);
-    if (hold?.attempt !== entry.row.attempt) {
-      attemptGivenUp(step, entry, "RELEASED", "");
-      continue;
-    }
-    assigned.adopting = false;
-    assigned.gateway = worker.gateway;
-    assigned.worker = worker;
-    worker.holding.add(entry);
-    takeUpTimer(step, entry, assigned, hold);
+    const hold = held.get(nameOf(entry.id, entry.row.attempt));
+    if (hold !== undefined) confirm(step, entry, assigned, worker, hold);
+    else if (assigned.adopting && assigned.gateway !== worker.gateway) awaitGateway(step, entry, assigned);
+    else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);
+  }
+  if (step.state.adopting.get(worker.profile.workerId)?.size === 0) {
+    step.state.adopting.delete(worker.profile.workerId);
+  }
+  // A process that has forgotten what it had begun is another one under the same name.
+  const forgot = missing.some((entry) => entry.assigned?.startedAt != null);
+  for (const entry of missing) {
+    if (forgot) attemptGivenUp(step, entry, "WORKER_LOST", "another process took the worker's id");
+    else attemptGivenUp(step, entry, "RELEASED", "");
   }
 }
 
-function takeUpTimer(
-  step: Step,
-  entry: Parameters<typeof markStarted>[1],
-  assigned: Parameters<typeof markStarted>[2],
-  hold: HeldAttempt,
-): void {
+function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlots, hold: HeldAttempt): void {
+  step.state.adopting.get(assigned.workerId)?.delete(entry);
+  if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) {
+    // Under this account it has no number.
+    Object.assign(assigned, { gateway: worker.gateway, account: worker.account, credit: 0 });
+  }
+  assigned.worker = worker;
+  worker.holding.add(entry);
+  if (assigned.adopting) {
+    assigned.adopting = false;
+    takeUpTimer(step, entry, assigned, hold);
+  } else if (hold.startedAt !== null && assigned.startedAt === null) {
+    markStarted(step, entry, assigned, hold.startedAt);
+  }
+}
+
+function takeUpTimer(step: Step, entry: Entry, assigned: Assigned, hold: HeldAttempt): void {
   if (entry.cancels.length > 0) {
     // The order to stop is given again, and its time begins anew.
     return orderStop(step, entry, "REQUESTED");
@@ -79,31 +124,69 @@ function takeUpTimer(
   if (entry.rowState === "PENDING") step.state.young.add(entry, entry.row.attempt, step.now);
 }
 
-function workerLost(step: Step, workerId: string, reason: string): void {
+function workerLost(step: Step, from: string, { workerId, connection, reason }: WorkerLost): void {
   const { adopting, workers } = step.state;
-  const holding = [...(workers.get(workerId)?.holding ?? []), ...(adopting.get(workerId) ?? [])];
-  if (workers.remove(workerId)) regroupClasses(step);
-  for (const entry of holding) attemptGivenUp(step, entry, "WORKER_LOST", reason);
-  adopting.delete(workerId);
+  const worker = workers.get(workerId);
+  // It went to another gateway before this one gave it up.
+  if (worker !== undefined && worker.gateway !== from && worker.connection >= connection) return;
+  if (worker !== undefined && worker.connection > connection) return;
+  if (worker !== undefined) return giveUpWorker(step, worker, workers.remove(workerId), reason);
+  // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
+  // was may have gone elsewhere with it since.
+  for (const entry of adopting.get(workerId) ?? []) {
+    if (entry.assigned?.gateway === from) adoptSoon(step, entry, entry.assigned);
+  }
 }
 
-function workerDraining(step: Step, workerId: string): void {
+/** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */
+function awaitGateway(step: Step, entry: Entry, assigned: Assigned): void {
+  if (!step.state.gateways.has(assigned.gateway)) adoptSoon(step, entry, assigned);
+}
+
+function adoptSoon(step: Step, entry: Entry, assigned: Assigned): void {
+  assigned.gatewayIsOut = true;
+  const at = step.now + ELSEWHERE_WITHIN_MS;
+  if (entry.timer === null || entry.timer.key > at) setTimer(step.state, entry, at);
+}
+
+function giveUpWorker(step: Step, worker: WorkerSlots, isGroupGone: boolean, reason: string): void {
+  if (isGroupGone) regroupClasses(step);
+  for (const entry of [...worker.holding]) attemptGivenUp(step, entry, "WORKER_LOST", reason);
+}
+
+/** Workers whose gateway has fallen silent had time to come back through another. */
+export function judgeSilence(step: Step): void {
+  const { state, now } = step;
+  if (now < state.judgedAt + JUDGE_EVERY_MS) return;
+  const wasHeldUp = now > state.judgedAt + 2 * JUDGE_EVERY_MS;
+  state.judgedAt = now;
+  for (const worker of [...state.workers.all()]) {
+    if (wasHeldUp) worker.heardAt = Math.max(worker.heardAt, now);
+    else if (now - worker.heardAt > state.limits.silenceMs) {
+      giveUpWorker(
+        step,
+        worker,
+        state.workers.silence(worker),
+        `its gateway was not heard of for ${state.limits.silenceMs} ms`,
+      );
+    } else if (now - worker.heardAt > JUDGE_EVERY_MS && !worker.silent) {
+      // What is given to it now may not arrive.
+      worker.silent = true;
+      refreshWorker(step, worker);
+    }
+  }
+}
+
+/** When the silence of workers is to be judged next; null: there are none. */
+export function nextJudgement(state: Step["state"]): number | null {
+  return state.workers.isEmpty ? null : state.judgedAt + JUDGE_EVERY_MS;
+}
+
+function workerDraining(step: Step, from: string, workerId: string): void {
   const worker = step.state.workers.get(workerId);
-  if (worker === undefined) return;
+  if (worker?.gateway !== from) return;
   worker.draining = true;
   refreshWorker(step, worker);
-}
-
-function credit(step: Step, from: string, workerId: string, granted: number): void {
-  const worker = step.state.workers.get(workerId);
-  // Cumulative, so that a lost or repeated message neither leaks nor doubles a slot.
-  if (worker === undefined || worker.gateway !== from || granted <= worker.granted) return;
-  worker.granted = granted;
-  refreshWorker(step, worker);
-}
-
-export function refreshWorker(step: Step, worker: WorkerSlots): void {
-  step.state.workers.refresh(worker, poolOf(step.state, worker.profile.pool).placement);
 }
 
 function regroupClasses(step: Step): void {

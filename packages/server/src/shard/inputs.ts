@@ -1,13 +1,22 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { Assignment, FromGateway } from "../ports/messages.ts";
+import type { Assignment, Demand, FromGateway } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
 
 /** All that can happen to the machine, but for time passing. */
 export type Input =
-  /** The shards were taken over; `recovered` is all that may be in flight in them. */
-  | { kind: "OWNED"; epochs: ReadonlyMap<ShardId, Epoch>; recovered: Recovered; incarnation: Incarnation }
+  /** These shards were taken over, beside those owned before; `recovered` is all that may be in flight in them. */
+  | {
+      kind: "OWNED";
+      /** Of what is owned from now on; grows. */
+      term: number;
+      epochs: ReadonlyMap<ShardId, Epoch>;
+      recovered: Recovered;
+      incarnation: Incarnation;
+    }
+  /** These shards are another's, or nobody's: what is known of them is forgotten. */
+  | { kind: "LOST"; shards: readonly ShardId[] }
   /** Rows that were just submitted: perhaps late, repeated or stale. */
   | { kind: "HINTED"; rows: readonly Candidate[] }
   | ReadResult
@@ -15,17 +24,29 @@ export type Input =
   | { kind: "SWEEP"; laneHashes: readonly number[] }
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
+  /** Gateways that can be reached now. */
+  | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
   /** Assignments that became durable and were not sent, because they were not wanted any more. */
   | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** The store has these hinted rows no more, or otherwise: forget the hint. */
   | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
 
-/** The answer to a want. `since`: the number of the oldest batch that was not answered when the read began. */
-export type ReadResult =
-  | { kind: "READ_READY"; laneHash: number; after: RankCursor | null; rows: Candidate[]; full: boolean; since: number }
-  | { kind: "READ_WAITING"; rows: Candidate[]; since: number }
-  | { kind: "LOADED"; asked: readonly ExecutionId[]; rows: Candidate[]; since: number };
+/** When a read began. */
+export interface ReadMark {
+  /** The number of the oldest batch that was not answered then. */
+  since: number;
+  /** The term then: shards that were taken over later were not read as they are now. */
+  term: number;
+}
+
+/** The answer to a want. */
+export type ReadResult = ReadMark &
+  (
+    | { kind: "READ_READY"; laneHash: number; after: RankCursor | null; rows: Candidate[]; full: boolean }
+    | { kind: "READ_WAITING"; rows: Candidate[] }
+    | { kind: "LOADED"; asked: readonly ExecutionId[]; rows: Candidate[] }
+  );
 
 /** What the machine would like to read; answered by an input, in any order, or never. */
 export type Want =
@@ -36,6 +57,8 @@ export interface StepResult {
   wants: Want[];
   /** When to step next even if nothing comes; null: never. */
   wakeAt: EpochMs | null;
+  /** Pools whose work waits for credit; null: gateways need not be told. */
+  demand: Demand[] | null;
 }
 
 export interface Limits {
@@ -53,6 +76,10 @@ export interface Limits {
   ownRowAfterMs: number;
   /** How long a worker that an earlier owner assigned to may take to show up. */
   adoptWithinMs: number;
+  /** How long after its gateway was last heard of a worker is given up. */
+  silenceMs: number;
+  /** An assignment that did not arrive is sent again after this. */
+  resendAfterMs: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -63,4 +90,6 @@ export const DEFAULT_LIMITS: Limits = {
   horizonMs: 10_000,
   ownRowAfterMs: 1_000,
   adoptWithinMs: 30_000,
+  silenceMs: 30_000,
+  resendAfterMs: 2_000,
 };

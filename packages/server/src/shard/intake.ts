@@ -1,7 +1,7 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { RankCursor } from "../ports/store.ts";
 import { type Entry, newEntry } from "./entry.ts";
-import type { ReadResult } from "./inputs.ts";
+import type { ReadMark, ReadResult } from "./inputs.ts";
 import type { Lane } from "./lanes.ts";
 import { finishEntry, forget, writeRow } from "./rows.ts";
 import { type Step, setTimer } from "./state.ts";
@@ -21,7 +21,7 @@ export function takeHints(step: Step, rows: readonly Candidate[]): void {
 
 export function takeReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
   const last = read.rows.at(-1);
-  takeReadRows(step, read.rows, read.since);
+  takeReadRows(step, read.rows, read);
   step.state.reading.delete(read.laneHash);
   for (const lane of [...step.state.lanes.withHash(read.laneHash)]) {
     settleTail(step, lane, read, last ? { rank: last.rank, id: last.id } : null);
@@ -37,10 +37,14 @@ function settleTail(
   last: RankCursor | null,
 ): void {
   // What was turned away or written back since the read began may lie behind its end.
-  const sawAll = !read.full && !lane.missedWhileReading && lane.overflowBatch < read.since;
+  const sawAll =
+    !read.full && !lane.missedWhileReading && lane.overflowBatch < read.since && read.term === step.state.term;
   lane.missedWhileReading = false;
   if (sawAll) {
     step.state.lanes.know(lane, "ALL");
+  } else if (read.term !== step.state.term) {
+    // Begun before some shard was owned: of that one nothing was read.
+    step.state.lanes.know(lane, { tail: null });
   } else if (last !== null && (!lane.moreInStore || compare(last, lane.tail) > 0)) {
     step.state.lanes.know(lane, { tail: last });
   }
@@ -53,13 +57,19 @@ function compare(a: RankCursor | null, b: RankCursor | null): number {
 }
 
 /** Rows as the store showed them; those that memory knows better are left alone. */
-export function takeReadRows(step: Step, rows: readonly Candidate[], since: number): void {
+export function takeReadRows(step: Step, rows: readonly Candidate[], mark: ReadMark): void {
   for (const row of rows) {
-    if (!step.state.epochs.has(row.shard) || step.state.touched.hides(row.id, since)) continue;
+    if (isStale(step, row, mark)) continue;
     const known = step.state.entries.get(row.id);
     if (known === undefined) enter(step, newEntry(row, false));
     else if (known.unverified && row.attempt === known.rowAttempt) known.unverified = false;
   }
+}
+
+/** Read when another may still have written it, or before what was written of it here had arrived. */
+export function isStale({ state }: Step, row: Candidate, mark: ReadMark): boolean {
+  const takenIn = state.terms.get(row.shard);
+  return takenIn === undefined || mark.term < takenIn || state.touched.hides(row.id, mark.since);
 }
 
 /** Puts an entry where its time and the room in its lane allow. */

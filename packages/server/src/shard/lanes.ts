@@ -116,6 +116,10 @@ export class Lanes {
     return this.#byHash.has(hash);
   }
 
+  all(): IterableIterator<Lane> {
+    return this.#lanes.values();
+  }
+
   pools(): IterableIterator<string> {
     return this.#classes.keys();
   }

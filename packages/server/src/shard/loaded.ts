@@ -1,13 +1,13 @@
 import type { Candidate } from "../domain/execution.ts";
 import { type Entry, newEntry } from "./entry.ts";
+import type { ReadMark } from "./inputs.ts";
+import { isStale } from "./intake.ts";
 import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
 
 /** What a read of executions by their ids has shown. */
-export interface Rows {
+export interface Rows extends ReadMark {
   byId: ReadonlyMap<string, Candidate>;
-  /** The oldest batch that was not answered when it began. */
-  since: number;
 }
 
 /**
@@ -15,14 +15,15 @@ export interface Rows {
  * @returns null: it is final. UNSETTLED: the store is about to say otherwise than it did; read again.
  */
 export function settledEntry(step: Step, id: string, rows: Rows): Entry | null | "UNSETTLED" {
-  const { entries, touched } = step.state;
+  const { entries } = step.state;
   const row = rows.byId.get(id);
   const known = entries.get(id);
   if (known === undefined) {
     if (row === undefined) return null;
-    return touched.hides(id, rows.since) ? "UNSETTLED" : bring(step, row);
+    return isStale(step, row, rows) ? "UNSETTLED" : bring(step, row);
   }
   if (!known.unverified) return known;
+  if (row !== undefined && isStale(step, row, rows)) return "UNSETTLED";
   if (row?.attempt === known.rowAttempt && row.state === known.rowState) {
     known.unverified = false;
     return known;

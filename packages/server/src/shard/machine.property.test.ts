@@ -51,7 +51,7 @@ class World {
     if (name === undefined) return;
     this.alive.delete(name);
     for (const [token, assign] of this.held) if (assign.workerId === name) this.held.delete(token);
-    this.story.gateway({ kind: "WORKER_LOST", workerId: name, reason: "test" });
+    this.story.lose(name);
   }
 
   /** The batch reaches the store, the answer comes back, and what depends on it is delivered. */
@@ -68,6 +68,7 @@ class World {
     }
     for (const order of ordersOf(batch)) {
       if (order.kind === "REFUSED") for (const t of order.tokens) this.free(`${t.executionId}:${t.attempt}`);
+      if (order.kind === "VOID") this.story.credit(order.workerId, order.credits.length);
     }
     this.check();
   }
@@ -141,10 +142,10 @@ class World {
     for (const want of this.story.wants.splice(0)) {
       if (want.kind === "LOAD") {
         const asked = copies.filter((row: { id: string }) => want.ids.includes(row.id));
-        this.story.tell({ kind: "LOADED", asked: want.ids, rows: asked, since });
+        this.story.tell({ kind: "LOADED", asked: want.ids, rows: asked, since, term: 1 });
       } else this.story.state.reading.delete(want.laneHash);
     }
-    this.story.tell({ kind: "READ_WAITING", rows: pending, since });
+    this.story.tell({ kind: "READ_WAITING", rows: pending, since, term: 1 });
   }
 
   check(): void {

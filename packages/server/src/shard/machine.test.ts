@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { DEFAULT_POLICY } from "../domain/job.ts";
 import { defaultPool } from "../domain/pool.ts";
 import type { Assignment } from "../ports/messages.ts";
-import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
+import { answersOf, candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 import { isStillWanted } from "./unsent.ts";
 
 describe("an execution that succeeds", () => {
@@ -132,12 +132,12 @@ describe("cancel", () => {
       const batch = new Story().hint(row).tell(command(row)).commit();
       assert.equal(only(changesOf(batch)).state, "CANCELLED");
       assert.deepEqual(only([...batch.shards.values()]).commandsDone, ["command-1"]);
-      assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "CANCELLED" }]);
+      assert.deepEqual(answersOf(batch), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "CANCELLED" }]);
     }
     const far = candidate({ dueAt: START + 86_400_000 });
     const story = new Story().hint(far).tell(command(far));
     assert.deepEqual(story.wants, [{ kind: "LOAD", ids: [far.id] }]);
-    story.tell({ kind: "LOADED", asked: [far.id], rows: [far], since: 1 });
+    story.tell({ kind: "LOADED", asked: [far.id], rows: [far], since: 1, term: 1 });
     assert.equal(only(changesOf(story.commit())).state, "CANCELLED");
   });
 
@@ -147,7 +147,7 @@ describe("cancel", () => {
     const assign = only(story.commit().assigns);
     const asked = story.started(assign).tell(command(row)).tell(command(row)).commit();
     assert.equal(only(ordersOf(asked)).kind, "CANCEL");
-    assert.deepEqual(asked.toApi, [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "REQUESTED" }]);
+    assert.deepEqual(answersOf(asked), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "REQUESTED" }]);
     const ended = story.finish(assign, { state: "FAILED" }).commit();
     assert.equal(only(changesOf(ended)).state, "CANCELLED");
     assert.deepEqual(only([...ended.shards.values()]).commandsDone, ["command-1"]);
@@ -160,7 +160,9 @@ describe("cancel", () => {
     const batch = story.commit();
     assert.equal(only(changesOf(batch)).state, "CANCELLED");
     assert.ok(!isStillWanted(story.state, only(batch.assigns)));
-    assert.equal(story.tell({ kind: "UNSENT", assigns: batch.assigns }).hint(candidate()).assigned().length, 1);
+    story.tell({ kind: "UNSENT", assigns: batch.assigns }).hint(candidate());
+    assert.ok(ordersOf(story.commit()).some((order) => order.kind === "VOID"));
+    assert.equal(story.credit("w1", 1).assigned().length, 1);
   });
 
   it("is honest about a handler that finished all the same", () => {
@@ -173,8 +175,8 @@ describe("cancel", () => {
   it("says so when the execution is final already", () => {
     const row = candidate();
     const story = new Story().tell(command(row));
-    const batch = story.tell({ kind: "LOADED", asked: [row.id], rows: [], since: 1 }).commit();
-    assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "FINAL" }]);
+    const batch = story.tell({ kind: "LOADED", asked: [row.id], rows: [], since: 1, term: 1 }).commit();
+    assert.deepEqual(answersOf(batch), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "FINAL" }]);
   });
 });
 
@@ -240,7 +242,7 @@ describe("workers that go", () => {
   it("a lost worker's executions run elsewhere, and its late words are refused", () => {
     const story = new Story().hint(candidate()).worker("w1");
     const assign = only(story.commit().assigns);
-    story.gateway({ kind: "WORKER_LOST", workerId: "w1", reason: "silent" }).worker("w2");
+    story.lose("w1", "silent").worker("w2");
     const moved = story.commit();
     assert.equal(only(changesOf(moved)).ended[0]?.state, "WORKER_LOST");
     assert.deepEqual([only(moved.assigns).attempt, only(moved.assigns).workerId], [2, "w2"]);
@@ -251,7 +253,7 @@ describe("workers that go", () => {
     const story = new Story().hint(candidate({ policy: { maxLost: 2 } }));
     for (const name of ["w1", "w2"]) {
       story.worker(name).commit();
-      story.gateway({ kind: "WORKER_LOST", workerId: name, reason: "silent" });
+      story.lose(name, "silent");
     }
     const change = only(changesOf(story.commit()));
     assert.deepEqual([change.state, change.reason, change.lost], ["DEAD", "WORKER_LOST", 2]);
@@ -277,7 +279,15 @@ describe("memory", () => {
     const want = only(story.wants);
     assert.ok(want.kind === "READY" && want.after?.id === rows[9]?.id);
     const more = rows.slice(10, 20);
-    story.tell({ kind: "READ_READY", laneHash: want.laneHash, after: want.after, rows: more, full: true, since: 2 });
+    story.tell({
+      kind: "READ_READY",
+      laneHash: want.laneHash,
+      after: want.after,
+      rows: more,
+      full: true,
+      since: 2,
+      term: 1,
+    });
     assert.equal(story.state.entries.size, 20);
   });
 
@@ -296,7 +306,15 @@ describe("memory", () => {
     const story = new Story().hint(row).worker("w1");
     const assign = only(story.commit().assigns);
     story.finish(assign);
-    const reading = { kind: "READ_READY" as const, laneHash: 1, after: null, rows: [row], full: false, since: 2 };
+    const reading = {
+      kind: "READ_READY" as const,
+      laneHash: 1,
+      after: null,
+      rows: [row],
+      full: false,
+      since: 2,
+      term: 1,
+    };
     story.tell(reading);
     assert.deepEqual(story.assigned(), []);
   });
@@ -318,7 +336,9 @@ describe("memory", () => {
     assert.ok(assigns.every((assign) => !isStillWanted(story.state, assign)));
     story.tell({ kind: "UNSENT", assigns });
     const next = candidate();
-    const again = story.hint(next).commit();
+    story.hint(next);
+    assert.deepEqual(ordersOf(story.commit()), [{ kind: "VOID", workerId: "w1", account: 1, credits: [1] }]);
+    const again = story.credit("w1", 1).commit();
     assert.equal(only(again.assigns).executionId, next.id);
     assert.equal(only(again.assigns).credit, 2, "a number is never used twice");
   });

@@ -3,10 +3,13 @@ import { leaveWorker } from "./attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
 import { takeCommands, takeLoaded } from "./commands.ts";
+import { giveBackRecalled, refreshWorker } from "./credit.ts";
+import { newDemand } from "./demand.ts";
 import { dispatch } from "./dispatch.ts";
-import { fromGateway, refreshWorker } from "./fleet.ts";
+import { fromGateway, judgeSilence } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
+import { letGo } from "./let-go.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { takeOwnership } from "./takeover.ts";
@@ -21,21 +24,25 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   const view: Step = { state, batch, now, wants };
   for (const input of inputs) take(view, input);
   passTime(view);
+  judgeSilence(view);
   dispatch(view);
+  giveBackRecalled(view);
   refill(view);
-  return { wants, wakeAt: nextRing(view) };
+  return { wants, wakeAt: nextRing(view), demand: newDemand(view) };
 }
 
 function take(view: Step, input: Input): void {
   switch (input.kind) {
     case "OWNED":
-      return takeOwnership(view, input.epochs, input.recovered, input.incarnation);
+      return takeOwnership(view, input);
+    case "LOST":
+      return letGo(view, input.shards);
     case "HINTED":
       return takeHints(view, input.rows);
     case "READ_READY":
       return takeReadyRows(view, input);
     case "READ_WAITING":
-      return takeReadRows(view, input.rows, input.since);
+      return takeReadRows(view, input.rows, input);
     case "LOADED":
       return takeLoaded(view, input);
     case "SWEEP":
@@ -46,6 +53,9 @@ function take(view: Step, input: Input): void {
       return takePools(view, input);
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
+    case "GATEWAYS":
+      view.state.gateways = new Set(input.nodes);
+      return;
     case "UNSENT":
       return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":

@@ -36,7 +36,13 @@ function deleteCommand(rows: readonly Candidate[]): DeleteCommand {
 function loaded(story: Story, rows: readonly Candidate[], since = story.batch.number): Story {
   const want = only(story.wants.splice(0).filter(({ kind }) => kind === "LOAD"));
   assert.ok(want.kind === "LOAD");
-  return story.tell({ kind: "LOADED", asked: want.ids, rows: rows.map((row) => ({ ...row })), since });
+  return story.tell({
+    kind: "LOADED",
+    asked: want.ids,
+    rows: rows.map((row) => ({ ...row })),
+    since,
+    term: story.state.term,
+  });
 }
 
 describe("replacing what waits", () => {
@@ -53,7 +59,8 @@ describe("replacing what waits", () => {
     const hash = laneHash({ ...definition, tenant: "default" });
     assert.deepEqual(change.replacement, { jobVersion: 2, definition, laneHash: hash, payloadBytes });
     assert.deepEqual(only([...batch.shards.values()]).commandsDone, [command.id]);
-    assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: command.id, outcome: "REPLACED" }]);
+    const message = { kind: "COMMAND_DONE", commandId: command.id, outcome: "REPLACED" };
+    assert.deepEqual(batch.toApi, [{ shard: row.shard, message }]);
 
     assert.deepEqual(story.worker("old", { handlers: ["echo"] }).commit().assigns, []);
     const assign = only(story.worker("new", { handlers: ["new"], capabilities: ["gpu"] }).commit().assigns);
@@ -181,7 +188,7 @@ describe("replacing what waits", () => {
     const command = replaceCommand([row]);
     const recovered = { inFlight: [], journals: [], commands: [command] };
     const story = new Story();
-    story.tell({ kind: "OWNED", epochs: new Map([[row.shard, 2]]), recovered, incarnation: "node-2" });
+    story.tell({ kind: "OWNED", term: 2, epochs: new Map([[row.shard, 2]]), recovered, incarnation: "node-2" });
     loaded(story, [row]);
     assert.equal(only(changesOf(story.commit())).replacement?.jobVersion, 2);
   });

@@ -1,4 +1,4 @@
-import type { Epoch, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { CancelCommand, JobCommand } from "../ports/store.ts";
 import type { Batch } from "./batch.ts";
@@ -8,19 +8,27 @@ import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
 import { Touched } from "./touched.ts";
-import { Workers } from "./workers.ts";
+import { type WorkerSlots, Workers } from "./workers.ts";
 import { YoungAttempts } from "./young.ts";
 
 /** All that the owner of some shards knows. Changed by `step` alone. */
 export interface MachineState {
   readonly limits: Limits;
   incarnation: Incarnation;
+  /** Grows whenever shards are taken over; what was asked or said in an older one did not know of them all. */
+  term: number;
+  /** The term in which this machine began. */
+  life: number;
+  /** The term in which each shard was taken over. */
+  readonly terms: Map<ShardId, number>;
   readonly epochs: Map<ShardId, Epoch>;
   readonly journalSeqs: Map<ShardId, number>;
   readonly entries: Map<ExecutionId, Entry>;
   readonly gates: Gates;
   readonly lanes: Lanes;
   readonly workers: Workers;
+  /** Those that can be reached, as the bus sees them. */
+  gateways: ReadonlySet<Incarnation>;
   readonly timers: Heap<Entry>;
   readonly young: YoungAttempts;
   readonly pools: Map<string, Pool>;
@@ -37,6 +45,12 @@ export interface MachineState {
   readonly jobCommands: Map<string, JobCommand>;
   /** Commands that were seen and are not done: repeats change nothing. */
   readonly openCommands: Set<string>;
+  /** Workers whose unused credit another owner needs. */
+  readonly recalled: Set<WorkerSlots>;
+  /** What gateways were told last of the pools that wait for credit. */
+  toldDemand: Map<string, number>;
+  /** When the workers' silence was last judged. */
+  judgedAt: EpochMs;
 }
 
 /** One step's view: the state, what it writes to, and the time. */
@@ -52,12 +66,16 @@ export function createState(limits: Limits): MachineState {
   return {
     limits,
     incarnation: "",
+    term: 0,
+    life: 0,
+    terms: new Map(),
     epochs: new Map(),
     journalSeqs: new Map(),
     entries: new Map(),
     gates,
     lanes: new Lanes(gates),
     workers: new Workers(),
+    gateways: new Set(),
     timers: new Heap(),
     young: new YoungAttempts(),
     pools: new Map(),
@@ -68,6 +86,9 @@ export function createState(limits: Limits): MachineState {
     loading: new Map(),
     jobCommands: new Map(),
     openCommands: new Set(),
+    recalled: new Set(),
+    toldDemand: new Map(),
+    judgedAt: 0,
   };
 }
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Assignment } from "../ports/messages.ts";
 import type { Recovered } from "../ports/store.ts";
-import { candidate, changesOf, only, ordersOf, START, Story } from "./testing/story.ts";
+import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
-  const inFlight = (workerId: string, policy = {}) => {
+  const inFlight = (workerId: string, policy = {}, gateway = GATEWAY) => {
     const row = candidate({ policy });
     const recovered: Recovered = {
       inFlight: [
@@ -13,7 +13,7 @@ describe("a takeover", () => {
           row,
           attempt: 1,
           workerId,
-          gateway: "gateway-0",
+          gateway,
           assignedAt: START - 500,
           attemptStartedAt: null,
           journal: { epoch: 0, seq: 9 },
@@ -24,6 +24,7 @@ describe("a takeover", () => {
     };
     const story = new Story().tell({
       kind: "OWNED",
+      term: 1,
       epochs: new Map([[row.shard, 2]]),
       recovered,
       incarnation: "node-2",
@@ -43,7 +44,7 @@ describe("a takeover", () => {
   it("adopts what the worker still holds and takes its result", () => {
     const { row, story } = inFlight("w1");
     const token = { shard: row.shard, executionId: row.id, attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    story.up(profile, [{ ...token, startedAt: START - 400 }]);
     assert.deepEqual(changesOf(story.commit()), []);
     story.finish({ ...token, workerId: "w1" } as Assignment);
     const batch = story.commit();
@@ -51,10 +52,38 @@ describe("a takeover", () => {
     assert.deepEqual(batch.shards.get(row.shard)?.settledJournals, [{ epoch: 0, seq: 9 }]);
   });
 
+  it("is not confused by an older attempt of the same execution, whose result was not acknowledged", () => {
+    const { row, story } = inFlight("w1");
+    const token = { shard: row.shard, executionId: row.id };
+    story.up(profile, [
+      { ...token, attempt: 1, startedAt: START - 400 },
+      { ...token, attempt: 0, startedAt: START - 900 },
+    ]);
+    const batch = story.commit();
+    assert.deepEqual(changesOf(batch), []);
+    assert.equal(only(ordersOf(batch)).kind, "REFUSED");
+  });
+
   it("runs elsewhere what never arrived", () => {
     const { story } = inFlight("w1");
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [] }).credit("w1", 1);
+    story.up(profile, []).credit("w1", 1);
     assert.equal(only(story.commit().assigns).attempt, 2);
+  });
+
+  it("waits a little for another gateway to say that the worker is there, if the one that was used is gone", () => {
+    const { story } = inFlight("w1", {}, "gateway-0");
+    story.up(profile, []).credit("w1", 1);
+    assert.deepEqual(story.commit().assigns, []);
+    assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
+  });
+
+  it("waits for a gateway that lives and has not answered", () => {
+    const { story } = inFlight("w1", {}, "gateway-0");
+    story
+      .tell({ kind: "GATEWAYS", nodes: ["gateway-0", GATEWAY] })
+      .up(profile, [])
+      .credit("w1", 1);
+    assert.deepEqual(story.later(4_000).commit().assigns, []);
   });
 
   it("waits for a worker before it declares it lost", () => {
@@ -70,7 +99,7 @@ describe("a takeover", () => {
     story.tell({ kind: "COMMANDS", commands: [command] });
     assert.deepEqual(changesOf(story.later(29_000).commit()), []);
     const token = { shard: row.shard, executionId: row.id, attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START - 400 }] });
+    story.up(profile, [{ ...token, startedAt: START - 400 }]);
     const [order] = ordersOf(story.commit());
     assert.equal(order?.kind, "CANCEL");
     story.finish({ ...token, workerId: "w1" } as Assignment, { state: "CANCELLED" });
@@ -85,7 +114,7 @@ describe("a takeover", () => {
   it("refuses what a worker holds and nobody knows", () => {
     const story = new Story();
     const token = { shard: 3, executionId: "long-gone", attempt: 1 };
-    story.gateway({ kind: "WORKER_UP", worker: profile, holds: [{ ...token, startedAt: START }] });
+    story.up(profile, [{ ...token, startedAt: START }]);
     assert.deepEqual(ordersOf(story.commit()), [{ kind: "REFUSED", workerId: "w1", tokens: [token] }]);
   });
 });

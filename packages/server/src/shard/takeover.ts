@@ -1,21 +1,27 @@
-import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
+import type { Incarnation, ShardId } from "../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../ports/store.ts";
 import { attemptGivenUp } from "./attempts.ts";
 import { takeCommands } from "./commands.ts";
 import { newEntry } from "./entry.ts";
+import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";
 import type { JournalBox } from "./journal-box.ts";
 import { type Step, setTimer } from "./state.ts";
 
 /** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
-export function takeOwnership(
-  step: Step,
-  epochs: ReadonlyMap<ShardId, Epoch>,
-  recovered: Recovered,
-  incarnation: Incarnation,
-): void {
-  step.state.incarnation = incarnation;
-  for (const [shard, epoch] of epochs) step.state.epochs.set(shard, epoch);
+export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
+  const { state } = step;
+  const { recovered } = owned;
+  state.incarnation = owned.incarnation;
+  if (state.life === 0) state.life = owned.term;
+  state.term = owned.term;
+  for (const [shard, epoch] of owned.epochs) {
+    state.epochs.set(shard, epoch);
+    state.terms.set(shard, owned.term);
+    state.journalSeqs.delete(shard);
+  }
+  // Of the shards that came now no lane knows what the store has.
+  for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adoptLater(step, row, boxes);
   takeCommands(step, recovered.commands);
@@ -48,9 +54,12 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
     gateway,
     worker: null,
     at: assignedAt,
+    account: 0,
+    credit: 0,
     startedAt: attemptStartedAt,
     journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
     adopting: true,
+    gatewayIsOut: false,
     stopping: null,
   };
   if (row.queue === "READY") lane.assignedReady++;

@@ -1,5 +1,5 @@
 import type { Assignment } from "../ports/messages.ts";
-import { refreshWorker } from "./fleet.ts";
+import { voidCredits } from "./credit.ts";
 import type { MachineState, Step } from "./state.ts";
 
 /**
@@ -11,12 +11,11 @@ export function isStillWanted(state: MachineState, assign: Assignment): boolean 
   return entry?.place === "ASSIGNED" && entry.row.attempt === assign.attempt;
 }
 
-/** These were not sent after all: the slots are there for others. */
+/** These were not sent after all: their gateways hear that the slots are free. */
 export function takeBack(step: Step, assigns: readonly Assignment[]): void {
-  for (const { workerId, gateway } of assigns) {
-    const worker = step.state.workers.get(workerId);
-    if (worker === undefined || worker.gateway !== gateway) continue;
-    worker.used--;
-    refreshWorker(step, worker);
+  for (const [workerId, group] of Map.groupBy(assigns, (assign) => assign.workerId)) {
+    const { gateway, account } = group[0] as Assignment;
+    const credits = group.filter((assign) => assign.account === account).map(({ credit }) => credit);
+    voidCredits(step, { gateway, workerId, account }, credits);
   }
 }

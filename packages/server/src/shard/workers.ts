@@ -1,4 +1,4 @@
-import type { Incarnation, WorkerId } from "../domain/ids.ts";
+import type { EpochMs, Incarnation, WorkerId } from "../domain/ids.ts";
 import type { PlacementStrategy } from "../domain/pool.ts";
 import { PLACEMENTS } from "../domain/strategies/placement.ts";
 import type { WorkerProfile } from "../ports/messages.ts";
@@ -10,18 +10,33 @@ import type { WorkClass } from "./lanes.ts";
 export interface WorkerSlots {
   profile: WorkerProfile;
   gateway: Incarnation;
+  /** The how-manieth connection of the worker it is. */
+  connection: number;
+  /** Under which its gateway lends. */
+  account: number;
   group: Group;
-  /** Assignments that its gateway allows in all. */
+  /** Assignments that its gateway allows under this account in all. */
   granted: number;
-  /** Assignments made in all. */
-  used: number;
-  /** The number of the last assignment; never used twice, also where one was taken back unsent. */
+  /** The number of the last assignment; never used twice, also where one is void. */
   sent: number;
+  /** When its gateway last spoke of it. */
+  heardAt: EpochMs;
+  /** When it was last asked what it holds. */
+  askedAt: EpochMs;
   lastAssigned: number;
   draining: boolean;
+  /** Its gateway has not been heard of for some seconds. */
+  silent: boolean;
   holding: Set<Entry>;
   /** Its place among the free workers of its group; null: no credit. */
   node: HeapNode<WorkerSlots> | null;
+}
+
+/** Where a worker is connected, and how its slots are counted there. */
+export interface Attachment {
+  gateway: Incarnation;
+  connection: number;
+  account: number;
 }
 
 /** Workers that can run exactly the same. */
@@ -37,10 +52,16 @@ export interface Group {
 export class Workers {
   readonly #workers = new Map<WorkerId, WorkerSlots>();
   readonly #groups = new Map<string, Group>();
+  /** Where numbers went on to of workers that were given up while their gateways could not be heard: the account is open. */
+  readonly #silenced = new Map<WorkerId, Pick<WorkerSlots, "gateway" | "account" | "sent">>();
   #assignments = 0;
 
   get(id: WorkerId): WorkerSlots | undefined {
     return this.#workers.get(id);
+  }
+
+  get isEmpty(): boolean {
+    return this.#workers.size === 0;
   }
 
   all(): IterableIterator<WorkerSlots> {
@@ -50,33 +71,45 @@ export class Workers {
   groupsFor = (work: WorkClass): Group[] => [...this.#groups.values()].filter((group) => canRun(group, work));
 
   /** @returns whether a group came or went, so that classes must look again */
-  up(profile: WorkerProfile, gateway: Incarnation): { worker: WorkerSlots; regroup: boolean } {
+  up(profile: WorkerProfile, at: Attachment, now: EpochMs): { worker: WorkerSlots; regroup: boolean } {
     const known = this.#workers.get(profile.workerId);
-    if (known !== undefined && known.gateway === gateway && known.group.name === groupName(profile)) {
-      known.profile = profile;
-      known.draining = false;
+    if (known !== undefined && known.group.name === groupName(profile)) {
+      const isSameAccount = known.gateway === at.gateway && known.account === at.account;
+      if (!isSameAccount) Object.assign(known, { granted: 0, sent: 0 });
+      Object.assign(known, { ...at, profile, draining: false, silent: false, heardAt: now });
       return { worker: known, regroup: false };
     }
     // Its holdings stay where they are: they follow the worker, not the connection.
     const holding = known?.holding ?? new Set<Entry>();
     if (known !== undefined) this.remove(profile.workerId);
-    // So does the count of its credit, as long as the gateway that counts is the same.
-    const credit = known?.gateway === gateway ? known : { granted: 0, used: 0, sent: 0 };
+    // So does the count of its credit, as long as the account is the same.
+    const before = known ?? this.#silenced.get(profile.workerId);
+    this.#silenced.delete(profile.workerId);
+    const isSameAccount = before?.gateway === at.gateway && before.account === at.account;
     const { group, isNew } = this.#join(profile);
     const worker: WorkerSlots = {
+      ...at,
       profile,
-      gateway,
       group,
-      granted: credit.granted,
-      used: credit.used,
-      sent: credit.sent,
+      granted: isSameAccount ? (known?.granted ?? before.sent) : 0,
+      sent: isSameAccount ? before.sent : 0,
+      heardAt: now,
+      askedAt: now,
       lastAssigned: 0,
       draining: false,
+      silent: false,
       holding,
       node: null,
     };
     this.#workers.set(profile.workerId, worker);
     return { worker, regroup: isNew || known !== undefined };
+  }
+
+  /** Its gateway has not said that it is gone. @returns as `remove` */
+  silence(worker: WorkerSlots): boolean {
+    const { gateway, account, sent } = worker;
+    this.#silenced.set(worker.profile.workerId, { gateway, account, sent });
+    return this.remove(worker.profile.workerId);
   }
 
   /** @returns whether its group went with it */
@@ -113,7 +146,6 @@ export class Workers {
 
   /** Takes one credit; the answer is the number of the assignment. */
   take(worker: WorkerSlots, strategy: PlacementStrategy): number {
-    worker.used++;
     worker.sent++;
     worker.lastAssigned = ++this.#assignments;
     this.refresh(worker, strategy);
@@ -123,8 +155,8 @@ export class Workers {
   /** Keeps the worker's place among the free ones true. */
   refresh(worker: WorkerSlots, strategy: PlacementStrategy): void {
     const { group, profile } = worker;
-    const free = worker.granted - worker.used;
-    if (free <= 0 || worker.draining) {
+    const free = worker.granted - worker.sent;
+    if (free <= 0 || worker.draining || worker.silent) {
       if (worker.node !== null) group.free.remove(worker.node);
       worker.node = null;
       return;

@@ -1,31 +1,68 @@
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
+import { cancellationIsHonest } from "./cancellation-is-honest.ts";
 import type { Checker } from "./checker.ts";
+import { commandsAreObeyed } from "./commands-are-obeyed.ts";
+import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
 import { definitionsAreWhole } from "./definitions-are-whole.ts";
 import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
+import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
+import { livingWorkersAreKept } from "./living-workers-are-kept.ts";
 import { namesArePutOnce } from "./names-are-put-once.ts";
+import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
+import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { promisesAreDurable } from "./promises-are-durable.ts";
+import { Quiet } from "./quiet.ts";
 import { replayedOnce } from "./replayed-once.ts";
 import { resultsAreCurrent } from "./results-are-current.ts";
+import { resultsArrive } from "./results-arrive.ts";
+import { retriesWait } from "./retries-wait.ts";
+import { Roll } from "./roll.ts";
+import { slotsAreLentOnce } from "./slots-are-lent-once.ts";
+import { startsInTime } from "./starts-in-time.ts";
 import { tokensGrow } from "./tokens-grow.ts";
+import { uniqueKeysHold } from "./unique-keys-hold.ts";
+import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
 
-/** New ones of each kind: they remember what they saw. */
-export function allCheckers(): Checker[] {
+/**
+ * New ones of each kind.
+ * @param ledger hears of everything before they do
+ * @param servers what living servers show of themselves
+ */
+export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Checker[] {
+  const [roll, quiet] = [new Roll(), new Quiet()];
   return [
-    attemptsDoNotOverlap(),
+    // They keep the books of the others, so they hear of everything first.
+    roll,
+    quiet,
+    attemptsDoNotOverlap(ledger),
     budgetsHold(),
+    cancellationIsHonest(ledger, quiet),
+    commandsAreObeyed(ledger),
+    countersEqualARecount(ledger, roll, servers),
     definitionsAreWhole(),
     deletedJobsEnd(),
     epochsGrow(),
     finalStatesAbsorb(),
     limitsHold(),
+    livingWorkersAreKept(ledger, roll),
     namesArePutOnce(),
+    nothingFails(),
     nothingIsLost(),
+    oldEpochsAreNotDelivered(ledger),
+    promisesAreDurable(ledger),
     replayedOnce(),
     resultsAreCurrent(),
+    resultsArrive(roll),
+    retriesWait(ledger),
+    slotsAreLentOnce(roll),
+    startsInTime(ledger, roll, quiet),
     tokensGrow(),
+    uniqueKeysHold(ledger),
+    workersAreNotOverfilled(roll),
   ];
 }

@@ -1,16 +1,18 @@
-import type { History } from "../history.ts";
-import type { StoreEvent } from "../store/history.ts";
+import type { History, Observer } from "../history.ts";
 
 /** An invariant was broken; the message says by what. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }
 
-/** Watches what becomes true, from outside, and knows nothing of how it came about. */
-export interface Checker {
+/**
+ * Watches what becomes true, from outside, and knows nothing of how it came about. Every method may throw a Violation:
+ * `saw` at each write of the store, `noticed` at each moment of the history.
+ */
+export interface Checker extends Observer {
   readonly name: string;
-  /** At each step. @throws {Violation} */
-  saw?(event: StoreEvent): void;
-  /** When all has come to rest. @throws {Violation} */
+  /** Every few seconds once faults have ended. */
+  looked?(nowMs: number): void;
+  /** When all has come to rest. */
   atEnd?(history: History): void;
 }

@@ -1,5 +1,6 @@
 import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
+import { addedRows } from "./ledger.ts";
 
 /** Once a deletion was acknowledged, no execution of the job starts that had never been assigned, and none is added. */
 export function deletedJobsEnd(): Checker {
@@ -9,10 +10,9 @@ export function deletedJobsEnd(): Checker {
   return {
     name: "deleted jobs end",
     saw(event) {
-      if (event.kind === "SUBMITTED") for (const { id, job } of event.rows) jobOf.set(id, job.jobId);
-      if (event.kind === "JOB_CHANGED" && event.row !== null) {
-        jobOf.set(event.row.id, event.job.job.jobId);
-        appeared.set(event.row.id, event.at);
+      for (const { id, job } of addedRows(event)) {
+        jobOf.set(id, job.jobId);
+        if (event.kind !== "SUBMITTED") appeared.set(id, event.at);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);

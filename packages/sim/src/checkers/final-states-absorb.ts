@@ -1,5 +1,5 @@
-import { isFinal } from "@mainspring/server/testing";
 import { type Checker, Violation } from "./checker.ts";
+import { isOver } from "./ledger.ts";
 
 /** DESIGN 9.9: nothing leaves a final state. */
 export function finalStatesAbsorb(): Checker {
@@ -8,7 +8,7 @@ export function finalStatesAbsorb(): Checker {
     saw(event) {
       if (event.kind !== "COMMITTED") return;
       for (const { before, after } of event.applied) {
-        if (isFinal(before.state)) throw new Violation(`${before.id} was ${before.state} and became ${after.state}`);
+        if (isOver(before.state)) throw new Violation(`${before.id} was ${before.state} and became ${after.state}`);
       }
     },
   };

@@ -1,5 +1,6 @@
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { type Checker, Violation } from "./checker.ts";
+import { addedRows } from "./ledger.ts";
 
 /** DESIGN 9.5: of a concurrency key there are never more current attempts than it allows. */
 export function limitsHold(): Checker {
@@ -16,8 +17,7 @@ export function limitsHold(): Checker {
   return {
     name: "limits hold",
     saw(event) {
-      if (event.kind === "SUBMITTED" || event.kind === "SETTLED") for (const row of event.rows) appears(row);
-      if (event.kind === "JOB_CHANGED" && event.row !== null) appears(event.row);
+      for (const row of addedRows(event)) appears(row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
@@ -32,7 +32,9 @@ export function limitsHold(): Checker {
         if (key === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
         const ids = running.get(key) ?? new Set();
         running.set(key, ids.add(id));
-        if (ids.size > (limits.get(key) ?? 0)) throw new Violation(`${ids.size} of the key ${key} are current`);
+        if (ids.size > (limits.get(key) ?? 0)) {
+          throw new Violation(`${ids.size} of the key ${key} are current: ${[...ids].join(", ")}`);
+        }
       }
     },
   };

@@ -1,5 +1,5 @@
-import { isFinal } from "@mainspring/server/testing";
 import { type Checker, Violation } from "./checker.ts";
+import { addedRows, isOver } from "./ledger.ts";
 
 /** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
 export function nothingIsLost(): Checker {
@@ -9,10 +9,8 @@ export function nothingIsLost(): Checker {
     name: "nothing is lost",
     saw(event) {
       if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
-      if (event.kind === "JOB_CHANGED" && event.row !== null) states.set(event.row.id, event.row.state);
-      if (event.kind === "SETTLED") for (const { id, state } of event.rows) states.set(id, state);
+      for (const { id, state } of addedRows(event)) states.set(id, state);
       if (event.kind !== "SUBMITTED") return;
-      for (const { id, state } of event.rows) states.set(id, state);
       const key = event.submission.idempotency?.key;
       if (key === undefined || event.rows.length === 0) return;
       byKey.set(key, new Set([...(byKey.get(key) ?? []), ...event.rows.map(({ id }) => id)]));
@@ -26,7 +24,7 @@ export function nothingIsLost(): Checker {
       for (const { executionId } of history.of("RETRY_ANSWERED")) {
         if (!states.has(executionId)) throw new Violation(`${executionId} was to run again and does not exist`);
       }
-      for (const [id, state] of states) if (!isFinal(state as never)) throw new Violation(`${id} stayed ${state}`);
+      for (const [id, state] of states) if (!isOver(state)) throw new Violation(`${id} stayed ${state}`);
     },
   };
 }

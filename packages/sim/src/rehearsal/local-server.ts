@@ -1,16 +1,19 @@
 import {
+  ALONE,
   createApi,
   createGateway,
   createLog,
   followStoreClock,
   type Gateway,
   memoryBus,
+  type NodeProfile,
   Scheduler,
+  soloLeases,
   timeZoneDataVersion,
 } from "@mainspring/server/testing";
 import { SimStore } from "../store/sim-store.ts";
 import type { StoreData } from "../store/store-data.ts";
-import { noMetrics } from "../world/no-metrics.ts";
+import { SimMetrics } from "../world/sim-metrics.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 
 const log = createLog("silent");
@@ -33,9 +36,16 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const bus = memoryBus(system.uuid());
   const store = new SimStore({ data, node: bus.node, time: system, latency: () => AT_ONCE });
   const clock = await followStoreClock(store, system, log);
-  const parts = { store, bus, runtime: clock.runtime, log, metrics: noMetrics };
+  const parts = { store, bus, runtime: clock.runtime, log, metrics: new SimMetrics() };
   const gateway = createGateway(parts);
-  const scheduler = new Scheduler(parts);
+  const profile: NodeProfile = {
+    incarnation: bus.node,
+    name: "local",
+    roles: ["api", "scheduler", "gateway"],
+    version: "simulated",
+    startedAt: parts.runtime.now(),
+  };
+  const scheduler = new Scheduler({ ...parts, leases: soloLeases(), profile, terms: ALONE });
   await scheduler.start();
   const api = await createApi({
     ...parts,

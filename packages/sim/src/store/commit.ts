@@ -28,7 +28,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const { shard, epoch } = asked;
   const state = data.shard(shard);
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
-  if (state.epoch !== epoch && data.bugs.noEpochCheck !== true) {
+  if (state.epoch !== epoch) {
     return { ...told, outcome: { shard, status: "FENCED", missed: [], refused: [] }, applied: [] };
   }
   // First, because what is expected is expected of the rows as they were.
@@ -47,7 +47,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
 
 function isAsExpected(data: StoreData, id: ExecutionId, attempt: number): boolean {
   const row = data.executions.get(id);
-  return row?.state === "PENDING" && (row.attempt === attempt || data.bugs.noAttemptCheck === true);
+  return row?.state === "PENDING" && row.attempt === attempt;
 }
 
 function change(data: StoreData, asked: ShardCommit, commitNumber: number) {
@@ -75,8 +75,7 @@ function changeRow(
   if (before === undefined) return null;
   invariant(before.commitNumber !== commitNumber, "a commit has at most one change an execution");
   invariant(before.job.shard === shard, "an execution is changed in its own shard");
-  const isAttempt = before.attempt === change.wasAttempt || data.bugs.noAttemptCheck === true;
-  if (before.state !== change.wasState || !isAttempt) return null;
+  if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;
   const payload = (version: number) => data.jobs.get(before.job.jobId)?.payloads[version - 1] ?? null;
   const after = changedRow(before, change, payload, data.now(), commitNumber);
   data.executions.replace(before, after);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type NewJob, Scene, StoreUnavailable } from "@mainspring/server/testing";
+import { type NewJob, Scene, StoreUnavailable, takeShards } from "@mainspring/server/testing";
 import { StoreStage, WELL } from "./store.fixture.ts";
 
 const NEVER = { effectAfterMs: null };
@@ -81,7 +81,7 @@ describe("a call to the simulated store", () => {
   it("waits while a commit of the same node is under way", async () => {
     const { stage, scene, job, succeed } = await told();
     stage.befalls("commit", { effectAfterMs: 50 });
-    const [outcomes] = await Promise.all([succeed(), scene.store.takeOver([1], "a")]);
+    const [outcomes] = await Promise.all([succeed(), takeShards(scene.store, [1], "a")]);
     assert.equal(outcomes[0]?.status, "APPLIED");
     assert.equal(state(stage, job), "SUCCEEDED");
   });

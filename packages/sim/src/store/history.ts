@@ -68,7 +68,6 @@ export interface JobChanged {
   at: EpochMs;
   by: Incarnation;
   job: JobRow;
-  commands: readonly Command[];
   /** The row that a retry made. */
   row: ExecutionRow | null;
 }

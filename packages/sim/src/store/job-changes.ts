@@ -127,7 +127,7 @@ export function retry(data: StoreData, by: Incarnation, asked: NewRetry): RetryO
   }
   data.executions.insert(row);
   if (hasKey) data.uniqueKeys.take(asked);
-  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, commands: [], row });
+  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row });
   return { kind: "ACCEPTED" };
 }
 
@@ -143,8 +143,11 @@ function openOf(data: StoreData, jobId: JobId): string[] {
 
 function changed(data: StoreData, by: Incarnation, commands: readonly Command[], job: JobRow): void {
   data.jobs.replace(job);
-  for (const command of commands) data.commands.add(command);
-  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, commands, row: null });
+  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row: null });
+  for (const command of commands) {
+    data.commands.add(command);
+    data.tell({ kind: "COMMANDED", at: data.now(), by, command });
+  }
 }
 
 function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {

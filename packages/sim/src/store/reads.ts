@@ -84,9 +84,7 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): Candidate[] 
 export function payloads(data: StoreData, ids: readonly ExecutionId[]): Map<ExecutionId, Uint8Array> {
   const found = new Map<ExecutionId, Uint8Array>();
   for (const id of ids) {
-    const row = data.executions.get(id);
-    const job = data.bugs.newestPayload === true && row ? data.jobs.get(row.job.jobId)?.job : row?.job;
-    const payload = job?.payload ?? null;
+    const payload = data.executions.get(id)?.job.payload ?? null;
     if (payload !== null && payload.length > 0) found.set(id, payload);
   }
   return found;

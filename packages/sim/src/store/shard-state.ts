@@ -30,9 +30,13 @@ export class ShardState {
     return this.#epoch;
   }
 
-  /** null: nobody has ever owned it. */
+  /** null: nobody owns it. */
   get owner(): Incarnation | null {
     return this.#owner;
+  }
+
+  letGo(): void {
+    this.#owner = null;
   }
 
   takeOver(owner: Incarnation): Epoch {

@@ -3,7 +3,6 @@ import {
   type Epoch,
   type Incarnation,
   type ShardCommit,
-  type ShardId,
   type ShardOutcome,
   type Store,
   type StoreDeadLetters,
@@ -23,7 +22,7 @@ import * as queries from "./queries.ts";
 import * as reads from "./reads.ts";
 import type { StoreData } from "./store-data.ts";
 import { submit } from "./submit.ts";
-import { takeOver } from "./take-over.ts";
+import { letGo, type Seen, takeOver } from "./take-over.ts";
 
 export interface SimStoreOptions {
   data: StoreData;
@@ -96,9 +95,16 @@ export class SimStore implements Store {
     return this.#inTurn("commit", () => commit(this.#data, this.#options.node, sent));
   }
 
-  takeOver(shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
-    const sent = [...shards];
+  readShards: Store["readShards"] = () => this.#call("readShards", () => this.#data.holders());
+
+  takeOver(shards: readonly Seen[], owner: Incarnation): Promise<(Epoch | null)[]> {
+    const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
     return this.#inTurn("takeOver", () => takeOver(this.#data, sent, owner));
+  }
+
+  letGo(shards: readonly Seen[]): Promise<void> {
+    const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
+    return this.#inTurn("letGo", () => letGo(this.#data, sent));
   }
 
   recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
@@ -125,7 +131,7 @@ export class SimStore implements Store {
     if (this.#waiting > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
-  #inTurn<T>(operation: "commit" | "takeOver", effect: () => T): Promise<T> {
+  #inTurn<T>(operation: "commit" | "takeOver" | "letGo", effect: () => T): Promise<T> {
     const turn = this.#commits.then(() => this.#call(operation, effect, true));
     this.#commits = turn.catch(() => undefined);
     return turn;

@@ -59,16 +59,6 @@ describe("the simulated store's truth", () => {
     assert.ok(applied > 100, "a property of nothing proves nothing");
   });
 
-  it("takes the attempt of a stale owner where it is not checked, on purpose", async () => {
-    const stage = new StoreStage({ bugs: { noAttemptCheck: true } });
-    const scene = await stage.scene("a");
-    const job = await scene.submitted({ shard: 1 });
-    const again = scene.succeeded(job, { state: "PENDING", queue: "READY", attempt: 5 });
-    await scene.applied(1, { changes: [again] });
-    await scene.applied(1, { expected: [{ id: job.executionId, attempt: 0 }], changes: [scene.succeeded(job)] });
-    assert.equal(stage.data.executions.get(job.executionId)?.attempt, 1);
-  });
-
   it("refuses what it is told to, and takes the rest", async () => {
     const stage = new StoreStage({ refuses: ({ result }) => (result?.length === 3 ? "three bytes" : null) });
     const scene = await stage.scene("a");

@@ -4,6 +4,7 @@ import {
   type Pool,
   type RowChange,
   SHARD_COUNT,
+  type ShardHolder,
   type ShardId,
 } from "@mainspring/server/testing";
 import { CommandInbox } from "./command-inbox.ts";
@@ -15,20 +16,9 @@ import { IdempotencyKeys, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { ShardState } from "./shard-state.ts";
 
-/** Ways to break the store on purpose: whoever judges must notice each of them. All off by default. */
-export interface StoreBugs {
-  /** Commits are taken whatever their epoch. */
-  noEpochCheck?: boolean;
-  /** Changes are taken whatever attempt the row tells of. */
-  noAttemptCheck?: boolean;
-  /** Executions get the payload that their job has now, whatever they run by. */
-  newestPayload?: boolean;
-}
-
 export interface StoreDataOptions {
   /** The store's own clock. */
   now: () => EpochMs;
-  bugs?: StoreBugs;
   /** Data that the store will not hold, beyond what its columns cannot: says why, or null. Must be the same each time. */
   refuses?: (change: RowChange) => string | null;
 }
@@ -39,7 +29,6 @@ export interface StoreDataOptions {
  */
 export class StoreData {
   readonly now: () => EpochMs;
-  readonly bugs: Readonly<StoreBugs>;
   readonly refuses: (change: RowChange) => string | null;
   readonly jobs = new JobTable();
   readonly executions = new ExecutionTable();
@@ -55,9 +44,8 @@ export class StoreData {
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
 
-  constructor({ now, bugs = {}, refuses = () => null }: StoreDataOptions) {
+  constructor({ now, refuses = () => null }: StoreDataOptions) {
     this.now = now;
-    this.bugs = bugs;
     this.refuses = refuses;
   }
 
@@ -68,6 +56,10 @@ export class StoreData {
 
   tell(event: StoreEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  holders(): ShardHolder[] {
+    return this.#shards.map(({ epoch, owner }, shard) => ({ shard, epoch, owner }));
   }
 
   shard(id: ShardId): ShardState {

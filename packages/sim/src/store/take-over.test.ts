@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Epoch, type NewJob, type ShardCommit, StoreUnavailable } from "@mainspring/server/testing";
+import { type Epoch, type NewJob, type ShardCommit, StoreUnavailable, takeShards } from "@mainspring/server/testing";
 import type { TakenOver } from "./history.ts";
 import { StoreStage, WELL } from "./store.fixture.ts";
-import type { StoreBugs } from "./store-data.ts";
 
 const LATE = { effectAfterMs: 5 * WELL.givesUpAfterMs };
 
@@ -12,7 +11,7 @@ describe("a takeover of the simulated store's shards", () => {
     const { stage, a, jobs, tick } = await told();
     stage.befalls("commit", LATE);
     await assert.rejects(a.commit(tick), StoreUnavailable);
-    assert.deepEqual(await a.takeOver([1], "a"), [3]);
+    assert.deepEqual(await takeShards(a, [1], "a"), [3]);
     await stage.time.pass(LATE.effectAfterMs);
     assert.deepEqual(states(stage, jobs), ["PENDING", "PENDING"]);
     assert.deepEqual(stage.sightings, [{ kind: "SHUT_OUT", node: "a", operation: "commit" }]);
@@ -22,7 +21,7 @@ describe("a takeover of the simulated store's shards", () => {
     const { stage, a, b, jobs, tick, takeovers } = await told();
     stage.befalls("commit", LATE);
     await assert.rejects(a.commit(tick), StoreUnavailable);
-    await b.takeOver([1], "b");
+    await takeShards(b, [1], "b");
     await stage.time.pass(LATE.effectAfterMs);
     assert.deepEqual(states(stage, jobs), ["PENDING", "PENDING"]);
     const { at: _, ...takeover } = takeovers.at(-1) as TakenOver;
@@ -37,22 +36,22 @@ describe("a takeover of the simulated store's shards", () => {
   it("breaks the connection of a caller that still waits", async () => {
     const { stage, a, b, jobs, tick } = await told();
     stage.befalls("commit", { effectAfterMs: 50 });
-    await Promise.all([assert.rejects(a.commit(tick), /ended the connection/), b.takeOver([2], "b")]);
+    await Promise.all([assert.rejects(a.commit(tick), /ended the connection/), takeShards(b, [2], "b")]);
     assert.deepEqual(states(stage, jobs), ["PENDING", "PENDING"]);
   });
 
   it("leaves the commits of a node that owned none of the shards alone", async () => {
     const { stage, a, b, jobs, tick } = await told();
-    await b.takeOver([5], "b");
+    await takeShards(b, [5], "b");
     stage.befalls("commit", { effectAfterMs: 50 });
-    await Promise.all([a.commit(tick), stage.connect("c").takeOver([5], "c")]);
+    await Promise.all([a.commit(tick), takeShards(stage.connect("c"), [5], "c")]);
     assert.deepEqual(states(stage, jobs), ["SUCCEEDED", "SUCCEEDED"]);
   });
 
   it("leaves what is done and only not answered as it is", async () => {
     const { stage, a, b, jobs, tick } = await told();
     stage.befalls("commit", { answerAfterMs: 50 });
-    const [outcomes] = await Promise.all([a.commit(tick), stage.time.pass(5).then(() => b.takeOver([1, 2], "b"))]);
+    const [outcomes] = await Promise.all([a.commit(tick), stage.time.pass(5).then(() => takeShards(b, [1, 2], "b"))]);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ["APPLIED", "APPLIED"],
@@ -63,33 +62,26 @@ describe("a takeover of the simulated store's shards", () => {
   it("shuts out a takeover in doubt of the same node, which would fence its successor", async () => {
     const { stage, a } = await told();
     stage.befalls("takeOver", LATE);
-    await assert.rejects(a.takeOver([1], "a"), StoreUnavailable);
-    assert.deepEqual(await a.takeOver([1], "a"), [3]);
+    await assert.rejects(takeShards(a, [1], "a"), StoreUnavailable);
+    assert.deepEqual(await takeShards(a, [1], "a"), [3]);
     await stage.time.pass(LATE.effectAfterMs);
     assert.equal(stage.data.shard(1).epoch, 3);
   });
 
   it("fences what arrives after it", async () => {
     const { stage, a, b, jobs, tick } = await told();
-    await b.takeOver([1], "b");
+    await takeShards(b, [1], "b");
     assert.deepEqual(await statuses(a.commit(tick)), ["FENCED", "APPLIED"]);
     assert.deepEqual(states(stage, jobs), ["PENDING", "SUCCEEDED"]);
-  });
-
-  it("fences nothing where the epoch is not checked, on purpose", async () => {
-    const { stage, a, b, jobs, tick } = await told({ noEpochCheck: true });
-    await b.takeOver([1], "b");
-    assert.deepEqual(await statuses(a.commit(tick)), ["APPLIED", "APPLIED"]);
-    assert.deepEqual(states(stage, jobs), ["SUCCEEDED", "SUCCEEDED"]);
   });
 });
 
 /** Node `a` owns two shards and has a commit for both; node `b` is connected too. */
-async function told(bugs: StoreBugs = {}) {
-  const stage = new StoreStage({ bugs });
+async function told() {
+  const stage = new StoreStage();
   const scene = await stage.scene("a");
   const a = stage.connect("a");
-  const [epoch] = (await a.takeOver([1, 2], "a")) as [Epoch];
+  const [epoch] = (await takeShards(a, [1, 2], "a")) as [Epoch];
   const jobs = [await scene.submitted({ shard: 1 }), await scene.submitted({ shard: 2 })];
   const tick: ShardCommit[] = jobs.map((job) => scene.tick(job.shard, { epoch, changes: [scene.succeeded(job)] }));
   const takeovers: TakenOver[] = [];

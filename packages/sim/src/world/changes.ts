@@ -10,6 +10,21 @@ const SHARE = 0.15;
 const CHANGES_MAX = 3;
 const NAMES = 5;
 
+/** What of a plan is left in. */
+export interface PlannedPart {
+  untilMs: number;
+  /** @param job its number, from 1 */
+  isWanted(job: number): boolean;
+}
+
+interface Asked {
+  change: "REPLACE" | "RETRY" | "DELETE";
+  cancelRunning: boolean;
+  jobId: string;
+  executionId: string;
+  received: ReceivedJob;
+}
+
 /** Clients that change their jobs after they were accepted. Whatever is refused or not answered is left at that. */
 export class Changes {
   readonly #clock: VirtualClock;
@@ -24,8 +39,9 @@ export class Changes {
     this.#server = server;
   }
 
-  plan(jobId: string, executionId: string, { job }: ReceivedJob): void {
-    const dice = this.#dice;
+  /** @param key of the job's submit: what is done to one job does not depend on the others */
+  plan(key: string, { jobId, executionId }: { jobId: string; executionId: string }, { job }: ReceivedJob): void {
+    const dice = this.#dice.fork(key);
     if (!dice.chance(SHARE)) return;
     const { concurrencyKey, concurrencyLimit, uniqueKey } = job;
     const keys = {
@@ -34,21 +50,25 @@ export class Changes {
       ...(uniqueKey !== undefined && { uniqueKey }),
     };
     for (let left = dice.between(1, CHANGES_MAX); left > 0; left--) {
-      const received = someDefinition(dice, `${jobId}/${left}`, keys);
+      const received = someDefinition(dice, `${key}/${left}`, keys);
       const afterMs = dice.chance(0.5) ? dice.between(0, 200) : dice.between(0, 60_000);
-      this.#clock.plan(afterMs, () => this.#change(jobId, executionId, received));
+      const change = dice.pick(["REPLACE", "REPLACE", "REPLACE", "RETRY", "DELETE"] as const);
+      const cancelRunning = dice.chance(0.3);
+      this.#clock.plan(afterMs, () => this.#change({ change, cancelRunning, jobId, executionId, received }));
     }
   }
 
-  /** Puts of a few names within the time, in pairs that arrive together. */
-  planNamed(pairs: number, withinMs: number): void {
+  /** Puts of a few names within the time, in pairs that arrive together. @param only a pair goes with the job of its number */
+  planNamed(pairs: number, withinMs: number, only: PlannedPart): void {
     const dice = this.#dice;
     for (let left = pairs; left > 0; left--) {
       const name = `name-${dice.between(1, NAMES)}`;
       const atMs = dice.roll() * withinMs;
       for (const side of ["a", "b"]) {
         const received = someDefinition(dice, `${name}/${left}/${side}`, { name });
-        this.#clock.plan(atMs + dice.between(0, 5), () => void this.#put(received).catch(() => undefined));
+        const afterMs = dice.between(0, 5);
+        if (atMs > only.untilMs || !only.isWanted(left)) continue;
+        this.#clock.plan(atMs + afterMs, () => void this.#put(received).catch(() => undefined));
       }
     }
   }
@@ -60,22 +80,22 @@ export class Changes {
     this.#history.add({ kind: "REPLACE_ANSWERED", jobId, executionId, version, execution });
   }
 
-  #change(jobId: string, executionId: string, received: ReceivedJob): void {
+  #change(asked: Asked): void {
     const changer = this.#server()?.changer;
     if (!changer) return;
-    const change = this.#dice.pick(["REPLACE", "REPLACE", "REPLACE", "RETRY", "DELETE"]);
+    const { jobId, change } = asked;
     this.#history.add({ kind: "CHANGE_ASKED", jobId, change });
     // Refused, or nobody knows.
-    void this.#ask(changer, change, jobId, executionId, received).catch(() => undefined);
+    void this.#ask(changer, asked).catch(() => undefined);
   }
 
-  async #ask(changer: JobChanger, change: string, jobId: string, executionId: string, received: ReceivedJob) {
+  async #ask(changer: JobChanger, { change, cancelRunning, jobId, executionId, received }: Asked): Promise<void> {
     if (change === "REPLACE") {
       const { version, execution, ...after } = await changer.replace(jobId, received, null);
       const answered = { jobId, executionId: after.executionId, version, execution };
       this.#history.add({ kind: "REPLACE_ANSWERED", ...answered });
     } else if (change === "DELETE") {
-      const isOver = await changer.delete(jobId, this.#dice.chance(0.3));
+      const isOver = await changer.delete(jobId, cancelRunning);
       this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
     } else {
       const again = await changer.retry(executionId);

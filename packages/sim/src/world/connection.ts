@@ -3,15 +3,17 @@ import type { ConnectedWorker, WorkerConnection } from "@mainspring/server/testi
 import type { Dice } from "../dice.ts";
 import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
+import type { StreamTap } from "./wiretap.ts";
 
 /** How long a half-open connection goes unnoticed: the keepalive of both ends. */
-const HALF_OPEN_MS = 15_000;
+export const HALF_OPEN_MS = 15_000;
 
 interface Ends {
   worker: SimProcess;
   server: SimProcess;
   events: LinkEvents;
   accept(connection: WorkerConnection): ConnectedWorker;
+  tap: StreamTap;
 }
 
 /** One stream between a worker and a gateway: in order, late by dice, until it breaks. What is under way then is lost. */
@@ -21,26 +23,38 @@ export class SimConnection implements LinkConnection {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
   readonly #events: LinkEvents;
+  readonly #tap: StreamTap;
   #gatewayEnd: ConnectedWorker | null = null;
   #isOpen = true;
   #lastArrivalMs = { up: 0, down: 0 };
 
-  constructor({ worker, server, events, accept }: Ends, clock: VirtualClock, dice: Dice) {
+  constructor({ worker, server, events, accept, tap }: Ends, clock: VirtualClock, dice: Dice) {
     this.worker = worker;
     this.server = server;
     this.#clock = clock;
     this.#dice = dice;
     this.#events = events;
+    this.#tap = tap;
     this.#carry("up", () => {
       this.#gatewayEnd = accept({
-        send: (message) => this.#carry("down", () => events.message(message)),
+        send: (message) => {
+          tap.ordered(message);
+          this.#carry("down", () => {
+            tap.received(message);
+            events.message(message);
+          });
+        },
         close: (_code, message) => this.#end(message),
       });
     });
   }
 
   send(message: Parameters<LinkConnection["send"]>[0]): void {
-    this.#carry("up", () => this.#gatewayEnd?.receive(message));
+    this.#tap.said(message);
+    this.#carry("up", () => {
+      this.#tap.heard(message);
+      this.#gatewayEnd?.receive(message);
+    });
   }
 
   close(): void {
@@ -51,6 +65,7 @@ export class SimConnection implements LinkConnection {
   break(halfOpen: boolean): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#tap.parted();
     const afterMs = halfOpen ? HALF_OPEN_MS : this.#dice.delayMs(1);
     this.server.plan(afterMs, () => this.#gatewayEnd?.closed());
     this.worker.plan(afterMs, () => this.#events.closed({ message: "the connection broke" }));
@@ -59,6 +74,7 @@ export class SimConnection implements LinkConnection {
   #end(message: string): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#tap.parted();
     this.server.plan(0, () => this.#gatewayEnd?.closed());
     this.worker.plan(this.#dice.delayMs(1), () => this.#events.closed({ code: 0, message }));
   }

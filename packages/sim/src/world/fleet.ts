@@ -6,6 +6,7 @@ import type { VirtualClock } from "../virtual-clock.ts";
 import { SimConnection } from "./connection.ts";
 import type { SimServer } from "./sim-server.ts";
 import { startWorker, type WorkerShape } from "./sim-worker.ts";
+import { StreamTap } from "./wiretap.ts";
 
 /** The workers, and the connections that they have. A worker that died comes back as another process. */
 export class Fleet {
@@ -16,6 +17,7 @@ export class Fleet {
   readonly #server: () => SimServer | null;
   readonly #connections = new Set<SimConnection>();
   #born = 0;
+  #opened = 0;
   /** There is always one that can run everything. */
   #able: SimProcess | null = null;
 
@@ -38,6 +40,7 @@ export class Fleet {
     };
     if (able) this.#able = process;
     this.workers.push(process);
+    this.#history.add({ kind: "WORKER_BORN", worker: name, ...shape });
     startWorker(process, shape, this.#linkOf(process), this.#history);
   }
 
@@ -57,6 +60,15 @@ export class Fleet {
     }
   }
 
+  /** The other end does not answer: the keepalive will notice. */
+  abandon(which: (connection: SimConnection) => boolean): void {
+    for (const connection of [...this.#connections]) {
+      if (!which(connection)) continue;
+      this.#connections.delete(connection);
+      connection.break(true);
+    }
+  }
+
   #linkOf(worker: SimProcess): WorkerLink {
     return {
       open: (events) => {
@@ -66,7 +78,8 @@ export class Fleet {
           worker.plan(this.#dice.delayMs(1), () => events.closed({ code: 14, message: "nobody listens" }));
           return { send: () => undefined, close: () => undefined };
         }
-        const ends = { worker, server: server.process, events, accept: gateway.connect.bind(gateway) };
+        const tap = new StreamTap(worker.name, server.process.name, ++this.#opened, this.#history);
+        const ends = { worker, server: server.process, events, accept: gateway.connect.bind(gateway), tap };
         const connection = new SimConnection(ends, this.#clock, this.#dice.fork(`connection of ${worker.name}`));
         this.#connections.add(connection);
         return connection;

@@ -37,10 +37,11 @@ export class Operators {
   }
 
   #do(deed: (typeof DEEDS)[number]): void {
-    this.#history.add({ kind: "OPERATED", deed });
+    const forMs = deed === "PAUSE" ? this.#dice.between(1_000, 60_000) : 0;
+    this.#history.add({ kind: "OPERATED", deed, forMs });
     if (deed === "PAUSE") {
       void this.#pause(true);
-      this.#clock.plan(this.#dice.between(1_000, 60_000), () => void this.#resume());
+      this.#clock.plan(forMs, () => void this.#resume());
       return;
     }
     const [what, which] = deed.split("_");

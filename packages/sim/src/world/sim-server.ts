@@ -9,23 +9,43 @@ import {
   Inbox,
   JobChanger,
   type JobIntake,
-  memoryBus,
+  type NodeProfile,
   PoolOrders,
+  type Role,
   type Runtime,
   Scheduler,
+  type SchedulerParts,
+  SHARED,
   type Store,
 } from "@mainspring/server/testing";
+import type { Shown } from "../checkers/counters-equal-a-recount.ts";
+import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
-import { noMetrics } from "./no-metrics.ts";
+import { type Exchange, SimBus } from "./sim-bus.ts";
+import type { LeaseService } from "./sim-leases.ts";
+import { SimMetrics } from "./sim-metrics.ts";
+import { tapped } from "./wiretap.ts";
 
-const log = createLog("silent");
 /** How soon a server asks again for the time of a store that did not answer. */
 const CLOCK_RETRY_MS = 500;
+
+/** What a server of the simulation reaches. */
+export interface Surroundings {
+  exchange: Exchange;
+  leases: LeaseService;
+  connect(process: SimProcess, incarnation: string): Store;
+  history: History;
+}
 
 /** A server as a node composes it, but for sockets: the same scheduler, gateway and way of a job into the store. */
 export class SimServer {
   readonly process: SimProcess;
-  readonly #connect: (process: SimProcess, incarnation: string) => Store;
+  /** Its host, which keeps its name over restarts. */
+  readonly machine: string;
+  readonly #roles: readonly Role[];
+  readonly #metrics = new SimMetrics();
+  readonly #around: Surroundings;
+  #node = "";
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
@@ -33,9 +53,11 @@ export class SimServer {
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
-  constructor(process: SimProcess, connect: (process: SimProcess, incarnation: string) => Store) {
+  constructor(process: SimProcess, machine: string, roles: readonly Role[], around: Surroundings) {
     this.process = process;
-    this.#connect = connect;
+    this.machine = machine;
+    this.#roles = roles;
+    this.#around = around;
   }
 
   /** null until it has started. */
@@ -59,18 +81,28 @@ export class SimServer {
     return this.#store;
   }
 
+  /** What it says of itself. */
+  shown(): Shown {
+    const workers = this.#gateway?.counters.workersConnected ?? 0;
+    return { node: this.#node, gauges: { ...this.#metrics.shown(), workers }, finals: this.#metrics.finals };
+  }
+
   async start(): Promise<void> {
     const system = this.process.runtime();
-    const bus = memoryBus(system.uuid());
-    const store = this.#connect(this.process, bus.node);
+    const { exchange, history } = this.#around;
+    const { name } = this.process;
+    const bus = tapped(new SimBus(system.uuid(), this.process, this.machine, exchange), name, history);
+    this.#node = bus.node;
+    const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
+    const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
-    const parts = { store, bus, runtime, log, metrics: noMetrics };
-    const gateway = createGateway(parts);
-    const scheduler = new Scheduler(parts);
-    await scheduler.start();
+    const parts = { store, bus, runtime, log, metrics: this.#metrics };
+    if (this.#has("gateway")) this.#openGateway(parts);
+    if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
-    this.#gateway = gateway;
+    if (!this.#has("api")) return;
     this.#intake = createIntake(parts);
+    // Nobody is told here, but what would be told is seen.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
     const commands = new Commands({ store, bus, inbox });
     this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
@@ -82,6 +114,28 @@ export class SimServer {
       const node = bus.ownerOf(shard);
       if (node !== null) bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
     };
+  }
+
+  #openGateway(parts: Parameters<typeof createGateway>[0]): void {
+    const gateway = createGateway(parts);
+    this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
+    this.#gateway = gateway;
+  }
+
+  #has(role: Role): boolean {
+    return this.#roles.includes(role);
+  }
+
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
+    const profile: NodeProfile = {
+      incarnation: this.#node,
+      name: this.machine,
+      roles: this.#roles,
+      version: "simulated",
+      startedAt: parts.runtime.now(),
+    };
+    const leases = this.#around.leases.client(this.process);
+    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {
@@ -97,4 +151,14 @@ async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): P
       await new Promise<void>((resolve) => runtime.setTimer(CLOCK_RETRY_MS, resolve));
     }
   }
+}
+
+/** Hears errors only: what goes wrong by the faults of others are warnings. */
+function errorLog(heard: (message: string) => void): ReturnType<typeof createLog> {
+  return createLog("error", {
+    write: (line) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      heard(err === undefined ? msg : `${msg}: ${err.message}`);
+    },
+  });
 }

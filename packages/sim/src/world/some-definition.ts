@@ -19,7 +19,7 @@ export function someDefinition(
   const work: Work = {
     runMs: dice.chance(0.1) ? dice.between(1_000, 20_000) : dice.between(0, 300),
     failTimes: dice.chance(0.1) ? dice.between(1, 4) : 0,
-    stubborn: dice.chance(0.02),
+    stubborn: dice.chance(0.05),
     definition: { text, handler, maxAttempts },
   };
   return {

@@ -1,7 +1,7 @@
 import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
-import { Changes } from "./changes.ts";
+import { Changes, type PlannedPart } from "./changes.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 
@@ -46,19 +46,25 @@ export class Workload {
     return this.#open;
   }
 
-  /** Plans `jobs` submits within the time, some of them in herds. */
-  plan(jobs: number, withinMs: number): void {
-    this.#changes.planNamed(Math.ceil(jobs / 100), withinMs);
+  /**
+   * Plans `jobs` submits within the time, some of them in herds.
+   * @param only what of it is left in: jobs have numbers, from 1; the others stay as they were
+   */
+  plan(jobs: number, withinMs: number, only: PlannedPart): void {
+    this.#changes.planNamed(Math.ceil(jobs / 100), withinMs, only);
     for (let left = jobs; left > 0; ) {
       const herd = Math.min(left, this.#dice.chance(0.05) ? this.#dice.between(20, 200) : 1);
       const atMs = this.#dice.roll() * withinMs;
-      for (let i = 0; i < herd; i++) this.#planOne(`job-${left - i}`, atMs);
+      for (let i = 0; i < herd; i++) {
+        const key = `job-${left - i}`;
+        const job = this.#job(key);
+        if (atMs <= only.untilMs && only.isWanted(left - i)) this.#planOne(key, job, atMs);
+      }
       left -= herd;
     }
   }
 
-  #planOne(key: string, atMs: number): void {
-    const job = this.#job(key);
+  #planOne(key: string, job: PlannedJob, atMs: number): void {
     this.#open++;
     this.#clock.plan(atMs, () => this.#submit(key, job));
   }
@@ -69,7 +75,9 @@ export class Workload {
       ...(dice.chance(0.2) && { concurrencyKey: `key-${dice.between(1, 5)}`, concurrencyLimit: 2 }),
       ...(dice.chance(0.05) && { uniqueKey: `unique-${dice.between(1, 10)}` }),
     };
-    return { ...someDefinition(dice, key, keys), cancelAfterMs: dice.chance(0.08) ? dice.between(0, 10_000) : null };
+    // Also at once: while what is to be cancelled is on its way.
+    const cancelAfterMs = dice.chance(0.1) ? dice.pick([dice.between(0, 20), dice.between(0, 10_000)]) : null;
+    return { ...someDefinition(dice, key, keys), cancelAfterMs };
   }
 
   #submit(key: string, job: PlannedJob): void {
@@ -96,7 +104,7 @@ export class Workload {
     this.#open--;
     this.accepted.push({ key, executionId });
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated });
-    if (!deduplicated) this.#changes.plan(jobId, executionId, job);
+    if (!deduplicated) this.#changes.plan(key, { jobId, executionId }, job);
     if (job.cancelAfterMs === null) return;
     this.#clock.plan(job.cancelAfterMs, () => void this.#cancel(executionId));
   }

@@ -1,6 +1,7 @@
-import type { Incarnation, ShardId } from "../../domain/ids.ts";
+import type { Incarnation } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Bus, Envelope, Mail, Role } from "../../ports/bus.ts";
+import { OwnerMap } from "../../ports/owner-map.ts";
 
 type Listener = (messages: readonly Envelope<never>[]) => void;
 
@@ -11,20 +12,19 @@ export function memoryBus(node: Incarnation): Bus {
     scheduler: new Mailbox(),
     gateway: new Mailbox(),
   };
-  let owned: ReadonlySet<ShardId> = new Set();
+  const owners = new OwnerMap();
   return {
     node,
-    ownerOf: (shard) => (owned.has(shard) ? node : null),
+    ownerOf: (shard) => owners.ownerOf(shard),
     nodes: (role) => (mailboxes[role].listener === null ? [] : [node]),
     send: (to, message) => {
       // A message to a node that is no more is lost, as on a network.
-      if (to.node === node) mailboxes[to.role].put({ from: node, message: message as never });
+      if (to.node !== node) return;
+      if (to.role === "api") owners.hear({ from: node, message: message as Mail["api"] });
+      mailboxes[to.role].put({ from: node, message: message as never });
     },
     listen: <R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void) =>
       mailboxes[role].open(receive as unknown as Listener),
-    announce: (shards) => {
-      owned = new Set(shards);
-    },
   };
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import pg from "pg";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
+import { takeShards } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { CLAIM_LOCK } from "./claim.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
@@ -21,7 +22,7 @@ it("refuses a second server on the same database, names the first, and touches n
     assert.match(error.message, /Another Mainspring server \(mainspring\/the-first\/claim\) uses this database/);
     return true;
   });
-  assert.deepEqual(await first.takeOver([0], "the-first"), [1]);
+  assert.deepEqual(await takeShards(first, [0], "the-first"), [1]);
   await first.close();
   const second = await openTestStore(database, hurriedRuntime());
   await second.close();
@@ -52,7 +53,7 @@ it("takes its claim again when the connection that held it broke", async () => {
   const store = await openTestStore(database, runtime, "keeper");
   await terminate(database, "mainspring/keeper/claim");
   // The claim is taken again before shards are, so that the refusal below does not depend on who is quicker.
-  await store.takeOver([0], "keeper");
+  await takeShards(store, [0], "keeper");
   await assert.rejects(openTestStore(database, hurriedRuntime()), StoreUnusable);
   await store.close();
 });
@@ -66,9 +67,9 @@ it("takes over no shard while another server has the claim", async () => {
   const locked = other.query("SELECT pg_advisory_lock($1)", [CLAIM_LOCK]);
   await terminate(database, "mainspring/first/claim");
   await locked;
-  await assert.rejects(first.takeOver([0], "first"), StoreUnusable);
+  await assert.rejects(takeShards(first, [0], "first"), StoreUnusable);
   await other.end();
-  assert.deepEqual(await first.takeOver([0], "first"), [1]);
+  assert.deepEqual(await takeShards(first, [0], "first"), [1]);
   await first.close();
 });
 

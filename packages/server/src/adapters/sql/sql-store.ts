@@ -22,8 +22,7 @@ import { recover } from "./recover.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
 import { isVanishedKey } from "./submit-keyed.ts";
-
-import { takeOver } from "./take-over.ts";
+import { letGo, readShards, takeOver } from "./take-over.ts";
 
 export interface SqlStore extends Store {
   /** How busy its connections are, by purpose. */
@@ -65,9 +64,11 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
       // Without the claim somebody else may be the owner by right, and would take them back.
       await claim.take();
       const epochs = await takeOver(db, shards, owner);
-      committer.forget(shards);
+      committer.forget(shards.map(({ shard }) => shard));
       return epochs;
     },
+    readShards: () => readShards(db),
+    letGo: (shards) => letGo(db, shards),
     recover: (shards) => recover(db, shards),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
     readReady: (shards, laneHash, after, limit) => reads.readReady(db, shards, laneHash, after, limit),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import pg from "pg";
 import { type NewJob, StoreUnavailable } from "../../ports/store.ts";
-import { applied, Scene, TENANT } from "../../ports/store-scene.conformance.ts";
+import { applied, Scene, TENANT, takeShards } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import type { SqlStore } from "./sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
@@ -26,23 +26,23 @@ describe("taking shards over on PostgreSQL", () => {
   after(() => server.stop());
 
   it("ends the commits of the owner before, which would hold its fences for ever", async () => {
-    await store.takeOver([1, 2], "dead-server");
+    await takeShards(store, [1, 2], "dead-server");
     const stopped = await holdingFences("mainspring/dead-server/commit", [1, 2]);
-    await store.takeOver([1, 2], ME);
+    await takeShards(store, [1, 2], ME);
     assert.match((await stopped.ended).message, /terminat/);
     await store.close();
   });
 
   it("ends what its own commits of before have left behind", async () => {
-    await store.takeOver([1], ME);
+    await takeShards(store, [1], ME);
     const inDoubt = await holdingFences(`mainspring/${ME}/commit`, [1]);
-    assert.deepEqual(await store.takeOver([1], ME), [3]);
+    assert.deepEqual(await takeShards(store, [1], ME), [3]);
     assert.match((await inDoubt.ended).message, /terminat/);
     await store.close();
   });
 
   it("ends nothing else", async () => {
-    await store.takeOver([1], "former-server");
+    await takeShards(store, [1], "former-server");
     const bystanders = await Promise.all(
       ["former-server/submit", "former-server/query", "another-server/commit", `${ME}/claim`].map(async (name) => {
         const client = new pg.Client({ ...database, application_name: `mainspring/${name}` });
@@ -50,7 +50,7 @@ describe("taking shards over on PostgreSQL", () => {
         return client;
       }),
     );
-    await store.takeOver([1], ME);
+    await takeShards(store, [1], ME);
     for (const client of bystanders) {
       assert.equal((await client.query("SELECT 1 AS one")).rows[0].one, 1);
       await client.end();

@@ -1,12 +1,19 @@
 import type { Epoch, Incarnation, ShardId } from "../../domain/ids.ts";
-import { StoreUnavailable } from "../../ports/store.ts";
-import { int2s } from "./arrays.ts";
+import { type ShardHolder, StoreUnavailable } from "../../ports/store.ts";
+import { int2s, int8s } from "./arrays.ts";
 import { applicationName, type Connections, type Session } from "./connections.ts";
 
 /** How long a backend may take to end itself; with a lock it would otherwise hold up the shards' new owner for ever. */
 const TERMINATE_TIMEOUT_MS = 5_000;
 
-const OWNERS = "SELECT DISTINCT owner FROM shards WHERE id = ANY($1::int2[]) AND owner IS NOT NULL";
+/** Those that nobody was faster with, by the epochs that the caller saw. */
+const WANTED = "JOIN unnest($1::int2[], $2::int8[]) AS wanted (id, epoch) USING (id, epoch)";
+
+const OWNERS = `SELECT DISTINCT owner FROM shards ${WANTED} WHERE owner IS NOT NULL`;
+
+const LET_GO = `
+  WITH locked AS MATERIALIZED (SELECT id FROM shards ${WANTED} ORDER BY id FOR UPDATE OF shards)
+  UPDATE shards s SET owner = NULL FROM locked l WHERE s.id = l.id`;
 
 /**
  * Only the connections that commit: nothing else of an owner writes to executions or holds a fence. Our own commits run
@@ -23,24 +30,40 @@ const TERMINATE = `
 
 /** The fences are locked in the order of their ids, as commits do: nobody waits in a circle. */
 const RAISE = `
-  WITH locked AS MATERIALIZED (SELECT id FROM shards WHERE id = ANY($1::int2[]) ORDER BY id FOR UPDATE)
-  UPDATE shards s SET epoch = s.epoch + 1, owner = $2 FROM locked l WHERE s.id = l.id RETURNING s.id, s.epoch`;
+  WITH locked AS MATERIALIZED (SELECT id FROM shards ${WANTED} ORDER BY id FOR UPDATE OF shards)
+  UPDATE shards s SET epoch = s.epoch + 1, owner = $3 FROM locked l WHERE s.id = l.id RETURNING s.id, s.epoch`;
+
+/** A shard as the caller last saw it. */
+interface Seen {
+  shard: ShardId;
+  epoch: Epoch;
+}
 
 /** See Store.takeOver. In this order: a stopped owner's backend may hold its fences until it is terminated. */
-export function takeOver(db: Connections, shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
+export function takeOver(db: Connections, seen: readonly Seen[], owner: Incarnation): Promise<(Epoch | null)[]> {
   return db.session("commit", async (session) => {
-    const ids = int2s(shards, (shard) => shard);
-    const owners = (await session.run({ text: OWNERS, values: [ids] })).map(([name]) => name as Incarnation);
+    const wanted = asWanted(seen);
+    const owners = (await session.run({ text: OWNERS, values: wanted })).map(([name]) => name as Incarnation);
     await terminateCommits(session, [...new Set([...owners, owner])]);
-    const epochs = new Map(
-      (await session.run({ text: RAISE, values: [ids, owner] })).map(([id, epoch]) => [id as ShardId, epoch as Epoch]),
-    );
-    return shards.map((shard) => {
-      const epoch = epochs.get(shard);
-      if (epoch === undefined) throw new Error(`The store has no shard ${shard}`);
-      return epoch;
-    });
+    const raised = await session.run({ text: RAISE, values: [...wanted, owner] });
+    const epochs = new Map(raised.map(([id, epoch]) => [id as ShardId, epoch as Epoch]));
+    return seen.map(({ shard }) => epochs.get(shard) ?? null);
   });
+}
+
+/** See Store.letGo. */
+export async function letGo(db: Connections, seen: readonly Seen[]): Promise<void> {
+  await db.run("commit", { text: LET_GO, values: asWanted(seen) });
+}
+
+/** See Store.readShards. */
+export async function readShards(db: Connections): Promise<ShardHolder[]> {
+  const rows = await db.run("read", { text: "SELECT id, epoch, owner FROM shards ORDER BY id" });
+  return rows.map(([shard, epoch, owner]) => ({ shard, epoch, owner }) as ShardHolder);
+}
+
+function asWanted(seen: readonly Seen[]): unknown[] {
+  return [int2s(seen, ({ shard }) => shard), int8s(seen, ({ epoch }) => epoch)];
 }
 
 async function terminateCommits(session: Session, owners: readonly Incarnation[]): Promise<void> {

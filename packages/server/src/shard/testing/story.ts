@@ -3,7 +3,16 @@ import type { Candidate } from "../../domain/execution.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
 import { DEFAULT_ORDERING, rankOf } from "../../domain/rank.ts";
-import type { Assignment, FinishedAttempt, FromGateway, ToGateway, WorkerProfile } from "../../ports/messages.ts";
+import type {
+  Assignment,
+  Demand,
+  FinishedAttempt,
+  FromGateway,
+  HeldAttempt,
+  ToApi,
+  ToGateway,
+  WorkerProfile,
+} from "../../ports/messages.ts";
 import type { RowChange } from "../../ports/store.ts";
 import { Batch } from "../batch.ts";
 import { DEFAULT_LIMITS, type Input, type Limits, type Want } from "../inputs.ts";
@@ -20,18 +29,21 @@ export class Story {
   now = START;
   wakeAt: number | null = null;
   wants: Want[] = [];
+  /** All that gateways were told of work that waits for credit. */
+  demands: Demand[] = [];
   readonly #granted = new Map<string, number>();
 
   constructor(limits: Partial<Limits> = {}) {
     this.state = createState({ ...DEFAULT_LIMITS, ...limits });
     const epochs = new Map(Array.from({ length: 64 }, (_, shard) => [shard, 1]));
     const recovered = { inFlight: [], journals: [], commands: [] };
-    this.tell({ kind: "OWNED", epochs, recovered, incarnation: "node-1" });
+    this.tell({ kind: "OWNED", term: 1, epochs, recovered, incarnation: "node-1" });
   }
 
   tell(...inputs: Input[]): this {
     const result = step(this.state, this.batch, inputs, this.now);
     this.wakeAt = result.wakeAt;
+    this.demands.push(...(result.demand ?? []));
     this.wants.push(...result.wants);
     return this;
   }
@@ -61,14 +73,25 @@ export class Story {
       prefetch: 0,
       ...profile,
     };
-    this.gateway({ kind: "WORKER_UP", worker, holds: [] });
+    this.up(worker);
     return this.credit(workerId, worker.slots + worker.prefetch);
+  }
+
+  /** The gateway introduces a worker, and counts its credit as before. */
+  up(worker: WorkerProfile, holds: HeldAttempt[] = [], { connection = 1, account = 1 } = {}): this {
+    const { term } = this.state;
+    return this.gateway({ kind: "WORKER_UP", term, worker, connection, account, holds });
+  }
+
+  lose(workerId: string, reason = "test", connection = 1): this {
+    return this.gateway({ kind: "WORKER_LOST", workerId, connection, reason });
   }
 
   credit(workerId: string, more: number): this {
     const granted = (this.#granted.get(workerId) ?? 0) + more;
     this.#granted.set(workerId, granted);
-    return this.gateway({ kind: "CREDIT", workerId, granted });
+    const credits = [{ workerId, account: 1, granted, highest: 0, missing: [] }];
+    return this.gateway({ kind: "CREDITS", term: this.state.term, roll: false, credits });
   }
 
   /** The worker's word on an assignment; its slot is free again. */
@@ -118,6 +141,10 @@ export class Story {
 
 export function changesOf(batch: Batch): RowChange[] {
   return [...batch.shards.values()].flatMap((draft) => [...draft.changes.values()]);
+}
+
+export function answersOf(batch: Batch): ToApi[] {
+  return batch.toApi.map(({ message }) => message);
 }
 
 export function ordersOf(batch: Batch): ToGateway[] {

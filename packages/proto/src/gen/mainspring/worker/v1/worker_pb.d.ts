@@ -200,6 +200,14 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
    * @generated from field: repeated mainspring.worker.v1.Held holds = 9;
    */
   holds: Held[];
+
+  /**
+   * The how-manieth connection of the worker it is, at any gateway; from 1, so that of two gateways the one with the
+   * higher number knows where the worker is. 0: not known.
+   *
+   * @generated from field: uint32 connection = 10;
+   */
+  connection: number;
 };
 
 /**

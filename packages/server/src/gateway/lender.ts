@@ -1,0 +1,59 @@
+import type { Incarnation } from "../domain/ids.ts";
+import type { Account, Credits } from "./credits.ts";
+import type { Claim } from "./demands.ts";
+import { DECLINED_MS, RANKS_EQUAL_WITHIN, RECALL_INTERVAL_MS } from "./limits.ts";
+
+/** Who gets the free slots of a worker, and who is asked to give unused ones back. */
+
+/** @returns those whose work is the most urgent; without any that waits, everybody */
+export function takersOf(
+  credits: Credits,
+  owners: readonly Incarnation[],
+  claims: readonly Claim[],
+  nowMs: number,
+): readonly Incarnation[] {
+  if (claims.length === 0 || owners.length === 1) return owners;
+  const willing = claims.filter((claim) => !hasDeclined(credits.account(claim.owner), claim, nowMs));
+  // Where none of them has use for the worker, whoever has no work yet may get some that fits it.
+  if (willing.length === 0) return owners;
+  const first = Math.min(...willing.map((claim) => claim.rank));
+  return willing.filter((claim) => claim.rank <= first + RANKS_EQUAL_WITHIN).map((claim) => claim.owner);
+}
+
+/**
+ * What others hold unused while somebody waits. It is asked for again and again, because each of the messages may be
+ * lost, and because who has use for it now may have none soon.
+ * @param recall called for those whose turn it is to be asked
+ * @returns whether somebody waits for what others hold
+ */
+export function recallFor(
+  credits: Credits,
+  claims: readonly Claim[],
+  nowMs: number,
+  recall: (owner: Incarnation, account: Account) => void,
+): boolean {
+  let isPending = false;
+  for (const [owner, account] of credits.accounts()) {
+    if (account.outstanding === 0 || !claims.some((claim) => isWaitingFor(credits, owner, claim, nowMs))) continue;
+    isPending = true;
+    if (nowMs - account.recalledAtMs < RECALL_INTERVAL_MS || isAboutToUse(owner, account, claims, nowMs)) continue;
+    account.recalledAtMs = nowMs;
+    recall(owner, account);
+  }
+  return isPending;
+}
+
+/** It was lent for work that waits, and the assignment may be on its way. */
+function isAboutToUse(owner: Incarnation, account: Account, claims: readonly Claim[], nowMs: number): boolean {
+  return nowMs - account.lentAtMs < RECALL_INTERVAL_MS && claims.some((claim) => claim.owner === owner);
+}
+
+function isWaitingFor(credits: Credits, holder: Incarnation, claim: Claim, nowMs: number): boolean {
+  return claim.owner !== holder && !hasDeclined(credits.account(claim.owner), claim, nowMs);
+}
+
+/** Gave slots of the worker back while its work waited: that needs another worker. */
+function hasDeclined(account: Account | undefined, claim: Claim, nowMs: number): boolean {
+  if (account === undefined) return true;
+  return account.declinedAtMs > claim.sinceMs && nowMs - account.declinedAtMs < DECLINED_MS;
+}

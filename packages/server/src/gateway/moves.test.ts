@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { assignment, held, Stage, tokenOf } from "./gateway.fixture.ts";
+
+const OTHER = "node-2";
+
+describe("a worker that moves to another gateway", () => {
+  it("goes on there with what it holds, and is lost here as of its connection before", () => {
+    const { here, there } = twoGateways();
+    const worker = here.connect().hello({ connection: 1 });
+    here.assign(assignment(1));
+    worker.start(...worker.assigns);
+    worker.breakOff();
+    here.forgetNews();
+    const moved = there.connect().hello({ connection: 2, holds: [{ ...held(1), startedAtMs: 5n }] });
+    const [up] = there.newsOf("WORKER_UP");
+    assert.deepEqual([up?.connection, up?.holds.length], [2, 1]);
+    here.runtime.advance(5_000);
+    const [lost, ...rest] = here.newsOf("WORKER_LOST");
+    assert.deepEqual([lost?.connection, rest], [1, []], "so that owners that know of the second one pay no heed");
+    here.assign(assignment(1), assignment(2));
+    assert.deepEqual(here.newsOf("FINISHED"), [], "what comes late to the old gateway is not answered");
+    moved.say({ finished: [{ token: tokenOf(assignment(1)), outcome: 1 }] });
+    assert.equal(there.newsOf("FINISHED").length, 1);
+    assert.deepEqual(there.newsOf("WORKER_LOST"), []);
+  });
+
+  it("may come back and hold what nobody knew of here, and no more what was settled elsewhere", () => {
+    const { here, there } = twoGateways();
+    const worker = here.connect().hello({ connection: 1 });
+    here.assign(assignment(1));
+    worker.start(...worker.assigns);
+    worker.breakOff();
+    there
+      .connect()
+      .hello({ connection: 2, holds: [held(1)] })
+      .breakOff();
+    here.forgetNews();
+    const back = here.connect().hello({ connection: 3, holds: [held(2)] });
+    const news = here.news();
+    assert.deepEqual(
+      news.map(({ kind }) => kind),
+      ["WORKER_UP", "CREDITS"],
+    );
+    const [up] = news;
+    assert.ok(up?.kind === "WORKER_UP" && up.connection === 3 && up.account === 1);
+    assert.deepEqual(up.holds, [{ ...tokenOf(assignment(2)), startedAt: null }]);
+    assert.equal(back.closedWith, null);
+  });
+
+  it("is not taken back by a connection that it made before another one", () => {
+    const { here } = twoGateways();
+    const worker = here.connect().hello({ connection: 3 });
+    const late = here.connect().hello({ connection: 2 });
+    assert.deepEqual([late.closedWith?.code, worker.closedWith], ["ABORTED", null]);
+    here.assign(assignment(1));
+    assert.equal(worker.assigns.length, 1);
+    worker.breakOff();
+    here.connect().hello({ connection: 2 });
+    assert.equal(here.gateway.counters.workersConnected, 0, "nor when that one is broken");
+    here.runtime.advance(5_000);
+    here.connect().hello({ connection: 1 });
+    assert.equal(here.gateway.counters.workersConnected, 1, "when it is lost, whoever has its id is a new one");
+  });
+
+  it("is another process where it counts its connections anew", () => {
+    const { here } = twoGateways();
+    here.connect().hello({ connection: 1 });
+    here.forgetNews();
+    here.connect().hello({ connection: 1 });
+    const [lost, up] = here.news();
+    assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
+    assert.ok(up?.kind === "WORKER_UP" && up.account === 2);
+  });
+});
+
+/** Of one owner, and on one clock. */
+function twoGateways(): { here: Stage; there: Stage } {
+  const here = new Stage();
+  const there = new Stage(OTHER, here.runtime);
+  for (const stage of [here, there]) stage.own();
+  return { here, there };
+}

@@ -1,0 +1,38 @@
+import type { FinishedAttempt, Token } from "../ports/messages.ts";
+import { RESEND_AFTER_MS } from "./limits.ts";
+
+interface Returned {
+  news: FinishedAttempt;
+  /** By the monotonic clock. */
+  saidAtMs: number;
+}
+
+/**
+ * Attempts that came here and were not delivered to the worker. Their numbers are used, so the owner does not send them
+ * again, and nobody but this gateway knows of them: it says so until the owner has heard.
+ */
+export class ReturnedAttempts {
+  readonly #returned = new Map<string, Returned>();
+
+  add(news: FinishedAttempt, nowMs: number): void {
+    this.#returned.set(keyOf(news), { news, saidAtMs: nowMs });
+  }
+
+  /** The owner has heard of it. */
+  delete(token: Token): void {
+    if (this.#returned.size > 0) this.#returned.delete(keyOf(token));
+  }
+
+  /** Those of which it is time to speak again. */
+  *overdue(nowMs: number): Generator<FinishedAttempt> {
+    for (const returned of this.#returned.values()) {
+      if (nowMs - returned.saidAtMs < RESEND_AFTER_MS) continue;
+      returned.saidAtMs = nowMs;
+      yield returned.news;
+    }
+  }
+}
+
+function keyOf({ executionId, attempt }: Token): string {
+  return `${executionId}:${attempt}`;
+}

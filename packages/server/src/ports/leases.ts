@@ -1,0 +1,39 @@
+import type { EpochMs, Incarnation } from "../domain/ids.ts";
+import type { Role } from "./bus.ts";
+
+/**
+ * Which nodes live: a hint who should own a shard. Safety never depends on it; epochs are what keeps two owners apart. A
+ * node holds one lease, and its shards follow from the list of all of them, by rendezvous (shard/placement.ts).
+ */
+export interface Leases {
+  /**
+   * Takes this node's lease, or renews it. Idempotent.
+   * The caller may believe that it holds it for `ttlMs` counted from *before* this call, on its monotonic clock: a slow
+   * answer must shorten ownership, never stretch it.
+   * @param ttlMs milliseconds, 1_000 to 60_000
+   * @returns every node whose lease has not run out by the lease service's clock, this one included
+   * @throws {LeasesUnavailable} keep what you hold until your own trust runs out, then stop
+   */
+  renew(node: NodeProfile, ttlMs: number): Promise<NodeLease[]>;
+  /** Gives the lease up: the node is going. Does nothing where there is none. @throws {LeasesUnavailable} */
+  release(node: Incarnation): Promise<void>;
+}
+
+export interface NodeProfile {
+  incarnation: Incarnation;
+  /** Keeps its value over restarts, so that a node that comes back finds its shards; its advertised address. */
+  name: string;
+  roles: readonly Role[];
+  version: string;
+  startedAt: EpochMs;
+}
+
+export interface NodeLease extends NodeProfile {
+  /** How long ago it was renewed, by the lease service's clock. */
+  renewedAgoMs: number;
+}
+
+/** The lease service did not answer, or not in time. */
+export class LeasesUnavailable extends Error {
+  override readonly name = "LeasesUnavailable";
+}

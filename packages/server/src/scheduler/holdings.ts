@@ -1,0 +1,230 @@
+import type { Logger } from "pino";
+import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
+import { livingNodes, placedHere, plan, SETTLE_MS } from "./ownership.ts";
+
+/** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
+const VERIFY_EVERY_MS = 2_000;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2_000;
+
+/** Shards that were just taken over. */
+export interface Owned {
+  term: number;
+  epochs: Map<ShardId, Epoch>;
+  recovered: Recovered;
+  pools: Pool[];
+}
+
+export interface LeaseTerms {
+  /** How long a lease stands without being renewed; infinite for a server that is alone. */
+  ttlMs: number;
+  /** How often it is renewed and the list of nodes looked at; well below `ttlMs`. */
+  renewEveryMs: number;
+}
+
+/** Of a server that shares its store with others. */
+export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
+/** There is nobody who could take anything; what is lost is noticed when it is. */
+export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
+
+export interface HoldingsParts {
+  store: Store;
+  leases: Leases;
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  profile: NodeProfile;
+  terms: LeaseTerms;
+  machine: {
+    /** The shards in it, and under which epochs. */
+    has(): ReadonlyMap<ShardId, Epoch>;
+    own(owned: Owned): void;
+    /** @returns whether they were let go properly, with nothing on its way */
+    letGo(shards: readonly ShardId[]): Promise<boolean>;
+    drop(reason: string): void;
+  };
+}
+
+/**
+ * Keeps this node the owner of the shards that are placed on it: renews its lease, takes what is placed here and free,
+ * lets go what is placed elsewhere. One round after the other, never two at once.
+ */
+export class Holdings {
+  readonly #parts: HoldingsParts;
+  readonly #failed = Promise.withResolvers<Error>();
+  readonly #settled = Promise.withResolvers<void>();
+  /** When shards were lost to others, on the monotonic clock. */
+  readonly #fencedAtMs = new Map<ShardId, number>();
+  #term = 0;
+  #verifiedAtMs = Number.NEGATIVE_INFINITY;
+  #trustUntilMs = Number.NEGATIVE_INFINITY;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: Timer | null = null;
+  #expiry: Timer | null = null;
+  #round: Promise<void> | null = null;
+  #again = false;
+  #stopped = false;
+
+  constructor(parts: HoldingsParts) {
+    this.#parts = parts;
+  }
+
+  get failed(): Promise<Error> {
+    return this.#failed.promise;
+  }
+
+  /** Whether the lease stands, by this node's own clock. */
+  get trusted(): boolean {
+    return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;
+  }
+
+  /** Resolves after the first round that went well. @throws {StoreUnusable} */
+  start(): Promise<void> {
+    this.#failed.promise.then((error) => this.#settled.reject(error));
+    this.lookAgain();
+    return this.#settled.promise;
+  }
+
+  /** Others own these now: they are not taken back from them soon. */
+  fenced(shards: readonly ShardId[]): void {
+    const nowMs = this.#parts.runtime.monotonicMs();
+    for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
+  }
+
+  /** A round as soon as may be. */
+  lookAgain(): void {
+    if (this.#stopped) return;
+    if (this.#round !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#timer?.cancel();
+    this.#round = this.#goRound().finally(() => {
+      this.#round = null;
+    });
+  }
+
+  /** Leaves its shards and its lease to others. The machine is empty by now. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#expiry?.cancel();
+    this.#settled.resolve();
+    await this.#round;
+    const { store, leases, profile, log } = this.#parts;
+    try {
+      const held = (await store.readShards()).filter(({ owner }) => owner === profile.incarnation);
+      if (held.length > 0) await store.letGo(held);
+      await leases.release(profile.incarnation);
+    } catch (error) {
+      log.warn({ err: error }, "the shards could not be given up; others take them when the lease has run out");
+    }
+  }
+
+  async #goRound(): Promise<void> {
+    const { log, terms, runtime } = this.#parts;
+    let nextMs = terms.renewEveryMs;
+    try {
+      await this.#look();
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#settled.resolve();
+    } catch (error) {
+      if (error instanceof StoreUnusable) return this.#failed.resolve(error);
+      if (!this.#stopped) log.warn({ err: error }, "shards could not be looked after and are tried again");
+      nextMs = this.#retryMs;
+      this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
+    }
+    if (this.#stopped) return;
+    if (this.#again) nextMs = Math.min(nextMs, FIRST_RETRY_MS);
+    this.#again = false;
+    this.#timer = runtime.setTimer(nextMs, () => this.lookAgain());
+  }
+
+  async #look(): Promise<void> {
+    const { bus, machine, profile } = this.#parts;
+    const leases = await this.#renew();
+    const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
+    const living = livingNodes(leases, isUnreachable);
+    const placed = placedHere(profile.incarnation, living);
+    const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
+    if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
+    const holders = await this.#parts.store.readShards();
+    await this.#letGoOvertaken(holders);
+    const mine = machine.has();
+    // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
+    const left = holders.filter(
+      (held) => held.owner === profile.incarnation && !mine.has(held.shard) && !placed.has(held.shard),
+    );
+    if (left.length > 0) await this.#parts.store.letGo(left);
+    const isSettling = (shard: ShardId) =>
+      this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
+    const next = plan({ me: profile.incarnation, leases, holders, mine, isUnreachable, isSettling });
+    if (this.#stopped) return;
+    if (next.take.length > 0) await this.#take(next.take);
+    if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+  }
+
+  #isTimeToVerify(): boolean {
+    return this.#parts.runtime.monotonicMs() - this.#verifiedAtMs >= VERIFY_EVERY_MS;
+  }
+
+  /** Of these another has become the owner, and perhaps let them go again, without this node having noticed. */
+  async #letGoOvertaken(holders: readonly ShardHolder[]): Promise<void> {
+    const { machine, profile, runtime } = this.#parts;
+    this.#verifiedAtMs = runtime.monotonicMs();
+    const mine = machine.has();
+    const overtaken = holders
+      .filter(
+        ({ shard, owner, epoch }) => mine.has(shard) && (owner !== profile.incarnation || epoch !== mine.get(shard)),
+      )
+      .map(({ shard }) => shard);
+    if (overtaken.length === 0) return;
+    this.fenced(overtaken);
+    await machine.letGo(overtaken);
+  }
+
+  /** Trust counts from before the call: a slow answer must not stretch it. */
+  async #renew(): Promise<NodeLease[]> {
+    const { leases, runtime, profile, machine, terms } = this.#parts;
+    const beganMs = runtime.monotonicMs();
+    const nodes = await leases.renew(profile, terms.ttlMs);
+    this.#trustUntilMs = beganMs + terms.ttlMs;
+    this.#expiry?.cancel();
+    const expire = () => machine.drop("the lease ran out");
+    if (!this.#stopped && Number.isFinite(terms.ttlMs))
+      this.#expiry = runtime.setTimer(this.#trustUntilMs - runtime.monotonicMs(), expire);
+    return nodes;
+  }
+
+  async #take(wanted: readonly ShardHolder[]): Promise<void> {
+    const { store, profile, machine, log } = this.#parts;
+    const answers = await store.takeOver(wanted, profile.incarnation);
+    const epochs = new Map<ShardId, Epoch>();
+    wanted.forEach(({ shard }, i) => {
+      const epoch = answers[i];
+      if (epoch != null) epochs.set(shard, epoch);
+    });
+    if (epochs.size === 0) return;
+    const recovered = await store.recover([...epochs.keys()]);
+    const pools = await store.readPools();
+    if (this.#stopped || !this.trusted) return;
+    log.info({ shards: epochs.size }, "shards were taken over");
+    machine.own({ term: ++this.#term, epochs, recovered, pools });
+  }
+
+  async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {
+    const { store, machine } = this.#parts;
+    if (!(await machine.letGo([shard]))) return;
+    const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
+    await store.letGo(held);
+  }
+}
+
+function isSame(placed: ReadonlySet<ShardId>, mine: ReadonlyMap<ShardId, Epoch>): boolean {
+  return placed.size === mine.size && [...placed].every((shard) => mine.has(shard));
+}

@@ -1,0 +1,41 @@
+import type { ShardId } from "../domain/ids.ts";
+import { leaveWorker } from "./attempts.ts";
+import type { Entry } from "./entry.ts";
+import { forget } from "./rows.ts";
+import type { Step } from "./state.ts";
+
+/**
+ * Forgets all that is known of shards that are another's now. What the batch would have written of them is not written:
+ * the next owner learns from the store what is true, and from workers what they hold.
+ */
+export function letGo(step: Step, lost: readonly ShardId[]): void {
+  const { state, batch } = step;
+  const shards = new Set(lost);
+  for (const entry of [...state.entries.values()]) if (shards.has(entry.row.shard)) drop(step, entry);
+  for (const [id, commands] of state.loading) {
+    if (commands.every(({ shard }) => shards.has(shard))) state.loading.delete(id);
+    for (const command of commands) if (shards.has(command.shard)) state.openCommands.delete(command.id);
+  }
+  for (const [id, { shard }] of state.jobCommands) {
+    if (!shards.has(shard)) continue;
+    state.jobCommands.delete(id);
+    state.openCommands.delete(id);
+  }
+  for (const shard of shards) {
+    state.epochs.delete(shard);
+    state.terms.delete(shard);
+    state.journalSeqs.delete(shard);
+  }
+  batch.drop(shards);
+}
+
+function drop(step: Step, entry: Entry): void {
+  const { assigned } = entry;
+  for (const command of entry.cancels) step.state.openCommands.delete(command);
+  if (assigned !== null) {
+    leaveWorker(step, entry, assigned);
+    if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+    entry.assigned = null;
+  }
+  forget(step, entry);
+}

@@ -1,0 +1,57 @@
+import { type Checker, Violation } from "./checker.ts";
+import { isOver, type Ledger } from "./ledger.ts";
+import type { Roll } from "./roll.ts";
+
+/** What a living server shows. */
+export interface Shown {
+  node: string;
+  gauges: Record<string, number>;
+  /** Executions that it made final, by state. */
+  finals: ReadonlyMap<string, number>;
+}
+
+/**
+ * DESIGN 9.9: counters equal a recount. When all is at rest nothing waits, runs or lies in the journal, every shard has
+ * an owner, and what a server that heard every answer of the store has counted is what the store was told by it.
+ */
+export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () => readonly Shown[]): Checker {
+  const journal = new Set<string>();
+  const finals = new Map<string, number>();
+  let doubtful = false;
+  const expect = (what: string, shown: number, counted: number) => {
+    if (shown !== counted) throw new Violation(`the servers show ${what} ${shown}, and a recount gives ${counted}`);
+  };
+  return {
+    name: "counters equal a recount",
+    saw(event) {
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      const { shard, epoch, journalSeq, assigned, settledJournals } = event.asked;
+      for (const ref of settledJournals) journal.delete(`${shard}/${ref.epoch}/${ref.seq}`);
+      if (assigned.length > 0) journal.add(`${shard}/${epoch}/${journalSeq}`);
+      for (const { after } of event.applied) {
+        if (!isOver(after.state)) continue;
+        const name = `${event.by} ${after.state}`;
+        finals.set(name, (finals.get(name) ?? 0) + 1);
+      }
+    },
+    noticed(moment) {
+      // What the store did and did not say, a server cannot have counted.
+      if (moment.kind === "STORE_FAULT" && moment.operation === "commit") doubtful = true;
+    },
+    atEnd() {
+      const shown = servers();
+      const sum = (name: string) => shown.reduce((total, { gauges }) => total + (gauges[name] ?? 0), 0);
+      expect("waiting", sum("waiting") + sum("ready") + sum("assigned"), ledger.open.size);
+      expect("shards", sum("ownedShards"), 64);
+      expect("open rows of the journal", journal.size, 0);
+      const connected = [...roll.workers.values()].filter(({ server }) => server !== null).length;
+      expect("workers", sum("workersConnected"), connected);
+      if (doubtful) return;
+      for (const server of shown) {
+        for (const [state, count] of server.finals) {
+          expect(`${state} of ${server.node}`, count, finals.get(`${server.node} ${state}`) ?? 0);
+        }
+      }
+    },
+  };
+}

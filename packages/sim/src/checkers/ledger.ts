@@ -1,0 +1,77 @@
+import type { EndedAttempt } from "@mainspring/server/testing";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { StoreEvent } from "../store/history.ts";
+
+/** An assignment as it was made durable. */
+export interface Assigned {
+  worker: string;
+  epoch: number;
+  /** By the store's clock. */
+  at: number;
+  /** When it was due, as the row said then. */
+  dueAt: number;
+}
+
+/** What the store was told of one execution. */
+export interface Account {
+  row: ExecutionRow;
+  /** Of every attempt there ever was. */
+  readonly assigned: Map<number, Assigned>;
+  readonly ended: Map<number, EndedAttempt>;
+  /** The attempt that is assigned and has not ended; null: none. */
+  current: number | null;
+}
+
+/** The executions as the store was told of them, kept for those who judge. */
+export class Ledger {
+  readonly accounts = new Map<string, Account>();
+  /** Those that are not final. */
+  readonly open = new Set<string>();
+
+  get(id: string): Account | undefined {
+    return this.accounts.get(id);
+  }
+
+  /** Before everybody else. */
+  readonly name = "the ledger";
+
+  saw(event: StoreEvent): void {
+    for (const row of addedRows(event)) {
+      this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
+      this.open.add(row.id);
+    }
+    if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
+  }
+
+  #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+    for (const { after } of applied) this.#changed(after);
+    const missed = new Set(outcome.missed);
+    for (const { id, attempt, workerId } of asked.assigned) {
+      const account = this.accounts.get(id);
+      if (account === undefined || missed.has(id)) continue;
+      account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, at, dueAt: account.row.dueAt });
+      // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+      if (!account.ended.has(attempt)) account.current = attempt;
+    }
+  }
+
+  #changed(row: ExecutionRow): void {
+    const account = this.accounts.get(row.id);
+    if (account === undefined) return;
+    account.row = row;
+    for (const ended of row.attempts) account.ended.set(ended.attempt, ended);
+    if (account.current !== null && account.ended.has(account.current)) account.current = null;
+    if (isOver(row.state)) this.open.delete(row.id);
+  }
+}
+
+/** Executions that are there from now on: by a submit, a replay or a retry. */
+export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
+  if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
+  return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
+}
+
+/** Said here once more: whoever judges uses nothing of what is judged. */
+export function isOver(state: string): boolean {
+  return ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].includes(state);
+}

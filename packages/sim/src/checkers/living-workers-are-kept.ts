@@ -1,0 +1,67 @@
+import { EPOCH_MS } from "../sim-process.ts";
+import { type Checker, Violation } from "./checker.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Roll } from "./roll.ts";
+
+/** A worker that has been well for so long cannot be taken for dead: longer than any message is on its way. */
+const WELL_MS = 6_000;
+
+/** What a worker is given at the least to come back to a new owner. */
+const COME_BACK_MS = 25_000;
+/** A commit that assigns may take so long; its worker may be lost meanwhile. */
+const UNDER_WAY_MS = 20_000;
+
+/**
+ * DESIGN 8: no worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an
+ * owner in the store's word. That the judge itself was held up is no excuse. And nobody is given up without the word of a
+ * gateway before it had its time to come back to the owner.
+ */
+export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
+  const takenOverMs = new Map<number, number>();
+  const declaredMs = new Map<string, number>();
+  const judgeOwner = (worker: string, shard: number, assignedMs: number, atMs: number) => {
+    const declared = (declaredMs.get(worker) ?? Number.NEGATIVE_INFINITY) >= assignedMs - UNDER_WAY_MS;
+    const ownedForMs = atMs - (takenOverMs.get(shard) ?? 0);
+    if (declared || ownedForMs >= COME_BACK_MS) return;
+    throw new Violation(`${worker} was given up ${Math.round(ownedForMs)} ms after shard ${shard} was taken over`);
+  };
+  const judge = (worker: string, atMs: number, what: string) => {
+    const attendance = roll.get(worker);
+    if (attendance === undefined || attendance.server === null) return;
+    const wellForMs = atMs - attendance.wellSinceMs;
+    if (wellForMs < WELL_MS) return;
+    throw new Violation(`${worker} ${what}; it had been well for ${Math.round(wellForMs / 1_000)} s`);
+  };
+  /** Until when messages between servers may not have come through for long. */
+  let cutUntilMs = 0;
+  return {
+    name: "living workers are kept",
+    noticed(moment) {
+      if (moment.kind === "FAULT" && moment.fault === "NETWORK_CUT") {
+        cutUntilMs = Math.max(cutUntilMs, moment.atMs + (moment.forMs ?? 0) + WELL_MS);
+      }
+      if (moment.kind !== "DECLARED_LOST") return;
+      declaredMs.set(moment.worker, moment.atMs);
+      // Another gateway may not know where it is now; what it says is of a connection that is over.
+      if (roll.get(moment.worker)?.server !== moment.server) return;
+      judge(moment.worker, moment.atMs, `was declared lost by ${moment.server}: ${moment.reason}`);
+    },
+    saw(event) {
+      if (event.kind === "TAKEN_OVER") {
+        for (const { shard } of event.shards) takenOverMs.set(shard, event.at - EPOCH_MS);
+      }
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      for (const { before, after } of event.applied) {
+        const [last] = after.attempts.slice(before.attempts.length);
+        if (last?.state !== "WORKER_LOST") continue;
+        // An owner that hears nothing of a gateway for long gives its workers up.
+        if (last.finishedAt - EPOCH_MS < cutUntilMs) continue;
+        // When the owner decided it, which may be long before the store heard of it.
+        const decidedMs = last.finishedAt - EPOCH_MS;
+        const assignedMs = (ledger.get(after.id)?.assigned.get(last.attempt)?.at ?? 0) - EPOCH_MS;
+        judge(last.workerId, decidedMs, `lost attempt ${last.attempt} of ${after.id}`);
+        judgeOwner(last.workerId, after.job.shard, assignedMs, decidedMs);
+      }
+    },
+  };
+}

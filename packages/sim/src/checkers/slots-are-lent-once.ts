@@ -1,0 +1,92 @@
+import type { Moment } from "../history.ts";
+import { type Checker, Violation } from "./checker.ts";
+import type { Roll } from "./roll.ts";
+
+/** What a gateway lent of one worker to one owner. */
+interface Loan {
+  account: number;
+  granted: number;
+  /** Numbers of the assignments that came under it. */
+  used: Set<number>;
+}
+
+/** Who owns what, as one gateway was told. */
+class Claims {
+  readonly #shards = new Map<number, { owner: string | null; epoch: number }>();
+  readonly #terms = new Map<string, number>();
+  readonly #lives = new Map<string, number>();
+
+  /** @returns owners whose accounts end with this: they begin anew, or have nothing any more */
+  hear({ owner, term, life, shards }: Extract<Moment, { kind: "OWNER_ARRIVED" }>): string[] {
+    const before = this.#owners();
+    if (term < (this.#terms.get(owner) ?? 0)) return [];
+    const isForgetful = life > (this.#lives.get(owner) ?? 0);
+    this.#lives.set(owner, life);
+    for (const { shard, epoch } of shards) {
+      if (epoch <= (this.#shards.get(shard)?.epoch ?? 0)) continue;
+      this.#shards.set(shard, { owner, epoch });
+    }
+    const listed = new Set(shards.map(({ shard }) => shard));
+    for (const [shard, claim] of this.#shards) if (claim.owner === owner && !listed.has(shard)) claim.owner = null;
+    this.#terms.set(owner, term);
+    const now = this.#owners();
+    return [...before].filter((name) => !now.has(name)).concat(isForgetful ? [owner] : []);
+  }
+
+  #owners(): Set<string> {
+    return new Set([...this.#shards.values()].flatMap(({ owner }) => owner ?? []));
+  }
+}
+
+/**
+ * DESIGN 9.7: a slot is lent to one owner at a time. What a gateway has lent of a worker, to all owners together, and not
+ * seen used is never more than the worker can hold.
+ */
+export function slotsAreLentOnce(roll: Roll): Checker {
+  /** By gateway and worker, then by owner. */
+  const loans = new Map<string, Map<string, Loan>>();
+  const claims = new Map<string, Claims>();
+  const heard = (moment: Extract<Moment, { kind: "OWNER_ARRIVED" }>) => {
+    const { server } = moment;
+    const known = claims.get(server) ?? new Claims();
+    claims.set(server, known);
+    for (const owner of known.hear(moment)) {
+      for (const [name, owners] of loans) if (name.startsWith(`${server}/`)) owners.delete(owner);
+    }
+  };
+  const ofWorker = (server: string, worker: string) => {
+    const name = `${server}/${worker}`;
+    const known = loans.get(name) ?? new Map<string, Loan>();
+    loans.set(name, known);
+    return known;
+  };
+  const lent = (moment: Extract<Moment, { kind: "LENT" }>) => {
+    const owners = ofWorker(moment.server, moment.worker);
+    const { owner, account, granted } = moment;
+    const known = owners.get(owner);
+    if (known?.account === account) known.granted = Math.max(known.granted, granted);
+    else owners.set(owner, { account, granted, used: new Set() });
+  };
+  return {
+    name: "slots are lent once",
+    noticed(moment) {
+      if (moment.kind === "ASSIGN_ARRIVED") {
+        const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
+        if (loan?.account === moment.account) loan.used.add(moment.credit);
+      } else if (moment.kind === "VOID_ARRIVED") {
+        const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
+        if (loan?.account === moment.account) for (const credit of moment.credits) loan.used.add(credit);
+      } else if (moment.kind === "OWNER_ARRIVED") heard(moment);
+      else if (moment.kind === "DECLARED_LOST") loans.delete(`${moment.server}/${moment.worker}`);
+      if (moment.kind !== "LENT") return;
+      lent(moment);
+      const { server, worker } = moment;
+      const attendance = roll.get(worker);
+      if (attendance === undefined) return;
+      const capacity = attendance.slots + attendance.prefetch;
+      let open = 0;
+      for (const { granted, used } of ofWorker(server, worker).values()) open += Math.max(0, granted - used.size);
+      if (open > capacity) throw new Violation(`${server} has lent ${open} slots of ${worker}, which has ${capacity}`);
+    },
+  };
+}

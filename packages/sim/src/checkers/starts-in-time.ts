@@ -1,0 +1,66 @@
+import { EPOCH_MS } from "../sim-process.ts";
+import { type Checker, Violation } from "./checker.ts";
+import type { Account, Ledger } from "./ledger.ts";
+import type { Quiet } from "./quiet.ts";
+import { isFree, nameOf, type Roll } from "./roll.ts";
+
+/** Where nobody is hindered, work that could run waits no longer. */
+const BOUND_MS = 20_000;
+
+/** DESIGN 9.10: with a free, able worker an execution starts within its bound. */
+export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet): Checker {
+  /** When one of the key was last assigned: until a while after, others of it may have to wait. */
+  const keyUsedMs = new Map<string, number>();
+  const started = new Set<string>();
+  const isHeldBack = (key: string | null, nowMs: number) => {
+    if (key === null) return false;
+    if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
+    // Whatever its limit is, one that runs may be all that it allows.
+    return [...ledger.open].some((id) => {
+      const account = ledger.get(id);
+      return account?.current != null && account.row.job.definition.concurrencyKey === key;
+    });
+  };
+  const waits = ({ row }: Account, nowMs: number) => {
+    const { requires, concurrencyKey } = row.job.definition;
+    const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
+    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs)) return;
+    const worker = roll.freeFor(requires, nowMs - BOUND_MS);
+    if (worker === null) return;
+    throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
+  };
+  const isOnItsWay = ({ row, assigned, current }: Account, nowMs: number) => {
+    const attempt = current ?? 0;
+    const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
+    const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
+    const attendance = roll.get(worker);
+    if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
+    if (attendance === undefined || !isFree(attendance, nowMs - BOUND_MS)) return;
+    throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began`);
+  };
+  return {
+    name: "starts in time",
+    saw(event) {
+      if (event.kind !== "COMMITTED") return;
+      for (const { id } of event.asked.assigned) {
+        const key = ledger.get(id)?.row.job.definition.concurrencyKey;
+        if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);
+      }
+    },
+    noticed(moment) {
+      if (moment.kind === "HANDLER_STARTED") started.add(nameOf(moment));
+    },
+    looked(nowMs) {
+      if (nowMs - quiet.sinceMs < BOUND_MS) return;
+      for (const id of ledger.open) {
+        const account = ledger.get(id) as Account;
+        if (account.current === null) waits(account, nowMs);
+        else isOnItsWay(account, nowMs);
+      }
+    },
+  };
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}

@@ -1,0 +1,18 @@
+import { gatewayMutants } from "./gateway-mutants.ts";
+import { machineMutants } from "./machine-mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { schedulerMutants } from "./scheduler-mutants.ts";
+import { storeMutants } from "./store-mutants.ts";
+
+export const allMutants: readonly Mutant[] = [
+  ...storeMutants,
+  ...machineMutants,
+  ...schedulerMutants,
+  ...gatewayMutants,
+];
+
+export function mutantNamed(name: string): Mutant {
+  const mutant = allMutants.find((known) => known.name === name);
+  if (mutant !== undefined) return mutant;
+  throw new Error(`there is no mutant "${name}"; there are ${allMutants.map((known) => known.name).join(", ")}`);
+}

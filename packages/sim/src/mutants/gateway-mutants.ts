@@ -1,0 +1,70 @@
+import type { Mutant } from "./mutant.ts";
+
+const GATEWAY = "packages/server/src/gateway";
+
+/** In the gateway, and in the worker's side of its protocol. */
+export const gatewayMutants: readonly Mutant[] = [
+  {
+    name: "credit lent twice",
+    file: `${GATEWAY}/credits.ts`,
+    find: "for (const account of this.#accounts.values()) free -= account.outstanding;",
+    replace: "",
+    why: "slots that are lent and not used are lent again",
+  },
+  {
+    name: "`>` for `>=` at an epoch",
+    file: "packages/server/src/shard/owners.ts",
+    find: "return epoch >= (this.#shards[shard]?.epoch ?? 0);",
+    replace: "return epoch > (this.#shards[shard]?.epoch ?? 0);",
+    why: "every assignment of the present owner is dropped",
+  },
+  {
+    name: "a stalled judge blames others",
+    file: `${GATEWAY}/gateway.ts`,
+    find: "if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);",
+    replace: "",
+    why: "a server that was held up declares all its workers lost",
+  },
+  {
+    name: "silence is forgiven for ever",
+    file: `${GATEWAY}/liveness.ts`,
+    find: "if (nowMs - pulse.brokenAtMs < BROKEN_MAX_MS) return null;",
+    replace: "if (nowMs > 0) return null;",
+    why: "a worker that died is never declared lost",
+  },
+  {
+    name: "heartbeats are not heard",
+    file: `${GATEWAY}/fleet.ts`,
+    find: "    session.pulse.heardAtMs = this.#shared.runtime.monotonicMs();\n",
+    replace: "",
+    why: "a worker that answers is taken for dead after 30 s",
+  },
+  {
+    name: "undelivered is not handed back",
+    file: `${GATEWAY}/reattach.ts`,
+    find: "returnUndelivered(session, new Set(holds.map(keyOf)));",
+    replace: "",
+    why: "an assignment that broke with its connection is waited for for ever",
+  },
+  {
+    name: "results are sent once",
+    file: "packages/sdk/src/session.ts",
+    find: "    this.#unsaid = [];\n    this.#resend();\n",
+    replace: "    this.#unsaid = [];\n",
+    why: "a result that broke with its connection is never said again",
+  },
+  {
+    name: "slots are not counted by the worker",
+    file: "packages/sdk/src/executor.ts",
+    find: "while (this.#occupied < this.#slots) {",
+    replace: "while (this.#occupied <= this.#slots) {",
+    why: "one handler more runs than there are slots",
+  },
+  {
+    name: "orders of older epochs are obeyed",
+    file: `${GATEWAY}/orders.ts`,
+    find: "if (gateway !== node || !owners.isCurrent(shard, epoch)) return;",
+    replace: "if (gateway !== node || (epoch < 0 && !owners.isCurrent(shard, epoch))) return;",
+    why: "an owner that was overtaken still starts what its successor starts anew",
+  },
+];

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { allMutants, mutantNamed } from "./all.ts";
+import { hunt } from "./hunt.ts";
+
+describe("the mutants", () => {
+  it("have a place in the source, each exactly one", () => {
+    const places = allMutants.flatMap((mutant) => [mutant, ...(mutant.also ?? [])]);
+    const misplaced = places.filter(({ file, find }) => sourceOf(file).split(find).length !== 2);
+    assert.deepEqual(misplaced, [], "whoever changes the source moves the mutant along");
+  });
+
+  it("have names of their own", () => {
+    assert.equal(new Set(allMutants.map(({ name }) => name)).size, allMutants.length);
+    assert.throws(() => mutantNamed("no such bug"), /there is no mutant "no such bug"; there are no epoch check, /);
+  });
+
+  it("are caught by a seed that finds nothing without them", async () => {
+    const { caught, unmutated } = await hunt(mutantNamed("off by one in backoff"));
+    assert.equal(caught?.checker, "retries wait");
+    assert.equal(unmutated, null);
+  });
+});
+
+function sourceOf(file: string): string {
+  return readFileSync(new URL(`../../../../${file}`, import.meta.url), "utf8");
+}

@@ -1,0 +1,60 @@
+import type { Mutant } from "./mutant.ts";
+
+const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
+const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
+
+/** In what surrounds the machine. */
+export const schedulerMutants: readonly Mutant[] = [
+  {
+    name: "send before commit",
+    file: RUNNER,
+    find: "void this.#commit(batch);",
+    replace: "void this.#sendAssigns(batch.assigns);\n      void this.#commit(batch);",
+    why: "an assignment runs that nobody knows of after a crash",
+  },
+  {
+    name: "acknowledge before commit",
+    file: RUNNER,
+    find: "void this.#commit(batch);",
+    replace: `for (const [node, workers] of batch.acks) {
+        for (const [workerId, tokens] of workers) this.#parts.bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
+      }
+      void this.#commit(batch);`,
+    why: "a worker forgets a result that is lost with the server",
+  },
+  {
+    name: "blind resend after an unknown commit",
+    file: RUNNER,
+    find: 'return this.#giveUp("COMMIT_UNANSWERED", "a commit was not answered");',
+    replace: "return void this.#commit(batch);",
+    why: "what may have been written is written again",
+  },
+  {
+    name: "lost hint never found",
+    file: HYDRATOR,
+    find: 'if (!this.#stopped && laneHashes.length > 0) this.#reader.take({ kind: "SWEEP", laneHashes });',
+    replace: "",
+    why: "a job whose hint was lost with its server never runs",
+  },
+  {
+    name: "what waits is not looked for",
+    file: HYDRATOR,
+    find: "this.#runtime.now() + AHEAD_MS, limit",
+    replace: "0, limit",
+    why: "a delayed job never runs",
+  },
+  {
+    name: "what is fenced is sent all the same",
+    file: RUNNER,
+    find: "    batch.drop(new Set(shards));\n",
+    replace: "",
+    why: "assignments leave that were never written, because another owns their shard",
+  },
+  {
+    name: "nobody looks whether he was overtaken",
+    file: "packages/server/src/scheduler/holdings.ts",
+    find: "await this.#letGoOvertaken(holders);",
+    replace: "",
+    why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",
+  },
+];

@@ -1,0 +1,44 @@
+import type { Mutant } from "./mutant.ts";
+
+const STORE_COMMIT = "packages/sim/src/store/commit.ts";
+
+/** The store's own checks; the simulated one stands in for all. */
+export const storeMutants: readonly Mutant[] = [
+  {
+    name: "no epoch check",
+    file: STORE_COMMIT,
+    find: "if (state.epoch !== epoch) {",
+    replace: "if (state.epoch < epoch) {",
+    // A takeover that ends no connections, so that what is late arrives: the epoch alone has to stop it.
+    also: [
+      {
+        file: "packages/sim/src/store/take-over.ts",
+        find: "if (name !== null) shutOut += data.onTheWay.shutOut(name);",
+        replace: "if (name === null) shutOut += 1;",
+      },
+    ],
+    why: "an owner that was overtaken goes on writing",
+  },
+  {
+    name: "rescue without compare-and-set",
+    file: STORE_COMMIT,
+    find: "if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;",
+    replace: "",
+    // Views are old only where something else is wrong as well: that is what the comparison is there for.
+    also: [
+      {
+        file: "packages/server/src/shard/touched.ts",
+        find: "return batch !== undefined && batch >= since;",
+        replace: "return batch !== undefined && batch < 0;",
+      },
+    ],
+    why: "what is decided on an old view of a row overwrites what has become of it",
+  },
+  {
+    name: "the newest payload",
+    file: "packages/sim/src/store/reads.ts",
+    find: "const payload = data.executions.get(id)?.job.payload ?? null;",
+    replace: "const payload = data.jobs.get(data.executions.get(id)?.job.jobId)?.job.payload ?? null;",
+    why: "an execution runs by one version of its job and gets the payload of another",
+  },
+];

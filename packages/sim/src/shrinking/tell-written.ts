@@ -1,0 +1,60 @@
+import type { Command } from "@mainspring/server/testing";
+import { addedRows } from "../checkers/ledger.ts";
+import type { AppliedChange, Committed, StoreEvent, TakenOver } from "../store/history.ts";
+
+/** What the store was told, as far as it is about these executions; and every takeover. */
+export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>): string[] {
+  switch (event.kind) {
+    case "SUBMITTED":
+      return event.rows
+        .filter(({ id }) => executions.has(id))
+        .map(({ id, job, queue }) => `the store takes ${id} of shard ${job.shard}, ${queue}`);
+    case "COMMANDED":
+      return commanded(event.command)
+        .filter((id) => executions.has(id))
+        .map((id) => `the store takes the command to ${event.command.kind} ${id}`);
+    case "JOB_CHANGED":
+    case "SETTLED":
+      return addedRows(event)
+        .filter(({ id, retryOf }) => executions.has(id) || executions.has(retryOf ?? ""))
+        .map(({ id, retryOf }) => `the store takes ${id}, which repeats ${retryOf}`);
+    case "TAKEN_OVER":
+      return [takenOver(event)];
+    case "COMMITTED":
+      return committed(event, executions);
+    case "FORGOTTEN":
+      return [];
+  }
+}
+
+/** The executions that a command is about. */
+export function commanded(command: Command): readonly string[] {
+  return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
+}
+
+function takenOver({ owner, shards, shutOut }: TakenOver): string {
+  const also = shutOut > 0 ? `, which shuts out ${shutOut} calls on their way` : "";
+  return `*** ${owner} takes over ${shards.length} shards; the first has epoch ${shards[0]?.epoch} now${also}`;
+}
+
+function committed({ asked, outcome, applied, by }: Committed, executions: ReadonlySet<string>): string[] {
+  const touched =
+    asked.changes.some(({ id }) => executions.has(id)) || asked.assigned.some(({ id }) => executions.has(id));
+  if (!touched) return [];
+  const commit = `${by} commits in shard ${asked.shard} under epoch ${asked.epoch}`;
+  if (outcome.status === "FENCED") return [`${commit}, and is fenced`];
+  const missed = outcome.missed.filter((id) => executions.has(id));
+  const lines = missed.map((id) => `${commit}: the row of ${id} is not as it was thought to be`);
+  for (const { id, attempt, workerId } of asked.assigned) {
+    if (executions.has(id)) lines.push(`${commit}: attempt ${attempt} of ${id} goes to ${workerId}`);
+  }
+  for (const change of applied) if (executions.has(change.after.id)) lines.push(`${commit}: ${changed(change)}`);
+  return lines;
+}
+
+function changed({ before, after }: AppliedChange): string {
+  const ended = after.attempts.slice(before.attempts.length);
+  const ends = ended.map(({ attempt, state }) => `attempt ${attempt} ended ${state}, `).join("");
+  const reason = after.reason === null ? "" : ` (${after.reason})`;
+  return `${ends}${after.id} was ${before.state} and is ${after.state}${reason}`;
+}

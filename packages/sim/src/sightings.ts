@@ -1,0 +1,148 @@
+import { isOver, type Ledger } from "./checkers/ledger.ts";
+import type { Moment, Observer } from "./history.ts";
+import type { StoreEvent } from "./store/history.ts";
+
+/** What has to come about in every campaign, or it has shown nothing: kinds of faults, and the rare ways through the system. */
+const SOMETIMES = [
+  "SERVER_KILLED",
+  "SERVER_PAUSED",
+  "STORE_DOWN",
+  "WORKER_KILLED",
+  "WORKER_PAUSED",
+  "CONNECTION_BROKEN",
+  "CLOCK_SKEWED",
+  "unknown commit took effect",
+  "unknown commit did not take effect",
+  "takeover with an open journal",
+  "submit repeated after it was done",
+  "unique key deduplicated",
+  "stale attempt refused",
+  "worker declared lost",
+  "zombie came back",
+  "attempt RELEASED",
+  "attempt WORKER_LOST",
+  "attempt FAILED",
+  "attempt TIMED_OUT",
+  "lost hint found by the sweep",
+  "cancelled before it started",
+  "cancelled while it ran",
+  "cancellation ignored and forced",
+  "cancelled and finished all the same",
+  "command repeated to a next owner",
+  "execution DEAD",
+  "journal row held longer than its commit",
+  "REPLAY_SOME",
+  "REPLAY_ALL",
+  "command REPLACE",
+  "command DELETE",
+] as const;
+
+/** From so much simulated time on, what never happened is missed. */
+const ENOUGH_HOURS = 20;
+
+/** What has to happen and did not. @param hours of simulated time */
+export function neverHappened(seen: ReadonlySet<string>, hours: number): string[] {
+  return hours < ENOUGH_HOURS ? [] : SOMETIMES.filter((what) => !seen.has(what));
+}
+
+/** Counts what came about. */
+export class Sightings implements Observer {
+  readonly name = "sometimes";
+  readonly #counts = new Map<string, number>();
+  readonly #ledger: Ledger;
+  readonly #hinted = new Set<string>();
+  readonly #lost = new Set<string>();
+  readonly #cancelling = new Map<string, string>();
+  readonly #running = new Set<string>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  figures(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  saw(event: StoreEvent): void {
+    this.#count(event.kind);
+    if (event.kind === "COMMITTED") this.#committed(event);
+    else if (event.kind === "SUBMITTED") this.#submitted(event);
+    else if (event.kind === "COMMANDED") this.#commanded(event);
+    else if (event.kind === "TAKEN_OVER") {
+      const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
+      if (isOpen) this.#count("takeover with an open journal");
+    }
+  }
+
+  #commanded({ command, by }: Extract<StoreEvent, { kind: "COMMANDED" }>): void {
+    if (command.kind === "CANCEL") this.#cancelling.set(command.executionId, by);
+    else this.#count(`command ${command.kind}`);
+  }
+
+  #submitted({ outcome }: Extract<StoreEvent, { kind: "SUBMITTED" }>): void {
+    if (outcome.kind !== "ACCEPTED") return;
+    if (outcome.replayed) this.#count("submit repeated after it was done");
+    else if (outcome.jobs.some(({ deduplicated }) => deduplicated)) this.#count("unique key deduplicated");
+  }
+
+  #committed({ asked, outcome, applied, by }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+    if (outcome.status === "FENCED") return this.#count("commit FENCED");
+    if (outcome.missed.length > 0) this.#count("hint was stale");
+    for (const { id } of asked.assigned) this.#assigned(id);
+    for (const { before, after } of applied) {
+      if (after.state === "RUNNING") this.#count("journal row held longer than its commit");
+      for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);
+      if (!isOver(after.state)) continue;
+      this.#count(`execution ${after.state}`);
+      this.#cancelled(after.id, after.state, after.attempts.at(-1)?.error !== undefined, by);
+    }
+  }
+
+  #assigned(id: string): void {
+    const job = this.#ledger.get(id)?.row.job;
+    if (job?.queue === "READY" && !this.#hinted.has(id)) this.#count("lost hint found by the sweep");
+  }
+
+  #cancelled(id: string, state: string, hasRun: boolean, by: string): void {
+    const askedOf = this.#cancelling.get(id);
+    if (askedOf === undefined) return;
+    this.#cancelling.delete(id);
+    if (askedOf !== by) this.#count("command repeated to a next owner");
+    if (state === "SUCCEEDED") this.#count("cancelled and finished all the same");
+    if (state !== "CANCELLED") return;
+    if (this.#running.has(id)) this.#count("cancellation ignored and forced");
+    else this.#count(hasRun ? "cancelled while it ran" : "cancelled before it started");
+  }
+
+  noticed(moment: Moment): void {
+    this.#count(moment.kind);
+    if (moment.kind === "FAULT") this.#count(moment.fault);
+    else if (moment.kind === "OPERATED") this.#count(moment.deed);
+    else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
+    else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
+    else if (moment.kind === "REFUSED") this.#count("stale attempt refused");
+    else if (moment.kind === "HANDLER_STARTED") this.#running.add(moment.executionId);
+    else if (moment.kind === "HANDLER_ENDED") this.#running.delete(moment.executionId);
+    else this.#worker(moment);
+  }
+
+  #worker(moment: Moment): void {
+    if (moment.kind === "DECLARED_LOST") {
+      this.#lost.add(moment.worker);
+      this.#count("worker declared lost");
+    } else if (moment.kind === "GREETED" && this.#lost.delete(moment.worker) && moment.holds.length > 0) {
+      this.#count("zombie came back");
+    }
+  }
+
+  #storeFault(fault: string, operation: string): void {
+    this.#count(fault);
+    if (operation !== "commit") return;
+    const took = fault === "ANSWER_LOST" || fault === "LATE_EFFECT";
+    this.#count(took ? "unknown commit took effect" : "unknown commit did not take effect");
+  }
+
+  #count(what: string): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
+  }
+}

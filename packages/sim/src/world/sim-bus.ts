@@ -1,0 +1,102 @@
+import { type Bus, type Envelope, type Mail, OwnerMap, type Role } from "@mainspring/server/testing";
+import type { SimProcess } from "../sim-process.ts";
+import type { Network } from "./network.ts";
+
+/** Where the buses of all servers that are alive find each other. */
+export class Exchange {
+  readonly network: Network;
+  readonly #buses = new Map<string, SimBus>();
+
+  constructor(network: Network) {
+    this.network = network;
+  }
+
+  join(bus: SimBus): void {
+    this.#buses.set(bus.node, bus);
+  }
+
+  find(node: string): SimBus | null {
+    const bus = this.#buses.get(node);
+    return bus?.process.isAlive ? bus : null;
+  }
+
+  /** Machines that can be connected to: a process that died refuses, one that is cut off is only silent. */
+  living(): SimBus[] {
+    return [...this.#buses.values()].filter(({ process }) => process.isAlive);
+  }
+}
+
+type Listener = (envelopes: readonly Envelope<Mail[Role]>[]) => void;
+type Sent = { role: Role; message: Mail[Role] };
+
+/**
+ * A bus between the servers of the simulation. Within a process it delivers in order, once; between processes whatever
+ * was sent to one of them in a turn is one packet, and the network does with it what it likes.
+ */
+export class SimBus implements Bus {
+  readonly node: string;
+  readonly process: SimProcess;
+  /** Its host, which keeps its name over restarts. */
+  readonly #machine: string;
+  readonly #exchange: Exchange;
+  readonly #owners = new OwnerMap();
+  readonly #listeners = new Map<Role, Listener>();
+  #outgoing = new Map<string, Sent[]>();
+
+  constructor(node: string, process: SimProcess, machine: string, exchange: Exchange) {
+    this.node = node;
+    this.process = process;
+    this.#machine = machine;
+    this.#exchange = exchange;
+    exchange.join(this);
+  }
+
+  ownerOf = (shard: number): string | null => this.#owners.ownerOf(shard);
+
+  nodes = (role: Role): string[] =>
+    this.#exchange
+      .living()
+      .filter((bus) => bus.#listeners.has(role))
+      .map(({ node }) => node);
+
+  send = <R extends Role>(to: { node: string; role: R }, message: Mail[R]): void => {
+    if (this.#outgoing.size === 0) queueMicrotask(() => this.#leave());
+    const sent = this.#outgoing.get(to.node);
+    if (sent === undefined) this.#outgoing.set(to.node, [{ role: to.role, message }]);
+    else sent.push({ role: to.role, message });
+  };
+
+  listen = <R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): (() => void) => {
+    this.#listeners.set(role, receive as unknown as Listener);
+    return () => this.#listeners.delete(role);
+  };
+
+  #leave(): void {
+    const outgoing = this.#outgoing;
+    this.#outgoing = new Map();
+    for (const [node, sent] of outgoing) {
+      if (node === this.node) this.#arrive(this.node, sent);
+      else this.#carry(node, sent);
+    }
+  }
+
+  #carry(node: string, sent: Sent[]): void {
+    const to = this.#exchange.find(node);
+    if (to === null) return;
+    // As it was when it was sent, and another copy each time: what one does to it is nothing to the other.
+    const packet = structuredClone(sent);
+    this.#exchange.network.carry(this.#machine, to.#machine, () => {
+      to.process.plan(0, () => to.#arrive(this.node, structuredClone(packet)));
+    });
+  }
+
+  #arrive(from: string, sent: readonly Sent[]): void {
+    if (!this.process.isAlive) return;
+    for (const role of ["api", "scheduler", "gateway"] as const) {
+      const envelopes = sent.filter((one) => one.role === role).map(({ message }) => ({ from, message }));
+      if (envelopes.length === 0) continue;
+      if (role === "api") for (const envelope of envelopes) this.#owners.hear(envelope as Envelope<Mail["api"]>);
+      this.#listeners.get(role)?.(envelopes);
+    }
+  }
+}

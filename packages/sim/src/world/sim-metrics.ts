@@ -1,0 +1,46 @@
+import type { ApiMetrics, Metrics } from "@mainspring/server/testing";
+
+type Readings = ReturnType<Parameters<Metrics["watch"]>[0]>;
+
+const nothing = () => undefined;
+
+/** What one life of a server counted: judged against a recount. The rest is counted by those who watch it. */
+export class SimMetrics implements Metrics, ApiMetrics {
+  /** Executions that became final, by state. */
+  readonly finals = new Map<string, number>();
+  readonly #watched: (() => Readings)[] = [];
+
+  finished(state: string, count: number): void {
+    this.finals.set(state, (this.finals.get(state) ?? 0) + count);
+  }
+
+  watch(read: () => Readings): void {
+    this.#watched.push(read);
+  }
+
+  /** What is read now, the labels added up. */
+  shown(): Record<string, number> {
+    const shown: Record<string, number> = {};
+    for (const read of this.#watched) {
+      for (const [name, reading] of Object.entries(read())) shown[name] = total(reading);
+    }
+    return shown;
+  }
+
+  readonly commit = nothing;
+  readonly lateness = nothing;
+  readonly ran = nothing;
+  readonly deadLetter = nothing;
+  readonly retried = nothing;
+  readonly refusedStale = nothing;
+  readonly submitted = nothing;
+  readonly takeover = nothing;
+  readonly storeOutage = nothing;
+  readonly request = nothing;
+  readonly submitCommit = nothing;
+  readonly text = async () => ({ contentType: "text/plain", body: "" });
+}
+
+function total(reading: number | ReadonlyMap<string, number>): number {
+  return typeof reading === "number" ? reading : [...reading.values()].reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,149 @@
+import type { LinkConnection, LinkEvents } from "@mainspring/sdk/worker-core";
+import type { Bus, Envelope, Mail, Role } from "@mainspring/server/testing";
+import type { History, Ref } from "../history.ts";
+
+type WorkerMessage = Parameters<LinkConnection["send"]>[0];
+type ServerMessage = Parameters<LinkEvents["message"]>[0];
+
+/** Listens on the bus of a server and writes down what matters to whoever judges. Changes nothing. */
+export function tapped(bus: Bus, server: string, history: History): Bus {
+  const tap = new BusTap(server, history);
+  return {
+    node: bus.node,
+    ownerOf: (shard) => bus.ownerOf(shard),
+    nodes: (role) => bus.nodes(role),
+    send: (to, message) => {
+      tap.sent(to.node, message);
+      bus.send(to, message);
+    },
+    listen: <R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void) =>
+      bus.listen<R>(role, (envelopes) => {
+        for (const { from, message } of envelopes) tap.arrived(from, message);
+        receive(envelopes);
+      }),
+  };
+}
+
+type AnyMail = Mail[Role];
+
+class BusTap {
+  readonly #server: string;
+  readonly #history: History;
+  readonly #owned = new Map<string, string>();
+  readonly #granted = new Map<string, string>();
+
+  constructor(server: string, history: History) {
+    this.#server = server;
+    this.#history = history;
+  }
+
+  sent(to: string, message: AnyMail): void {
+    const server = this.#server;
+    if (message.kind === "CREDITS") {
+      for (const { workerId, account, granted } of message.credits) this.#lent(to, workerId, account, granted);
+    } else if (message.kind === "WORKER_LOST") {
+      this.#granted.delete(`${to}/${message.workerId}`);
+      this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
+    }
+  }
+
+  arrived(from: string, message: AnyMail): void {
+    const server = this.#server;
+    switch (message.kind) {
+      case "OWNER":
+        if ("demand" in message) this.#owns(from, message);
+        break;
+      case "ASSIGN":
+        for (const { workerId: worker, account, credit, executionId, attempt } of message.assigns) {
+          const ref = { executionId, attempt };
+          this.#history.add({ kind: "ASSIGN_ARRIVED", server, worker, owner: from, account, credit, ...ref });
+        }
+        break;
+      case "VOID": {
+        const { workerId: worker, account, credits } = message;
+        this.#history.add({ kind: "VOID_ARRIVED", server, worker, owner: from, account, credits });
+        break;
+      }
+      case "HINT":
+        this.#history.add({ kind: "HINTED", executionIds: message.rows.map(({ row }) => row.id) });
+        break;
+      case "COMMAND_DONE":
+        this.#history.add({ kind: "COMMAND_ANSWERED", commandId: message.commandId, outcome: message.outcome });
+    }
+  }
+
+  #owns(owner: string, { term, life, shards }: Extract<AnyMail, { kind: "OWNER"; demand: unknown }>): void {
+    const said = `${term} ${shards.map(({ shard, epoch }) => `${shard}:${epoch}`).join()}`;
+    // It is repeated each second.
+    if (this.#owned.get(owner) === said) return;
+    this.#owned.set(owner, said);
+    this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, life, shards });
+  }
+
+  #lent(owner: string, worker: string, account: number, granted: number): void {
+    const name = `${owner}/${worker}`;
+    const lent = `${account}:${granted}`;
+    // It is repeated each second.
+    if (this.#granted.get(name) === lent) return;
+    this.#granted.set(name, lent);
+    this.#history.add({ kind: "LENT", server: this.#server, worker, owner, account, granted });
+  }
+}
+
+/** The same for the stream between a worker and a gateway. */
+export class StreamTap {
+  readonly #worker: string;
+  readonly #server: string;
+  readonly #connection: number;
+  readonly #history: History;
+
+  /** @param connection its number, among all there ever were */
+  constructor(worker: string, server: string, connection: number, history: History) {
+    this.#worker = worker;
+    this.#server = server;
+    this.#connection = connection;
+    this.#history = history;
+  }
+
+  /** Sent by the worker. */
+  said({ finished }: WorkerMessage): void {
+    for (const { token } of finished) {
+      if (token !== undefined) this.#history.add({ kind: "REPORTED", worker: this.#worker, ...refOf(token) });
+    }
+  }
+
+  /** Arrived at the gateway. */
+  heard({ hello }: WorkerMessage): void {
+    if (hello === undefined) return;
+    const holds = hello.holds.flatMap(({ token, finished }) => (token ? { ...refOf(token), finished } : []));
+    const [worker, server, connection] = [this.#worker, this.#server, this.#connection];
+    this.#history.add({ kind: "GREETED", worker, server, connection, holds });
+  }
+
+  /** Sent by the gateway. */
+  ordered({ assigns }: ServerMessage): void {
+    const [worker, server] = [this.#worker, this.#server];
+    for (const { token } of assigns) {
+      if (token !== undefined) this.#history.add({ kind: "ASSIGN_SENT", worker, server, ...refOf(token) });
+    }
+  }
+
+  /** Arrived at the worker. */
+  received({ acks, refused, assigns }: ServerMessage): void {
+    const worker = this.#worker;
+    for (const token of acks) this.#history.add({ kind: "ACKED", worker, ...refOf(token) });
+    for (const token of refused) this.#history.add({ kind: "REFUSED", worker, ...refOf(token) });
+    for (const { token } of assigns) {
+      if (token !== undefined) this.#history.add({ kind: "DELIVERED", worker, ...refOf(token) });
+    }
+  }
+
+  parted(): void {
+    const [worker, server, connection] = [this.#worker, this.#server, this.#connection];
+    this.#history.add({ kind: "PARTED", worker, server, connection });
+  }
+}
+
+function refOf({ executionId, attempt }: Ref): Ref {
+  return { executionId, attempt };
+}
