@@ -7,7 +7,7 @@ import { pickWorker } from "./workers.ts";
 const RANK_STEP_MS = 1_000;
 
 /** Pools that have ready work which some worker could run if it had credit, with the rank of the most urgent. */
-export function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
+function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
   const demand = new Map<string, EpochMs>();
   // The owner of everything has all credit there is.
   if (state.epochs.size === SHARD_COUNT) return demand;

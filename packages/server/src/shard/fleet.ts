@@ -126,16 +126,17 @@ function takeUpTimer(step: Step, entry: Entry, assigned: Assigned, hold: HeldAtt
 
 function workerLost(step: Step, from: string, { workerId, connection, reason }: WorkerLost): void {
   const { adopting, workers } = step.state;
-  const worker = workers.get(workerId);
-  // It went to another gateway before this one gave it up.
-  if (worker !== undefined && worker.gateway !== from && worker.connection >= connection) return;
-  if (worker !== undefined && worker.connection > connection) return;
-  if (worker !== undefined) return giveUpWorker(step, worker, workers.remove(workerId), reason);
   // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
   // was may have gone elsewhere with it since.
   for (const entry of adopting.get(workerId) ?? []) {
     if (entry.assigned?.gateway === from) adoptSoon(step, entry, entry.assigned);
   }
+  const worker = workers.get(workerId);
+  if (worker === undefined) return;
+  // It went to another gateway before this one gave it up.
+  const isElsewhere = worker.gateway !== from && worker.connection >= connection;
+  if (isElsewhere || worker.connection > connection) return;
+  giveUpWorker(step, worker, workers.remove(workerId), reason);
 }
 
 /** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */

@@ -5,6 +5,7 @@ import { DEFAULT_POLICY, type JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
 import { DEFAULT_ORDERING, rankOf } from "../domain/rank.ts";
 import type { DeleteCommand, ReplaceCommand } from "../ports/store.ts";
+import type { Batch } from "./batch.ts";
 import { candidate, changesOf, only, START, Story } from "./testing/story.ts";
 
 let made = 0;
@@ -33,7 +34,7 @@ function deleteCommand(rows: readonly Candidate[]): DeleteCommand {
 }
 
 /** The store's answer to what the machine asked for last: these rows, the others are final. */
-function loaded(story: Story, rows: readonly Candidate[], since = story.batch.number): Story {
+function loaded(story: Story, rows: readonly Candidate[], since = story.batch.number, term = story.state.term): Story {
   const want = only(story.wants.splice(0).filter(({ kind }) => kind === "LOAD"));
   assert.ok(want.kind === "LOAD");
   return story.tell({
@@ -42,6 +43,15 @@ function loaded(story: Story, rows: readonly Candidate[], since = story.batch.nu
     rows: rows.map((row) => ({ ...row })),
     since,
     term: story.state.term,
+  });
+}
+
+/** What became of commands. */
+function said({ toApi }: Batch): { commandId: string; outcome: string }[] {
+  return toApi.flatMap(({ message }) => {
+    if (message.kind !== "COMMAND_DONE") return [];
+    const { commandId, outcome } = message;
+    return [{ commandId, outcome }];
   });
 }
 
@@ -59,8 +69,7 @@ describe("replacing what waits", () => {
     const hash = laneHash({ ...definition, tenant: "default" });
     assert.deepEqual(change.replacement, { jobVersion: 2, definition, laneHash: hash, payloadBytes });
     assert.deepEqual(only([...batch.shards.values()]).commandsDone, [command.id]);
-    const message = { kind: "COMMAND_DONE", commandId: command.id, outcome: "REPLACED" };
-    assert.deepEqual(batch.toApi, [{ shard: row.shard, message }]);
+    assert.deepEqual(said(batch), [{ commandId: command.id, outcome: "REPLACED" }]);
 
     assert.deepEqual(story.worker("old", { handlers: ["echo"] }).commit().assigns, []);
     const assign = only(story.worker("new", { handlers: ["new"], capabilities: ["gpu"] }).commit().assigns);
@@ -109,7 +118,7 @@ describe("replacing what waits", () => {
     const batch = story.commit();
     assert.deepEqual(changesOf(batch), []);
     assert.deepEqual(only([...batch.shards.values()]).commandsDone, [command.id]);
-    assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: command.id, outcome: "KEPT" }]);
+    assert.deepEqual(said(batch), [{ commandId: command.id, outcome: "KEPT" }]);
     story.finish(assign, { state: "FAILED" });
     assert.equal(only(changesOf(story.commit())).replacement, undefined);
   });
@@ -120,7 +129,7 @@ describe("replacing what waits", () => {
     const command = replaceCommand([row]);
     loaded(story.tell({ kind: "COMMANDS", commands: [command] }), []);
     const batch = story.commit();
-    assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: command.id, outcome: "KEPT" }]);
+    assert.deepEqual(said(batch), [{ commandId: command.id, outcome: "KEPT" }]);
     assert.equal(story.state.entries.size, 0);
   });
 
@@ -193,6 +202,33 @@ describe("replacing what waits", () => {
     assert.equal(only(changesOf(story.commit())).replacement?.jobVersion, 2);
   });
 
+  it("is left to the next owner where the shard is let go of before the rows were read", () => {
+    const row = candidate();
+    const story = new Story();
+    const command = replaceCommand([row]);
+    story.tell({ kind: "COMMANDS", commands: [command] }).tell({ kind: "LOST", shards: [row.shard] });
+    loaded(story, [row]);
+    assert.deepEqual([story.state.jobCommands.size, story.state.openCommands.size], [0, 0]);
+    assert.equal(story.batch.hasWrites, false);
+    const recovered = { inFlight: [], journals: [], commands: [command] };
+    story.tell({ kind: "OWNED", term: 3, epochs: new Map([[row.shard, 3]]), recovered, incarnation: "node-1" });
+    loaded(story, [row]);
+    assert.equal(only(changesOf(story.commit())).replacement?.jobVersion, 2);
+  });
+
+  it("reads again what was read before the shard was taken over", () => {
+    const row = candidate();
+    const command = replaceCommand([row]);
+    const story = new Story();
+    const recovered = { inFlight: [], journals: [], commands: [command] };
+    const late = story.state.term;
+    story.tell({ kind: "OWNED", term: late + 1, epochs: new Map([[row.shard, 2]]), recovered, incarnation: "node-2" });
+    loaded(story, [row], story.batch.number, late);
+    assert.equal(story.batch.hasWrites, false);
+    loaded(story, [row]);
+    assert.equal(only(changesOf(story.commit())).replacement?.jobVersion, 2);
+  });
+
   it("is one change together with the end, where it is cancelled before it was written", () => {
     const row = candidate();
     const story = new Story().hint({ ...row });
@@ -216,7 +252,7 @@ describe("deleting a job", () => {
     const change = only(changesOf(batch));
     assert.deepEqual([change.id, change.state, change.reason], [waiting.id, "CANCELLED", "JOB_DELETED"]);
     assert.deepEqual(only([...batch.shards.values()]).commandsDone, [command.id]);
-    assert.deepEqual(batch.toApi, [{ kind: "COMMAND_DONE", commandId: command.id, outcome: "DELETED" }]);
+    assert.deepEqual(said(batch), [{ commandId: command.id, outcome: "DELETED" }]);
     assert.equal(only(changesOf(story.finish(assign).commit())).state, "SUCCEEDED");
   });
 });

@@ -77,6 +77,17 @@ describe("a takeover", () => {
     assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
   });
 
+  it("hears from a gateway that lives that the worker is not there any more, while another has it", () => {
+    const { story } = inFlight("w1", {}, "gateway-0");
+    story
+      .tell({ kind: "GATEWAYS", nodes: ["gateway-0", GATEWAY] })
+      .up(profile, [], { connection: 2 })
+      .credit("w1", 1);
+    const lost = { kind: "WORKER_LOST" as const, workerId: "w1", connection: 1, reason: "test" };
+    story.tell({ kind: "GATEWAY", from: "gateway-0", message: lost });
+    assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
+  });
+
   it("waits for a gateway that lives and has not answered", () => {
     const { story } = inFlight("w1", {}, "gateway-0");
     story

@@ -13,9 +13,7 @@ export function isStillWanted(state: MachineState, assign: Assignment): boolean 
 
 /** These were not sent after all: their gateways hear that the slots are free. */
 export function takeBack(step: Step, assigns: readonly Assignment[]): void {
-  for (const [workerId, group] of Map.groupBy(assigns, (assign) => assign.workerId)) {
-    const { gateway, account } = group[0] as Assignment;
-    const credits = group.filter((assign) => assign.account === account).map(({ credit }) => credit);
-    voidCredits(step, { gateway, workerId, account }, credits);
+  for (const { gateway, workerId, account, credit } of assigns) {
+    voidCredits(step, { gateway, workerId, account }, [credit]);
   }
 }
