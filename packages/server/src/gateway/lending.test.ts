@@ -153,7 +153,7 @@ describe("what owners missed", () => {
     stage.runtime.advance(5_000);
     stage.forgetNews();
     stage.bus.deliver(NODE, [{ kind: "WHO", workerIds: ["worker-1", "worker-2", "worker-3", "nobody"] }]);
-    const [up, lost, left, again, ...rest] = stage.news();
+    const [up, lost, left, unknown, again, ...rest] = stage.news();
     assert.ok(up?.kind === "WORKER_UP" && up.worker.workerId === "worker-1");
     assert.deepEqual(
       up.holds.map((hold) => hold.startedAt),
@@ -161,6 +161,7 @@ describe("what owners missed", () => {
     );
     assert.ok(lost?.kind === "WORKER_LOST" && lost.workerId === "worker-2" && lost.connection === 4);
     assert.ok(left?.kind === "WORKER_LOST" && left.workerId === "worker-3" && left.reason === "it left");
+    assert.ok(unknown?.kind === "WORKER_LOST" && unknown.workerId === "nobody" && unknown.connection === 0);
     assert.ok(again?.kind === "CREDITS" && !again.roll);
     assert.deepEqual([again.credits, rest], [[credit(2, { highest: 1 })], []]);
     stage.bus.deliver(OTHER, [{ kind: "WHO", workerIds: ["worker-1"] }]);

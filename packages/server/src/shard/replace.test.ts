@@ -150,7 +150,7 @@ describe("replacing what waits", () => {
     loaded(story.tell({ kind: "COMMANDS", commands: [replaceCommand([row])] }), [before]);
     assert.deepEqual(story.commit().toApi, []);
     story.tell({ kind: "CANDIDATES_MISSED", ids: [row.id] }, { kind: "UNSENT", assigns: flying.assigns });
-    loaded(story, [before]);
+    loaded(story, [before]).credit("w", 1);
     const batch = story.commit();
     assert.deepEqual(only(changesOf(batch)).attempt, 4);
     assert.equal(only(batch.assigns).handler, "new");

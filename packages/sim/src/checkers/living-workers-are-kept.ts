@@ -32,12 +32,12 @@ export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
     if (wellForMs < WELL_MS) return;
     throw new Violation(`${worker} ${what}; it had been well for ${Math.round(wellForMs / 1_000)} s`);
   };
-  /** Until when messages between servers may not have come through for long. */
+  /** Until when messages between servers may not have come through for long, or a gateway may not have answered. */
   let cutUntilMs = 0;
   return {
     name: "living workers are kept",
     noticed(moment) {
-      if (moment.kind === "FAULT" && moment.fault === "NETWORK_CUT") {
+      if (moment.kind === "FAULT" && ["NETWORK_CUT", "SERVER_PAUSED"].includes(moment.fault)) {
         cutUntilMs = Math.max(cutUntilMs, moment.atMs + (moment.forMs ?? 0) + WELL_MS);
       }
       if (moment.kind !== "DECLARED_LOST") return;
