@@ -42,7 +42,7 @@ function loaded(story: Story, rows: readonly Candidate[], since = story.batch.nu
     asked: want.ids,
     rows: rows.map((row) => ({ ...row })),
     since,
-    term: story.state.term,
+    term,
   });
 }
 
