@@ -1,7 +1,7 @@
 /** The HTTP api's shapes. Times that are read are ISO 8601 texts in UTC. */
 
 export type ExecutionState = "PENDING" | "SCHEDULED" | "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD";
-export type JobState = "ACTIVE" | "FINISHED";
+export type JobState = "ACTIVE" | "FINISHED" | "DELETED";
 export type Priority = number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
 
 /** What is wrong at one place of a request. */
@@ -77,6 +77,22 @@ export interface SubmittedJob {
   deduplicated?: boolean;
 }
 
+export interface ChangedJob {
+  jobId: string;
+  state: JobState;
+  /** Of the definition, from 1. */
+  version: number;
+  /** false: it had this definition already. */
+  changed: boolean;
+  nextFireAt: string | null;
+  executionId: string | null;
+  /**
+   * What its execution runs by. REPLACED: the new definition. KEPT: what it started with, because a worker had it already.
+   * REQUESTED: the server has not heard yet which of the two. UNCHANGED: there was nothing new. CREATED: the job is new.
+   */
+  execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
+}
+
 /** An item of a batch's answer, in the order of the jobs. */
 export type BatchItem = SubmittedJob | { index: number; error: Problem };
 
@@ -87,6 +103,8 @@ export interface JobSummary {
   type: "ONCE";
   state: JobState;
   version: number;
+  /** When it is to run, while that lies ahead. */
+  nextFireAt: string | null;
   target: { pool: string; handler: string; requires?: string[] };
   priority: number;
   labels: Record<string, string>;
@@ -121,7 +139,12 @@ export interface ExecutionSummary {
   executionId: string;
   jobId: string;
   tenant: string;
+  /** API, or RETRY. */
   trigger: string;
+  /** The execution that it repeats. */
+  retryOf: string | null;
+  /** Which version of its job's definition it runs by. */
+  jobVersion: number;
   state: ExecutionState;
   /** Why it is in its state, where the state does not say it. */
   reason: string | null;
@@ -146,6 +169,8 @@ export interface Execution<R = unknown> extends ExecutionSummary {
   /** null unless SUCCEEDED. */
   result: R | null;
   error: ExecutionError | null;
+  /** The latest that the running attempt has said; null: nothing, or it does not run. */
+  progress: { fraction: number; message: string; at: string } | null;
   attempts: AttemptRecord[];
 }
 
@@ -199,6 +224,8 @@ export interface JobFilter {
   pool?: string;
   handler?: string;
   name?: string;
+  /** Each is `key` or `key=value`; a job has to have all of them. */
+  label?: string | readonly string[];
   /** How many are read at once; 1 to 1000, default 50. */
   limit?: number;
 }

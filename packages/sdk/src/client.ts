@@ -1,5 +1,6 @@
 import {
   type BatchItem,
+  type ChangedJob,
   type Execution,
   type ExecutionFilter,
   type ExecutionSummary,
@@ -13,9 +14,14 @@ import {
   type SubmittedJob,
   type WorkerInfo,
 } from "./api-types.ts";
+import { DeadLetters } from "./dead-letters.ts";
 import { MainspringError } from "./errors.ts";
+import { type FollowOptions, follow } from "./follow.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
+import type { ExecutionEvent, Explanation, Stats } from "./operator-types.ts";
+import { Pools } from "./pools.ts";
+import { type ReadOptions, Requests } from "./requests.ts";
 import { type Runtime, sleep } from "./runtime.ts";
 import { systemRuntime } from "./system-runtime.ts";
 
@@ -42,10 +48,6 @@ export interface SubmitOptions {
   signal?: AbortSignal;
 }
 
-export interface ReadOptions {
-  signal?: AbortSignal;
-}
-
 /** The longest that the server waits in one request. */
 const WAIT_MAX_SEC = 60;
 /** Who waits for an execution does not ask more often. */
@@ -55,7 +57,12 @@ const ASK_EVERY_MS = 1_000;
 export class Client {
   readonly url: string;
   readonly #runtime: Runtime;
+  /** Executions that used up their budget: to look at, run again or let go. */
+  readonly deadLetters: DeadLetters;
+  /** Queues: to look at, pause, resume and set up. */
+  readonly pools: Pools;
   readonly #http: Http;
+  readonly #requests: Requests;
 
   constructor(options: ClientOptions = {}) {
     this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
@@ -68,6 +75,9 @@ export class Client {
       fetch: options.fetch ?? fetch,
       runtime: this.#runtime,
     });
+    this.#requests = new Requests(this.#http);
+    this.deadLetters = new DeadLetters(this.#requests);
+    this.pools = new Pools(this.#requests);
   }
 
   async submit(job: JobRequest, options: SubmitOptions = {}): Promise<SubmittedJob> {
@@ -81,12 +91,43 @@ export class Client {
   }
 
   getJob(jobId: string, options: ReadOptions = {}): Promise<Job> {
-    return this.#get<Job>(`/v1/jobs/${encodeURIComponent(jobId)}`, options);
+    return this.#get<Job>(jobPath(jobId), options);
   }
 
   /** Newest first, page by page as they are asked for. */
   listJobs(filter: JobFilter = {}): AsyncGenerator<JobSummary, void, undefined> {
     return this.#pages<JobSummary>("/v1/jobs", { ...filter });
+  }
+
+  /**
+   * Replaces the definition. What waits runs by the new one; what a worker has keeps what it started with, as the answer says.
+   * @param options.ifVersion the version that it is to have
+   * @throws {MainspringError} PRECONDITION_FAILED where it has another; CONFLICT where it is not ACTIVE
+   */
+  async replaceJob(
+    jobId: string,
+    job: JobRequest,
+    options: ReadOptions & { ifVersion?: number } = {},
+  ): Promise<ChangedJob> {
+    const { ifVersion, signal } = options;
+    // With a version a repeat of what was done already would be refused.
+    const idempotent = ifVersion === undefined;
+    const request = { method: "PUT" as const, path: jobPath(jobId), body: job, idempotent, signal };
+    const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
+    return (await this.#http.send({ ...request, headers })).body as ChangedJob;
+  }
+
+  /** Replaces the active job of this name, or submits it where there is none. */
+  async putJobByName(name: string, job: JobRequest, options: ReadOptions = {}): Promise<ChangedJob> {
+    const path = `/v1/jobs/by-name/${encodeURIComponent(name)}`;
+    return (await this.#http.send({ method: "PUT", path, body: job, idempotent: true, ...options })).body as ChangedJob;
+  }
+
+  /** What waits is cancelled; what a worker has runs on, unless `cancelRunning`. Its history stays. */
+  async deleteJob(jobId: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
+    const { cancelRunning = false, signal } = options;
+    const path = jobPath(jobId) + (cancelRunning ? "?cancelRunning=true" : "");
+    await this.#http.send({ method: "DELETE", path, idempotent: true, signal });
   }
 
   /** @param options.waitSec 0 to 60: the answer comes when the execution is final, or after that time */
@@ -115,7 +156,7 @@ export class Client {
   /** Newest first, page by page as they are asked for. */
   listExecutions(filter: ExecutionFilter = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
     const { jobId, ...query } = filter;
-    const path = jobId === undefined ? "/v1/executions" : `/v1/jobs/${encodeURIComponent(jobId)}/executions`;
+    const path = jobId === undefined ? "/v1/executions" : `${jobPath(jobId)}/executions`;
     return this.#pages<ExecutionSummary>(path, query);
   }
 
@@ -141,6 +182,37 @@ export class Client {
     return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
   }
 
+  /**
+   * Runs the job of a final execution once more, by the definition that it has now.
+   * @returns the new execution's id
+   * @throws {MainspringError} CONFLICT where an execution of the job is not final, or the job is deleted
+   */
+  async retryExecution(executionId: string, options: ReadOptions = {}): Promise<string> {
+    const path = `${executionPath(executionId)}/retry`;
+    const answer = await this.#http.send({ method: "POST", path, idempotent: false, signal: options.signal });
+    return (answer.body as { executionId: string }).executionId;
+  }
+
+  /** Every reason why an execution waits, with its figures. */
+  explain(executionId: string, options: ReadOptions = {}): Promise<Explanation> {
+    return this.#get(`${executionPath(executionId)}/explain`, options);
+  }
+
+  /** What happens to an execution, as it happens: state, progress and log lines, until it is final. */
+  follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
+    return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
+  }
+
+  /** Has a worker take no more work, hand back what it has not started, and end when it is done. */
+  drainWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerInfo> {
+    return this.#requests.send("POST", `/v1/workers/${encodeURIComponent(workerId)}/drain`, undefined, true, options);
+  }
+
+  /** What the server is and has to do now. */
+  stats(options: ReadOptions = {}): Promise<Stats> {
+    return this.#get("/v1/stats", options);
+  }
+
   /** The workers that the server knows. */
   async workers(options: ReadOptions = {}): Promise<WorkerInfo[]> {
     return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
@@ -150,31 +222,21 @@ export class Client {
     return this.#http.send({ method: "POST", path, body, idempotent: false, ...options });
   }
 
-  async #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {
-    return (await this.#http.send({ method: "GET", path, idempotent: true, ...options })).body as T;
+  #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {
+    return this.#requests.get(path, options);
   }
 
-  async *#pages<T>(path: string, filter: Record<string, unknown>): AsyncGenerator<T, void, undefined> {
-    for (let cursor: string | null = null; ; ) {
-      const query = queryOf(cursor === null ? filter : { ...filter, cursor });
-      const page: { items: T[]; nextCursor: string | null } = await this.#get(path + query, {});
-      yield* page.items;
-      cursor = page.nextCursor ?? null;
-      if (cursor === null) return;
-    }
+  #pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
+    return this.#requests.pages(path, filter);
   }
+}
+
+function jobPath(jobId: string): string {
+  return `/v1/jobs/${encodeURIComponent(jobId)}`;
 }
 
 function executionPath(executionId: string): string {
   return `/v1/executions/${encodeURIComponent(executionId)}`;
-}
-
-function queryOf(filter: Record<string, unknown>): string {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(filter)) {
-    if (value !== undefined) query.set(key, value instanceof Date ? value.toISOString() : String(value));
-  }
-  return query.size === 0 ? "" : `?${query}`;
 }
 
 function urlOf(text: string): string {

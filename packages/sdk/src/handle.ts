@@ -1,6 +1,7 @@
 import type { Execution, SubmittedJob } from "./api-types.ts";
-import type { Client, ReadOptions } from "./client.ts";
+import type { Client } from "./client.ts";
 import { ExecutionFailed } from "./errors.ts";
+import type { ReadOptions } from "./requests.ts";
 
 /** A submitted job whose result has the type R. Can be made again elsewhere from the two ids. */
 export class JobHandle<R = unknown> {

@@ -22,6 +22,8 @@ export interface HttpRequest {
   path: string;
   body?: unknown;
   idempotencyKey?: string | undefined;
+  /** Besides those that every request has. */
+  headers?: Readonly<Record<string, string>>;
   /** Whether sending it twice does no more than sending it once. A request with a key always is. */
   idempotent: boolean;
   /** How long the server was asked to wait before it answers. */
@@ -63,6 +65,36 @@ export class Http {
     }
   }
 
+  /**
+   * Opens a stream of server-sent events; only its beginning has a time limit.
+   * @returns null: there is nothing to stream any more
+   * @throws {MainspringError}
+   */
+  async open(
+    path: string,
+    headers: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<AsyncIterable<Uint8Array> | null> {
+    const { runtime, timeoutMs, url } = this.#options;
+    const limit = new AbortController();
+    const timer = runtime.setTimer(timeoutMs, () => limit.abort());
+    try {
+      const init = this.#init({ method: "GET", path, idempotent: true, body: undefined, signal }, limit.signal);
+      const accept = "text/event-stream, application/problem+json";
+      const response = await this.#options.fetch(url + path, {
+        ...init,
+        headers: { ...init.headers, ...headers, accept },
+      });
+      if (!response.ok) throw await errorOf(response);
+      return response.status === 204 ? null : (response.body ?? null);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw cause instanceof MainspringError ? cause : unreachable(url, limit.signal.aborted, cause);
+    } finally {
+      timer.cancel();
+    }
+  }
+
   async #once(request: PreparedRequest): Promise<HttpAnswer | { error: MainspringError; retryAfterMs?: number }> {
     const { runtime, timeoutMs, url } = this.#options;
     const limit = new AbortController();
@@ -83,7 +115,10 @@ export class Http {
 
   #init(request: PreparedRequest, limit: AbortSignal): RequestInit {
     const { apiKey } = this.#options;
-    const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
+    const headers: Record<string, string> = {
+      accept: "application/json, application/problem+json",
+      ...request.headers,
+    };
     if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
     if (request.idempotencyKey !== undefined)
       headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);

@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   BatchItem,
+  ChangedJob,
   DstPolicy,
   Execution,
   ExecutionError,
@@ -23,11 +24,25 @@ export type {
   SubmittedJob,
   WorkerInfo,
 } from "./api-types.ts";
-export { Client, type ClientOptions, type ReadOptions, type SubmitOptions } from "./client.ts";
+export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
+export type { FollowOptions } from "./follow.ts";
 export { JobHandle } from "./handle.ts";
 export type { Isolation } from "./isolation.ts";
+export type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterRun,
+  ExecutionEvent,
+  Explanation,
+  Pool,
+  PoolSettings,
+  SettledDeadLetter,
+  Stats,
+  WaitReason,
+} from "./operator-types.ts";
+export type { ReadOptions } from "./requests.ts";
 export { RetryAtError, TerminalError } from "./retry-errors.ts";
 export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";

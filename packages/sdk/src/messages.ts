@@ -73,7 +73,7 @@ export function* messagesOf(finished: readonly Finished[]): Generator<WorkerMess
   for (const part of parts(finished, sizeOf)) yield create(WorkerMessageSchema, { finished: part });
 }
 
-/** Likewise. What was said of attempts that nobody wants any more is left out. */
+/** Likewise, lines before the latest progress. What was said of attempts that nobody wants any more is left out. */
 export function* chatterMessagesOf({ progress, logs }: Report, tokenOf: TokenOf): Generator<WorkerMessage> {
   const updates = progress.flatMap((item) => {
     const token = tokenOf(item);
@@ -83,11 +83,11 @@ export function* chatterMessagesOf({ progress, logs }: Report, tokenOf: TokenOf)
     const token = tokenOf(item);
     return token === null ? [] : create(LogSchema, { token, atMs: BigInt(item.atMs), level: "info", line: item.line });
   });
-  for (const part of parts(updates, ({ message }) => OVERHEAD_BYTES + 3 * message.length)) {
-    yield create(WorkerMessageSchema, { progress: part });
-  }
   for (const part of parts(lines, ({ line }) => OVERHEAD_BYTES + 3 * line.length)) {
     yield create(WorkerMessageSchema, { logs: part });
+  }
+  for (const part of parts(updates, ({ message }) => OVERHEAD_BYTES + 3 * message.length)) {
+    yield create(WorkerMessageSchema, { progress: part });
   }
 }
 

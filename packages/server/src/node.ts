@@ -116,6 +116,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
       version: packageJson.version,
       timeZoneData: timeZoneDataVersion(),
       addresses: () => addresses,
+      storeConnections: () => store.connectionLoad(),
       readiness: () => readiness(store, bus, ground.runtime),
     },
   });

@@ -4,16 +4,22 @@ export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+export { Commands } from "./api/commands.ts";
 export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
+export { DeadLetterRuns } from "./api/dead-letter-runs.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
+export { Inbox } from "./api/inbox.ts";
+export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
+export { PoolOrders } from "./api/pool-orders.ts";
 export type {
   Candidate,
   EndedAttempt,
   ExecutionError,
   ExecutionState,
   Queue,
+  Trigger,
 } from "./domain/execution.ts";
 export { isFinal } from "./domain/execution.ts";
 export {
@@ -27,7 +33,10 @@ export {
   type WorkerId,
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
-export type { Pool } from "./domain/pool.ts";
+export type { JobState } from "./domain/job.ts";
+export { defaultPool, type Pool } from "./domain/pool.ts";
+export { rankOf } from "./domain/rank.ts";
+export { isSameDefinition } from "./domain/same-definition.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
@@ -42,6 +51,8 @@ export { OwnerMap } from "./ports/owner-map.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";
 export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
+export type * from "./ports/store-dead-letters.ts";
+export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
 export { ALONE, SHARED } from "./scheduler/holdings.ts";

@@ -2,17 +2,36 @@ import { createHash } from "node:crypto";
 import type { StoreEvent } from "./store/history.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** What can be seen of a job's definition where it runs. */
+export interface SeenDefinition {
+  /** Which of its client's texts it is. */
+  text: string;
+  handler: string;
+  maxAttempts: number;
+}
+
 /** Something that was seen from outside of the system: by clients, by workers, on the wires between processes. */
 export type Seen =
   // ---- clients
   | { kind: "SUBMITTED"; key: string; handler: string }
   | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
   | { kind: "CANCEL_ASKED"; executionId: string }
+  | { kind: "CHANGE_ASKED"; jobId: string; change: string }
+  | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
+  | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }
+  | { kind: "RETRY_ANSWERED"; jobId: string; executionId: string }
   /** What a client that had asked for something was told in the end. */
   | { kind: "COMMAND_ANSWERED"; commandId: string; outcome: string }
   // ---- workers
   | { kind: "WORKER_BORN"; worker: string; slots: number; prefetch: number; capabilities: readonly string[] }
-  | { kind: "HANDLER_STARTED"; executionId: string; attempt: number; worker: string }
+  | {
+      kind: "HANDLER_STARTED";
+      executionId: string;
+      attempt: number;
+      worker: string;
+      ran: Omit<SeenDefinition, "text">;
+      asked: SeenDefinition;
+    }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
   // ---- between a worker and a gateway
   /** Its hello arrived; `server` is the process of the gateway. */
@@ -51,6 +70,7 @@ export type Seen =
   | { kind: "DECLARED_LOST"; server: string; worker: string; reason: string }
   | { kind: "HINTED"; executionIds: readonly string[] }
   // ---- what is done to them
+  | { kind: "OPERATED"; deed: string; forMs: number }
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }
   | { kind: "NETWORK_FAULT"; fault: string }

@@ -42,6 +42,10 @@ const SOMETIMES = [
   "command repeated to a next owner",
   "execution DEAD",
   "journal row held longer than its commit",
+  "REPLAY_SOME",
+  "REPLAY_ALL",
+  "command REPLACE",
+  "command DELETE",
 ] as const;
 
 /** From so much simulated time on, what never happened is missed. */
@@ -74,12 +78,17 @@ export class Sightings implements Observer {
     this.#count(event.kind);
     if (event.kind === "COMMITTED") this.#committed(event);
     else if (event.kind === "SUBMITTED") this.#submitted(event);
-    else if (event.kind === "COMMANDED") this.#cancelling.set(event.command.executionId, event.by);
+    else if (event.kind === "COMMANDED") this.#commanded(event);
     else if (event.kind === "TAKEN_OVER") {
       if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
       if (isOpen) this.#count("takeover with an open journal");
     }
+  }
+
+  #commanded({ command, by }: Extract<StoreEvent, { kind: "COMMANDED" }>): void {
+    if (command.kind === "CANCEL") this.#cancelling.set(command.executionId, by);
+    else this.#count(`command ${command.kind}`);
   }
 
   #submitted({ outcome }: Extract<StoreEvent, { kind: "SUBMITTED" }>): void {
@@ -122,6 +131,7 @@ export class Sightings implements Observer {
     this.#count(moment.kind);
     if (moment.kind === "FAULT") this.#count(moment.fault);
     else if (moment.kind === "NETWORK_FAULT") this.#count(`packet ${moment.fault}`);
+    else if (moment.kind === "OPERATED") this.#count(moment.deed);
     else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
     else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
     else if (moment.kind === "REFUSED") this.#count("stale attempt refused");

@@ -14,6 +14,7 @@ import { VirtualClock } from "./virtual-clock.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
+import { Operators } from "./world/operators.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -65,6 +66,8 @@ const CALM_MS = 3 * HOUR_MS;
 /** Until then what faults began may still have to end. */
 const CALM_LEAST_MS = 120_000;
 const LOOK_EVERY_MS = 5_000;
+/** How often somebody who runs the servers does something. */
+const OPERATE_EVERY_MS = 120_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -123,6 +126,7 @@ class World {
   readonly #weather: StoreWeather = fairWeather();
   readonly #fleet: Fleet;
   readonly #workload: Workload;
+  readonly #operators: Operators;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -157,6 +161,7 @@ class World {
     const server = (role: Role) => this.#anyServer(role);
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
+    this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -181,8 +186,10 @@ class World {
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
+    this.#operators.start(OPERATE_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
+    this.#operators.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();
@@ -195,7 +202,8 @@ class World {
     while (this.#clock.nowMs < beganMs + CALM_MS) {
       await this.#advance(this.#clock.nowMs + LOOK_EVERY_MS);
       const isOpen = [...this.#data.executions.all()].some(({ state }) => !isFinal(state));
-      if (this.#workload.open === 0 && !isOpen && this.#clock.nowMs >= beganMs + CALM_LEAST_MS) return;
+      const isRunning = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
+      if (this.#workload.open === 0 && !isOpen && !isRunning && this.#clock.nowMs >= beganMs + CALM_LEAST_MS) return;
     }
   }
 

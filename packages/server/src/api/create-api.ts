@@ -5,17 +5,30 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
+import { changeRoutes } from "./change-routes.ts";
+import { Commands } from "./commands.ts";
 import { createIntake } from "./create-intake.ts";
+import { deadLetterRoutes } from "./dead-letter-routes.ts";
+import { DeadLetterRuns } from "./dead-letter-runs.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
+import { drainRoute } from "./drain-route.ts";
+import { eventsRoute } from "./events-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
-import { listWorkers } from "./fleet.ts";
+import { explainRoute } from "./explain-route.ts";
+import { drainWorker, listWorkers } from "./fleet.ts";
+import { Followers } from "./followers.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
+import { JobChanger } from "./job-changer.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { PoolOrders } from "./pool-orders.ts";
+import { poolRoutes } from "./pool-routes.ts";
+import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -38,22 +51,42 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about } = parts;
   const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
-  const inbox = new Inbox(bus, runtime, ({ executionId }) => waiters.final(executionId));
-  const reader = new ExecutionReader(store.queries, new LiveView(bus, inbox, runtime), waiters, runtime);
+  const inbox = new Inbox(bus, runtime, {
+    final: (executionId) => waiters.final(executionId),
+    chatter: (items) => followers.hear(items),
+  });
+  const live = new LiveView(bus, inbox, runtime);
+  const followers = new Followers({ bus, runtime, live });
+  const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const intake = createIntake(parts);
+  const workers = () => listWorkers(bus, inbox, runtime);
+  const runs = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
   submitRoute(app, intake);
   batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
-  executionRoutes(app, reader, store.queries);
-  cancelRoute(app, { store, bus, runtime, inbox, reader });
+  const commands = new Commands({ store, bus, inbox });
+  cancelRoute(app, { runtime, commands, reader });
+  changeRoutes(app, new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) }));
+  executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
+  eventsRoute(app, { reader, followers, runtime });
+  explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
-  nodeRoutes(app, { bus, metrics, about, workers: () => listWorkers(bus, inbox, runtime) });
+  deadLetterRoutes(app, store, runs);
+  poolRoutes(app, store, workers);
+  drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
+  statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  nodeRoutes(app, { metrics, about, workers });
   await docsRoutes(app);
 
-  app.addHook("preClose", async () => waiters.close());
+  app.addHook("preClose", async () => {
+    waiters.close();
+    followers.close();
+    runs.close();
+  });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
+  runs.start();
   return app;
 }

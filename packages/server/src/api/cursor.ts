@@ -1,7 +1,7 @@
 import { ProblemError, problem } from "./errors.ts";
 
 /** Which list a cursor belongs to; one of another list is refused. */
-export type ListKind = "jobs" | "executions" | "workers";
+export type ListKind = "jobs" | "executions" | "dead-letters" | "workers" | "pools";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -16,7 +16,8 @@ export function decodeCursor(list: ListKind, cursor: string | undefined): string
   const text = Buffer.from(cursor, "base64url").toString("utf8");
   const after = text.slice(list.length + 1);
   const genuine = encodeCursor(list, after) === cursor && text.startsWith(`${list}:`);
-  if (!genuine || (list !== "workers" && !UUID.test(after))) {
+  const byId = list !== "workers" && list !== "pools";
+  if (!genuine || (byId && !UUID.test(after))) {
     throw new ProblemError(problem("invalid-cursor", "pass nextCursor of the page before as it was, or none"));
   }
   return after;

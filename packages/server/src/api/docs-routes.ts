@@ -18,6 +18,11 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       tags: [
         { name: "jobs", description: "What to run and when" },
         { name: "executions", description: "What became of it" },
+        {
+          name: "dead letters",
+          description: "Executions that used up their budget, until they are replayed or discarded",
+        },
+        { name: "pools", description: "Queues, and how their work is ordered and placed" },
         { name: "node", description: "The server and its workers" },
         { name: "docs", description: "This description, and what errors mean" },
       ],

@@ -34,22 +34,36 @@ describe("the description of the API", () => {
         .map(({ name }) => name)
         .sort(),
       [
+        "DELETE /v1/jobs/{jobId}",
         "GET /healthz",
         "GET /metrics",
         "GET /problems",
         "GET /problems/{name}",
         "GET /readyz",
+        "GET /v1/dead-letters",
+        "GET /v1/dead-letters/runs/{runId}",
         "GET /v1/executions",
         "GET /v1/executions/{executionId}",
+        "GET /v1/executions/{executionId}/events",
+        "GET /v1/executions/{executionId}/explain",
         "GET /v1/jobs",
         "GET /v1/jobs/{jobId}",
         "GET /v1/jobs/{jobId}/executions",
+        "GET /v1/pools",
+        "GET /v1/pools/{name}",
         "GET /v1/stats",
         "GET /v1/workers",
+        "POST /v1/dead-letters/discard",
+        "POST /v1/dead-letters/replay",
         "POST /v1/executions/{executionId}/cancel",
+        "POST /v1/executions/{executionId}/retry",
         "POST /v1/jobs",
         "POST /v1/jobs/batch",
         "POST /v1/schedules/preview",
+        "POST /v1/workers/{workerId}/drain",
+        "PUT /v1/jobs/by-name/{name}",
+        "PUT /v1/jobs/{jobId}",
+        "PUT /v1/pools/{name}",
       ],
     );
     assert.doesNotMatch(JSON.stringify(document), /everySec|workflow/i);
@@ -60,8 +74,10 @@ describe("the description of the API", () => {
       assert.ok(operation.operationId && operation.summary, name);
       for (const [status, { description, content }] of Object.entries(operation.responses)) {
         assert.ok(description && description !== "Default Response", `${name} ${status}`);
+        if (status === "204") continue;
         const media = Object.entries(content ?? {});
-        assert.equal(media.length, 1, `${name} ${status}`);
+        assert.equal(media.length, status === "204" ? 0 : 1, `${name} ${status}`);
+        if (status === "204") continue;
         assert.ok(Object.keys(media[0]?.[1].schema ?? {}).length > 0, `${name} ${status}`);
         if (Number(status) >= 400 && name !== "GET /readyz") assert.equal(media[0]?.[0], "application/problem+json");
       }

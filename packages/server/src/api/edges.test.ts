@@ -66,9 +66,9 @@ describe("the edges of the HTTP API", () => {
     for (const url of ["/v1/crons", "/docs/static/nothing", "/docs/static/..%2f..%2fpackage.json"]) {
       assert.deepEqual(await problemOf(api.app, { url }), [404, "/problems/not-found"]);
     }
-    const answer = await api.app.inject({ method: "DELETE", url: "/v1/jobs/019a0000-0000-7000-8000-000000000000" });
+    const answer = await api.app.inject({ method: "PATCH", url: "/v1/jobs/019a0000-0000-7000-8000-000000000000" });
     assert.equal(answer.statusCode, 405);
-    assert.equal(answer.headers.allow, "GET, HEAD");
+    assert.equal(answer.headers.allow, "DELETE, GET, HEAD, PUT");
     const posted = await api.app.inject({ method: "PUT", url: "/v1/jobs", payload: "not json" });
     assert.equal(posted.statusCode, 405);
     assert.equal(posted.headers.allow, "GET, HEAD, POST");
@@ -141,8 +141,13 @@ describe("the edges of the HTTP API", () => {
       node: api.bus.node,
       timeZoneData: "2026c",
       addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
+      nodes: [{ node: api.bus.node, roles: ["api"] }],
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },
+      executions: { waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0, countedUpTo: 10_000 },
+      store: [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
+      finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
+      lateness: { p50Ms: null, p99Ms: null, starts: 0 },
     });
     assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
     assert.equal((await api.inject({ method: "GET", url: "/readyz" })).json().status, "ready");

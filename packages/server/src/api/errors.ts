@@ -53,6 +53,16 @@ const PROBLEMS = {
     title: "Its state does not allow this",
     help: "`detail` names the state that it is in.",
   },
+  "key-in-use": {
+    status: 409,
+    title: "The unique key is held",
+    help: "At most one execution that is not final has a unique key. Wait for the one that has it, or cancel it.",
+  },
+  "precondition-failed": {
+    status: 412,
+    title: "The job is of another version than If-Match says",
+    help: "Somebody changed it meanwhile. Read the job again and decide anew; its ETag is its version.",
+  },
   "payload-too-large": {
     status: 413,
     title: "The body or a payload is too large",

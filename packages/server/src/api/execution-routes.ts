@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT } from "../domain/ids.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
+import type { Progress } from "../ports/messages.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
@@ -27,8 +28,15 @@ const WaitQuery = Type.Object(
 );
 const ofExecutions = answer(pageOf(ExecutionSummaryBody), "A page, newest first");
 
+type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
+
 /** GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
-export function executionRoutes(app: HttpApp, reader: ExecutionReader, queries: StoreQueries): void {
+export function executionRoutes(
+  app: HttpApp,
+  reader: ExecutionReader,
+  queries: StoreQueries,
+  progressOf: AskProgress,
+): void {
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
       after: decodeCursor("executions", query.cursor),
@@ -73,12 +81,16 @@ export function executionRoutes(app: HttpApp, reader: ExecutionReader, queries: 
     },
   );
 
+  readRoute(app, reader, progressOf);
+}
+
+function readRoute(app: HttpApp, reader: ExecutionReader, progressOf: AskProgress): void {
   app.get(
     "/v1/executions/:executionId",
     {
       schema: {
         operationId: "getExecution",
-        tags,
+        tags: ["executions"],
         summary: "Read an execution; with waitSec, wait for it to be final",
         params: Type.Object({ executionId: Uuid("the execution") }),
         querystring: WaitQuery,
@@ -92,7 +104,7 @@ export function executionRoutes(app: HttpApp, reader: ExecutionReader, queries: 
       const id = request.params.executionId.toLowerCase();
       const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
       if (view === null) throw noSuch("execution");
-      return executionBody(view);
+      return executionBody(view, view.state === "RUNNING" ? await progressOf(id, view.attempt) : null);
     },
   );
 }

@@ -18,13 +18,17 @@ export function writtenJobs(submissions: readonly Submission[], outcomes: readon
 
 /** Tells the owners of new jobs about them, so that they need not be found. */
 export function sendHints(bus: Bus, jobs: readonly NewJob[]): void {
+  hintRows(bus, jobs.map(hintOf));
+}
+
+export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {
   const byOwner = new Map<Incarnation, HintedRow[]>();
-  for (const job of jobs) {
-    const owner = bus.ownerOf(job.shard);
+  for (const hint of hints) {
+    const owner = bus.ownerOf(hint.row.shard);
     if (owner === null) continue;
     const rows = byOwner.get(owner);
-    if (rows === undefined) byOwner.set(owner, [hintOf(job)]);
-    else rows.push(hintOf(job));
+    if (rows === undefined) byOwner.set(owner, [hint]);
+    else rows.push(hint);
   }
   for (const [node, rows] of byOwner) bus.send({ node, role: "scheduler" }, { kind: "HINT", rows });
 }

@@ -66,7 +66,8 @@ export function createHttpApp(
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
     },
-    routerOptions: { maxParamLength: 256 },
+    // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
+    routerOptions: { maxParamLength: 255 * 9 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
@@ -107,16 +108,25 @@ export function takeJson(
 /** @param fromText the values come as text, as in a query, and numbers are to be read out of it */
 export function validator(schema: TSchema, fromText: boolean) {
   const check = compileCheck(schema);
-  const numbers = fromText ? numericFields(schema) : [];
+  const numbers = fromText ? fieldsOf(schema, "integer", "number") : [];
+  const lists = fromText ? fieldsOf(schema, "array") : [];
   return (value: unknown) => {
-    const read = numbers.length === 0 ? value : withNumbers(value as Record<string, unknown>, numbers);
+    const one = lists.length === 0 ? value : withLists(value as Record<string, unknown>, lists);
+    const read = numbers.length === 0 ? one : withNumbers(one as Record<string, unknown>, numbers);
     return check.ok(read) ? { value: read } : { error: new ProblemError(invalid(check.errors(read))) };
   };
 }
 
-function numericFields(schema: TSchema): string[] {
+function fieldsOf(schema: TSchema, ...types: string[]): string[] {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
-  return Object.keys(properties).filter((name) => ["integer", "number"].includes(properties[name]?.type ?? ""));
+  return Object.keys(properties).filter((name) => types.includes(properties[name]?.type ?? ""));
+}
+
+/** A parameter that may be repeated comes as a text where it is not. */
+function withLists(query: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  const read = { ...query };
+  for (const name of names) if (typeof read[name] === "string") read[name] = [read[name]];
+  return read;
 }
 
 function withNumbers(query: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {

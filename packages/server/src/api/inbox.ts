@@ -1,10 +1,11 @@
-import type { Incarnation } from "../domain/ids.ts";
+import type { ExecutionId, Incarnation } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
-import type { ToApi } from "../ports/messages.ts";
+import type { Chatter, ToApi } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
-type Answer = Exclude<ToApi, Final | { kind: "OWNER" }>;
+type ToldChatter = Extract<ToApi, { kind: "CHATTER" }>;
+type Answer = Exclude<ToApi, Final | ToldChatter | { kind: "OWNER" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -12,17 +13,24 @@ interface Question {
   done(): void;
 }
 
+/** What comes without having been asked for at that moment. */
+export interface InboxEvents {
+  /** It was watched, and is final. */
+  final(executionId: ExecutionId): void;
+  /** Of executions that were followed. */
+  chatter(items: readonly Chatter[]): void;
+}
+
 /** Receives what other roles send to the api, and brings answers to those who asked. */
 export class Inbox {
   readonly #runtime: Runtime;
   readonly #questions = new Map<string, Question>();
   readonly #unlisten: () => void;
-  readonly #final: (message: Final) => void;
+  readonly #events: InboxEvents;
 
-  /** @param final called for each execution that was watched and became final */
-  constructor(bus: Bus, runtime: Runtime, final: (message: Final) => void) {
+  constructor(bus: Bus, runtime: Runtime, events: InboxEvents) {
     this.#runtime = runtime;
-    this.#final = final;
+    this.#events = events;
     this.#unlisten = bus.listen("api", (envelopes) => envelopes.forEach((envelope) => this.#take(envelope)));
   }
 
@@ -52,7 +60,8 @@ export class Inbox {
   }
 
   #take({ from, message }: Envelope<ToApi>): void {
-    if (message.kind === "FINAL") return this.#final(message);
+    if (message.kind === "FINAL") return this.#events.final(message.executionId);
+    if (message.kind === "CHATTER") return this.#events.chatter(message.items);
     // The bus knows it already.
     if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);

@@ -12,12 +12,17 @@ import { JobBody, JobState, JobSummaryBody } from "./schemas/job.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { jobBody, jobSummaryBody } from "./views.ts";
 
+const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
+  maxItems: 8,
+  description: "labels that a job must have, all of them: `key` or `key=value`; may be repeated, up to 8",
+});
 const ListQuery = Type.Object(
   {
     state: Type.Optional(JobState),
     pool: Type.Optional(Word("a pool's name")),
     handler: Type.Optional(Word("a handler's name")),
     name: Type.Optional(Line("a job's name")),
+    label: Type.Optional(LabelFilter),
     type: Type.Optional(oneOf(["ONCE"], "only one-time jobs exist")),
     ...pageQuery,
   },
@@ -60,20 +65,22 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
         response: { 200: answer(JobBody, "The job and its newest executions"), ...problems("not-found") },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const view = await queries.getJob(DEFAULT_TENANT, request.params.jobId.toLowerCase());
       if (view === null) throw noSuch("job");
+      void reply.header("etag", `"${view.version}"`);
       const latestExecutions = await reader.overlay(view.latestExecutions);
       return jobBody({ ...view, latestExecutions }, runtime.now());
     },
   );
 }
 
-function filterOf({ state, pool, handler, name }: Static<typeof ListQuery>): JobFilter {
+function filterOf({ state, pool, handler, name, label }: Static<typeof ListQuery>): JobFilter {
   return {
     ...(state !== undefined && { state }),
     ...(pool !== undefined && { pool }),
     ...(handler !== undefined && { handler }),
     ...(name !== undefined && { name }),
+    ...(label !== undefined && { labels: label }),
   };
 }

@@ -2,15 +2,16 @@ import type { Candidate } from "../domain/execution.ts";
 import { DEFAULT_TENANT, type EpochMs, shardKey, shardOf } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
-import { type OrderStrategy, rankOf } from "../domain/rank.ts";
+import { type Ordering, rankOf } from "../domain/rank.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { NewJob } from "../ports/store.ts";
+import type { NewRetry } from "../ports/store-jobs.ts";
 
 /** A job as the store takes it. @param payload JSON text; null: none */
 export function newJob(
   definition: JobDefinition,
   payload: Uint8Array | null,
-  order: OrderStrategy,
+  ordering: Ordering,
   createdAt: EpochMs,
   runtime: Runtime,
 ): NewJob {
@@ -22,7 +23,7 @@ export function newJob(
     tenant,
     shard: shardOf(shardKey(tenant, definition.concurrencyKey, jobId)),
     definition,
-    rank: rankOf(order, definition.scheduledAt, definition.priority),
+    rank: rankOf(ordering, definition.scheduledAt, definition.priority),
     laneHash: laneHash({ ...definition, tenant }),
     queue: definition.scheduledAt <= createdAt ? "READY" : "WAITING",
     payload,
@@ -31,7 +32,7 @@ export function newJob(
 }
 
 /** The row that the store made of it, for its owner. */
-export function candidateOf(job: NewJob): Candidate {
+export function candidateOf(job: NewJob | NewRetry): Candidate {
   const { definition } = job;
   return {
     id: job.executionId,
@@ -49,6 +50,7 @@ export function candidateOf(job: NewJob): Candidate {
     dueAt: definition.scheduledAt,
     scheduledAt: definition.scheduledAt,
     policy: definition.policy,
+    jobVersion: "jobVersion" in job ? job.jobVersion : 1,
     payloadBytes: job.payload?.length ?? 0,
     state: "PENDING",
     queue: job.queue,

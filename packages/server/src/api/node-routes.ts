@@ -1,13 +1,12 @@
 import { Type } from "typebox";
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
 import type { WorkerStatus } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { HealthBody, ReadinessBody, StatsBody, WorkerBody } from "./schemas/node.ts";
+import { HealthBody, ReadinessBody, WorkerBody } from "./schemas/node.ts";
+import type { StatsBody } from "./schemas/stats.ts";
 import { workerBody } from "./views.ts";
 
 /** What a node says of itself. */
@@ -17,12 +16,13 @@ export interface About {
   timeZoneData: string;
   /** null where it does not listen (yet). */
   addresses(): { http: string | null; grpc: string | null };
+  /** How busy the store's connections are, by what they are for. */
+  storeConnections(): StatsBody["store"];
   /** Whether work should be sent here, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
 }
 
 export interface NodeParts {
-  bus: Bus;
   metrics: ApiMetrics;
   about: About;
   workers(): Promise<WorkerStatus[]>;
@@ -30,10 +30,9 @@ export interface NodeParts {
 
 const tags = ["node"];
 
-/** GET /v1/workers, /v1/stats, /healthz, /readyz and /metrics */
+/** GET /v1/workers, /healthz, /readyz and /metrics */
 export function nodeRoutes(app: HttpApp, parts: NodeParts): void {
   workersRoute(app, parts);
-  statsRoute(app, parts);
   healthRoutes(app, parts);
 }
 
@@ -60,29 +59,6 @@ function workersRoute(app: HttpApp, { workers }: NodeParts): void {
 /** Grows along the list, and stays when its worker has gone. */
 function placeOf({ connectedAt, workerId }: WorkerStatus): string {
   return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
-}
-
-function statsRoute(app: HttpApp, { bus, about, workers }: NodeParts): void {
-  const schema = {
-    operationId: "getStats",
-    tags,
-    summary: "What this node is and has",
-    response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
-  };
-  app.get("/v1/stats", { schema }, async () => {
-    const connected = (await workers()).filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
-    const owned = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard)).filter(
-      (owner) => owner !== null,
-    );
-    return {
-      version: about.version,
-      node: bus.node,
-      timeZoneData: about.timeZoneData,
-      addresses: about.addresses(),
-      workers: { connected },
-      shards: { total: SHARD_COUNT, owned: owned.length },
-    };
-  });
 }
 
 function healthRoutes(app: HttpApp, { about, metrics }: NodeParts): void {

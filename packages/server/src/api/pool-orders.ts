@@ -1,5 +1,5 @@
 import { defaultPool } from "../domain/pool.ts";
-import type { OrderStrategy } from "../domain/rank.ts";
+import type { Ordering } from "../domain/rank.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
@@ -10,7 +10,7 @@ const FRESH_MS = 1_000;
 export class PoolOrders {
   readonly #store: Store;
   readonly #runtime: Runtime;
-  #orders: Promise<ReadonlyMap<string, OrderStrategy>> | null = null;
+  #orders: Promise<ReadonlyMap<string, Ordering>> | null = null;
   #readAtMs = 0;
 
   constructor(store: Store, runtime: Runtime) {
@@ -19,20 +19,20 @@ export class PoolOrders {
   }
 
   /** @throws {StoreUnavailable} */
-  async read(): Promise<(pool: string) => OrderStrategy> {
+  async read(): Promise<(pool: string) => Ordering> {
     const nowMs = this.#runtime.monotonicMs();
     if (this.#orders === null || nowMs - this.#readAtMs > FRESH_MS) {
       this.#readAtMs = nowMs;
       this.#orders = this.#fetch();
     }
     const orders = await this.#orders;
-    return (pool) => orders.get(pool) ?? defaultPool(pool).order;
+    return (pool) => orders.get(pool) ?? defaultPool(pool);
   }
 
-  async #fetch(): Promise<ReadonlyMap<string, OrderStrategy>> {
+  async #fetch(): Promise<ReadonlyMap<string, Ordering>> {
     try {
       const pools = await this.#store.readPools();
-      return new Map(pools.map(({ name, order }) => [name, order]));
+      return new Map(pools.map((pool) => [pool.name, pool]));
     } catch (error) {
       // The next submit asks again, rather than fail for the rest of the second.
       this.#orders = null;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { DEFAULT_ORDERING } from "../domain/rank.ts";
 import type { NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { ProblemError } from "./errors.ts";
@@ -37,7 +38,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const submitter = new Submitter({ store, runtime, metrics, written: () => {} }, { ...SUBMIT_LIMITS, ...limits });
   const submit = (jobs = 1, payload: Buffer | null = null) => {
     const definition = jobDefinition({ target: { handler: "echo" } }, 0);
-    const make = () => newJob(definition, payload, "FIFO", 0, runtime);
+    const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime);
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
   return { store, counted, submit };

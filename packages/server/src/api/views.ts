@@ -1,5 +1,5 @@
 import type { EpochMs } from "../domain/ids.ts";
-import type { WorkerStatus } from "../ports/messages.ts";
+import type { Progress, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { rawOrNull } from "./raw-json.ts";
@@ -13,12 +13,17 @@ export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBod
   return { ...beforePayload(row), ...timesOf(row) };
 }
 
-export function executionBody(view: ExecutionView): ExecutionBody {
+export function executionBody(view: ExecutionView, progress: Progress | null): ExecutionBody {
   return {
     ...beforePayload(view),
     payload: rawOrNull(view.payload),
     result: rawOrNull(view.result),
     error: view.error,
+    progress: progress && {
+      fraction: progress.fraction,
+      message: progress.message,
+      at: formatInstant(progress.at),
+    },
     attempts: view.attempts.map(({ attempt, workerId, state, startedAt, finishedAt, error }) => ({
       attempt,
       workerId,
@@ -32,10 +37,24 @@ export function executionBody(view: ExecutionView): ExecutionBody {
 }
 
 function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "createdAt" | "updatedAt"> {
-  const { executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts } = row;
+  const { executionId, jobId, tenant, trigger, retryOf, jobVersion, state, reason, attempt } = row;
+  const { failures, lost, maxAttempts } = row;
   const { pool, handler, priority, scheduledAt, workerId, startedAt, finishedAt } = row;
   return {
-    ...{ executionId, jobId, tenant, trigger, state, reason, attempt, failures, lost, maxAttempts },
+    ...{
+      executionId,
+      jobId,
+      tenant,
+      trigger,
+      retryOf,
+      jobVersion,
+      state,
+      reason,
+      attempt,
+      failures,
+      lost,
+      maxAttempts,
+    },
     ...{ pool, handler, priority, assignedWorker: workerId },
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),
@@ -57,6 +76,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   const { pool, handler, requires, policy, concurrencyKey, concurrencyLimit, uniqueKey } = view.definition;
   return {
     ...commonOf(view, now),
+    nextFireAt: nextFireAt(view, now),
     target: { pool, handler, requires: [...requires] },
     payload: rawOrNull(view.payload),
     startBefore: formatInstantOrNull(policy.startBefore),
@@ -68,6 +88,12 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
     ...{ concurrencyKey, concurrencyLimit, uniqueKey },
     latestExecutions: view.latestExecutions.map(executionSummaryBody),
   };
+}
+
+/** What a worker has already does not follow a change of its job, so it is the executions that say when. */
+function nextFireAt({ latestExecutions }: JobView, now: EpochMs): string | null {
+  const waiting = latestExecutions.filter(({ state, scheduledAt }) => state === "PENDING" && scheduledAt > now);
+  return waiting.length === 0 ? null : formatInstant(Math.min(...waiting.map(({ scheduledAt }) => scheduledAt)));
 }
 
 function commonOf(row: JobSummary, now: EpochMs): Omit<JobSummaryBody, "target"> {

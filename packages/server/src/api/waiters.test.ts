@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import type { Candidate } from "../domain/execution.ts";
+import { DEFAULT_ORDERING } from "../domain/rank.ts";
 import { playOwner } from "./api.fixture.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
@@ -22,7 +23,9 @@ function scene(max?: number) {
   };
   const waiters = new Waiters({ bus, runtime, store: { load } }, max);
   const start = () => {
-    const row = candidateOf(newJob(jobDefinition({ target: { handler: "echo" } }, 0), null, "FIFO", 0, runtime));
+    const row = candidateOf(
+      newJob(jobDefinition({ target: { handler: "echo" } }, 0), null, DEFAULT_ORDERING, 0, runtime),
+    );
     rows.set(row.id, row);
     return row;
   };

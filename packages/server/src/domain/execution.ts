@@ -15,6 +15,10 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
+/** What made an execution. */
+export const TRIGGERS = ["API", "RETRY"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
 /** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
 export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
@@ -65,6 +69,8 @@ export interface Candidate {
   dueAt: EpochMs;
   scheduledAt: EpochMs;
   policy: ExecutionPolicy;
+  /** Which version of its job's definition it is a copy of. */
+  jobVersion: number;
   payloadBytes: number;
   /** What the row says: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
   state: "PENDING" | "RUNNING";

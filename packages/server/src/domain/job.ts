@@ -1,6 +1,10 @@
 import type { EpochMs } from "./ids.ts";
 import type { RetryPolicy } from "./retry.ts";
 
+/** A one-time job is FINISHED when its executions are final. */
+export const JOB_STATES = ["ACTIVE", "FINISHED", "DELETED"] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
 /** What is asked to run and how, with every default filled in. One-time jobs only. */
 export interface JobDefinition {
   name: string | null;

@@ -1,11 +1,19 @@
 import type { EpochMs } from "./ids.ts";
 
-export type OrderStrategy = "PRIORITY" | "FIFO";
+export const ORDER_STRATEGIES = ["PRIORITY", "FIFO"] as const;
+export type OrderStrategy = (typeof ORDER_STRATEGIES)[number];
+
+/** How a pool orders its ready work. */
+export interface Ordering {
+  order: OrderStrategy;
+  /** With PRIORITY: the head start that one level of priority is worth; 1 second to 30 days. */
+  priorityStepMs: number;
+}
 
 /** A level of priority is a head start of an hour: urgent work goes first, and nothing starves. */
-const PRIORITY_STEP_MS = 3_600_000;
+export const DEFAULT_ORDERING: Ordering = { order: "PRIORITY", priorityStepMs: 3_600_000 };
 
 /** The one number that orders ready work; the smallest runs first. */
-export function rankOf(strategy: OrderStrategy, dueAt: EpochMs, priority: number): number {
-  return strategy === "FIFO" ? dueAt : dueAt - priority * PRIORITY_STEP_MS;
+export function rankOf({ order, priorityStepMs }: Ordering, dueAt: EpochMs, priority: number): number {
+  return order === "FIFO" ? dueAt : dueAt - priority * priorityStepMs;
 }

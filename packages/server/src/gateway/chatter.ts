@@ -1,18 +1,41 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import type { WorkerId } from "../domain/ids.ts";
-import { LOG_LINE_MAX_CHARS } from "./limits.ts";
-import { cleanText } from "./translate.ts";
+import type { EpochMs, WorkerId } from "../domain/ids.ts";
+import type { LogLine, Progress } from "../ports/messages.ts";
+import { LOG_LINE_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
+import { cleanText, tokenOf } from "./translate.ts";
 
-/** Progress and log lines of handlers go to the server's log, at level debug. */
-export function logChatter(log: Logger, workerId: WorkerId, { progress, logs }: WorkerMessage): void {
-  if (progress.length + logs.length === 0 || !log.isLevelEnabled("debug")) return;
-  for (const { token, fraction, message } of progress) {
-    const text = cleanText(message, LOG_LINE_MAX_CHARS);
-    log.debug({ workerId, executionId: token?.executionId, attempt: token?.attempt, fraction }, `progress ${text}`);
-  }
+/** What a handler says, before it has its place among all that is said of its execution. */
+export type Heard = Omit<Progress, "seq"> | Omit<LogLine, "seq">;
+
+/** Checked and cut. Times are the gateway's: workers' clocks may differ. */
+export function chatterOf({ progress, logs }: WorkerMessage, at: EpochMs): Heard[] {
+  const heard: Heard[] = [];
   for (const { token, level, line } of logs) {
-    const text = cleanText(line, LOG_LINE_MAX_CHARS);
-    log.debug({ workerId, executionId: token?.executionId, attempt: token?.attempt, handlerLevel: level }, text);
+    const known = tokenOf(token);
+    if (known === null) continue;
+    const { executionId, attempt } = known;
+    const text = { level: cleanText(level, NAME_MAX_CHARS), line: cleanText(line, LOG_LINE_MAX_CHARS) };
+    heard.push({ kind: "LOG", executionId, attempt, at, ...text });
+  }
+  for (const { token, fraction, message } of progress) {
+    const known = tokenOf(token);
+    if (known === null) continue;
+    const { executionId, attempt } = known;
+    const bounded = Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0));
+    const text = cleanText(message, LOG_LINE_MAX_CHARS);
+    heard.push({ kind: "PROGRESS", executionId, attempt, at, fraction: bounded, message: text });
+  }
+  return heard;
+}
+
+/** It goes to the server's log as well, at level debug. */
+export function logChatter(log: Logger, workerId: WorkerId, heard: readonly Heard[]): void {
+  if (!log.isLevelEnabled("debug")) return;
+  for (const item of heard) {
+    const { executionId, attempt } = item;
+    const from = { workerId, executionId, attempt };
+    if (item.kind === "LOG") log.debug({ ...from, handlerLevel: item.level }, item.line);
+    else log.debug({ ...from, fraction: item.fraction }, `progress ${item.message}`);
   }
 }

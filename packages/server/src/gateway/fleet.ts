@@ -1,7 +1,7 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Credit, WorkerStatus } from "../ports/messages.ts";
-import { logChatter } from "./chatter.ts";
+import { chatterOf, logChatter } from "./chatter.ts";
 import { DeadWorkers } from "./dead-workers.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
@@ -89,6 +89,8 @@ export class Fleet {
     this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected");
     // A worker in the same process may answer within this call, so all of the above is done before.
     this.#welcome(link);
+    // The order may have been lost with the connection before.
+    if (session.isDraining) session.outgoing.drain = true;
   }
 
   #sessionFor(greeting: Greeting): Session {
@@ -120,9 +122,31 @@ export class Fleet {
   receive(session: Session, message: WorkerMessage): void {
     session.pulse.heardAtMs = this.#shared.runtime.monotonicMs();
     session.receive(message);
-    logChatter(this.#shared.log, session.profile.workerId, message);
+    this.#hearChatter(session, message);
     if (message.draining && !session.isDraining) this.#drain(session);
     this.touch(session);
+  }
+
+  /** Only what the worker says of attempts that it holds. */
+  #hearChatter(session: Session, message: WorkerMessage): void {
+    if (message.progress.length + message.logs.length === 0) return;
+    const { log, runtime, talk } = this.#shared;
+    const { workerId } = session.profile;
+    const items = chatterOf(message, runtime.now()).filter(
+      ({ executionId, attempt }) => session.held.get(executionId, attempt) !== null,
+    );
+    logChatter(log, workerId, items);
+    for (const item of items) talk.hear(item);
+  }
+
+  /** People want the worker to end. @returns what it is then; null: it is not known here */
+  drain(workerId: WorkerId): WorkerStatus | null {
+    const session = this.#sessions.get(workerId);
+    if (session === undefined) return null;
+    session.outgoing.drain = true;
+    if (!session.isDraining) this.#drain(session);
+    this.touch(session);
+    return session.status();
   }
 
   /** For good: a process that drains ends. */
@@ -232,7 +256,8 @@ export class Fleet {
 
   /** Sends what came of all that was just read, up and down. A connection may answer while it is sent to. */
   settle(): void {
-    const { news } = this.#shared;
+    const { news, talk } = this.#shared;
+    talk.flush();
     news.flush();
     const touched = this.#touched;
     this.#touched = [];

@@ -1,7 +1,8 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
+import type { Incarnation } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
-import type { ToGateway } from "../ports/messages.ts";
+import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { Owners } from "../shard/owners.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
@@ -15,6 +16,7 @@ import { StallWatch } from "./liveness.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
 import type { Session, Surroundings } from "./session.ts";
+import { Talk } from "./talk.ts";
 
 /** Owns the connections of its workers, and stands between them and the owners of shards. */
 export interface Gateway {
@@ -59,7 +61,8 @@ class WorkerGateway implements Gateway, LinkEvents {
     let accounts = 0;
     const nextAccount = () => ++accounts;
     this.#bus = bus;
-    this.#shared = { node: bus.node, runtime, log, owners, demands: new Demands(), news, counters, nextAccount };
+    const shared = { node: bus.node, runtime, log, owners, demands: new Demands(), news, counters, nextAccount };
+    this.#shared = { ...shared, talk: new Talk(bus, runtime) };
     this.#fleet = new Fleet(this.#shared);
     this.#orders = new Orders(this.#fleet, this.#shared);
     this.#rollCalledAtMs = runtime.monotonicMs();
@@ -115,12 +118,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
-    for (const { from, message } of envelopes) {
-      if (message.kind === "LIST_WORKERS") {
-        const { request } = message;
-        this.#bus.send({ node: from, role: "api" }, { kind: "WORKERS", request, workers: this.#fleet.statuses() });
-      } else this.#orders.obey(from, message);
-    }
+    for (const { from, message } of envelopes) this.#obey(from, message);
     this.#settle();
   }
 
@@ -134,6 +132,33 @@ class WorkerGateway implements Gateway, LinkEvents {
     });
   }
 
+  #obey(from: Incarnation, message: ToGateway): void {
+    const { talk } = this.#shared;
+    switch (message.kind) {
+      case "LIST_WORKERS":
+        return this.#tellWorkers(from, message.request, this.#fleet.statuses());
+      case "DRAIN_WORKER": {
+        const drained = this.#fleet.drain(message.workerId);
+        return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
+      }
+      case "FOLLOW":
+        return talk.follow(from, message.follows);
+      case "UNFOLLOW":
+        return talk.unfollow(from, message.executionIds);
+      case "ASK_PROGRESS": {
+        const { request, executionId } = message;
+        const progress = talk.progressOf(executionId);
+        return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
+      }
+      default:
+        return this.#orders.obey(from, message);
+    }
+  }
+
+  #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {
+    this.#bus.send({ node, role: "api" }, { kind: "WORKERS", request, workers });
+  }
+
   #tick(): void {
     const nowMs = this.#shared.runtime.monotonicMs();
     if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);
@@ -143,6 +168,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
       this.#rollCalledAtMs = nowMs;
       this.#fleet.callRoll();
+      this.#shared.talk.forgetSilent();
     }
     this.#settle();
     this.#timer = this.#shared.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());

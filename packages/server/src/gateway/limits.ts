@@ -45,6 +45,18 @@ export const DEAD_LISTED_MS = 600_000;
 /** but not more of them than this. */
 export const DEAD_LISTED_MAX = 1_000;
 
+/** What handlers have said lately is kept, of one execution so much at most */
+export const TALK_MAX_ITEMS = 1_000;
+export const TALK_MAX_CHARS = 256 * 1024;
+/** and of all together; the longest silent go first. */
+export const TALK_ALL_MAX_CHARS = 16 * 1024 * 1024;
+/** Whoever was silent for so long is forgotten. */
+export const TALK_KEPT_MS = 600_000;
+/** Who follows an execution says so again within this. */
+export const FOLLOW_LAPSES_MS = 10_000;
+/** Executions that are followed at once; the others are not heard by the api. */
+export const FOLLOWED_MAX = 20_000;
+
 /** What a server takes in one message: several results of the largest size, and their errors. */
 export const RECEIVED_MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /** One worker needs one stream. */

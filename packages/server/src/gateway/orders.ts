@@ -5,6 +5,11 @@ import type { Session, Surroundings } from "./session.ts";
 
 type OwnerNews = Extract<ToGateway, { kind: "OWNER" }>;
 
+export type OwnersOrder = Extract<
+  ToGateway,
+  { kind: "OWNER" | "DEMAND" | "WHO" | "VOID" | "ASSIGN" | "CANCEL" | "ACK" | "REFUSED" }
+>;
+
 /** Does what owners of shards say. */
 export class Orders {
   readonly #fleet: Fleet;
@@ -15,7 +20,7 @@ export class Orders {
     this.#shared = shared;
   }
 
-  obey(from: Incarnation, message: Exclude<ToGateway, { kind: "LIST_WORKERS" }>): void {
+  obey(from: Incarnation, message: OwnersOrder): void {
     switch (message.kind) {
       case "OWNER":
         return this.#recordOwner(from, message);

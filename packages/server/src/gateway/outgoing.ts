@@ -8,22 +8,22 @@ export class Outgoing {
   acks: Token[] = [];
   refused: Token[] = [];
   resendResults = false;
+  drain = false;
 
   get isEmpty(): boolean {
-    return (
-      !this.resendResults && this.assigns.length + this.cancels.length + this.acks.length + this.refused.length === 0
-    );
+    const { assigns, cancels, acks, refused, resendResults, drain } = this;
+    return !resendResults && !drain && assigns.length + cancels.length + acks.length + refused.length === 0;
   }
 
   /** Empties it. Usually one message; more where payloads are large. */
   take(): ServerMessage[] {
     const parts = splitAssigns(this.assigns);
     const messages = parts.map((assigns) => serverMessage({ assigns }));
-    const { cancels, acks, refused, resendResults } = this;
+    const { cancels, acks, refused, resendResults, drain } = this;
     if (messages.length === 0) messages.push(serverMessage({}));
     Object.assign(messages[0] as ServerMessage, { acks, refused, resendResults });
     // After the assigns that they may be about.
-    (messages.at(-1) as ServerMessage).cancels = cancels;
+    Object.assign(messages.at(-1) as ServerMessage, { cancels, drain });
     this.clear();
     return messages;
   }
@@ -34,6 +34,7 @@ export class Outgoing {
     this.acks = [];
     this.refused = [];
     this.resendResults = false;
+    this.drain = false;
   }
 }
 

@@ -15,6 +15,7 @@ import type { Pulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import { ReturnedAttempts } from "./returned.ts";
+import type { Talk } from "./talk.ts";
 import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
 /** What all sessions of a gateway share. */
@@ -27,6 +28,7 @@ export interface Surroundings {
   demands: Demands;
   news: News;
   counters: Counters;
+  talk: Talk;
   /** @returns the number of a new account; they grow */
   nextAccount(): number;
 }

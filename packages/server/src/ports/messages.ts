@@ -1,6 +1,8 @@
-import type { AttemptState, Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { DelayBuckets } from "../domain/delay-buckets.ts";
+import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
+import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
 
 /** The messages that roles send each other. All of them may be lost, repeated or late. */
@@ -18,6 +20,10 @@ export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
+  /** What have you seen lately? */
+  | { kind: "ASK_TALLY"; request: string }
+  /** Why does it wait? `row`: what the store says of it. */
+  | { kind: "EXPLAIN"; request: string; row: Candidate }
   | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
   | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
   | FromGateway;
@@ -126,7 +132,16 @@ export type ToGateway =
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
   /** Not the current attempt (any more): abort it and forget it. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
-  | { kind: "LIST_WORKERS"; request: string };
+  | { kind: "LIST_WORKERS"; request: string }
+  /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
+  | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
+  /**
+   * An api wants to hear what handlers of these executions say: what is kept beyond `after` at once, the rest when it comes.
+   * Lapses after some seconds unless it is repeated, which also brings what was lost on the way.
+   */
+  | { kind: "FOLLOW"; follows: readonly { executionId: ExecutionId; after: number }[] }
+  | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
+  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId };
 
 export interface OwnedShard {
   shard: ShardId;
@@ -167,9 +182,48 @@ export type ToApi =
   /** As to gateways: who is to be asked and told about these shards. */
   | { kind: "OWNER"; term: number; shards: readonly OwnedShard[] }
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
+  | { kind: "TALLY"; request: string; tally: Tally }
+  | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
-  | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] };
+  | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }
+  /** The latest that the current attempt has said; null: nothing, or the gateway does not have it. */
+  | { kind: "PROGRESS"; request: string; progress: Progress | null }
+  /** In the order in which it was said. */
+  | { kind: "CHATTER"; items: readonly Chatter[] };
+
+/** What a handler says while it runs: nice to have, never the truth. */
+export type Chatter = Progress | LogLine;
+
+interface Said {
+  executionId: ExecutionId;
+  attempt: number;
+  /** Grows with everything that is said of an execution, over its attempts and, about, over gateways. */
+  seq: number;
+  at: EpochMs;
+}
+
+export interface Progress extends Said {
+  kind: "PROGRESS";
+  /** 0 to 1 */
+  fraction: number;
+  message: string;
+}
+
+export interface LogLine extends Said {
+  kind: "LOG";
+  level: string;
+  line: string;
+}
+
+/** Figures of one scheduler. */
+export interface Tally {
+  ownedShards: number;
+  /** First starts of the last minute or two. */
+  lateness: DelayBuckets;
+  /** Since it was started. */
+  finished: readonly { state: FinalState; count: number }[];
+}
 
 /** What the owner knows of an execution that is not final, beyond its row. */
 export interface LiveExecution {
@@ -181,8 +235,12 @@ export interface LiveExecution {
   cancelRequested: boolean;
 }
 
-/** CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how. */
-export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL";
+/**
+ * CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how.
+ * REPLACED: what was not final runs by the new definition. KEPT: some of it had started, and keeps what it started with.
+ * DELETED: nothing of the job waits any more.
+ */
+export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL" | "REPLACED" | "KEPT" | "DELETED";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

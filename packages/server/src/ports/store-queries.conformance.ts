@@ -18,6 +18,8 @@ export function queriesConformance(scene: () => Scene): void {
       shard: job.shard,
       tenant: TENANT,
       trigger: "API",
+      retryOf: null,
+      jobVersion: 1,
       state: "PENDING",
       reason: null,
       attempt: 0,
@@ -120,6 +122,20 @@ export function queriesConformance(scene: () => Scene): void {
     assert.deepEqual(await listed({ until: now - 4_000 }), idsOf(ready));
     assert.deepEqual(await listed({ since: now - 5_000, until: now - 4_999 }), idsOf(ready));
     assert.deepEqual(await listed({ since: now - 4_999, pool: "default" }), idsOf(later, running, done, dead));
+  });
+
+  it("counts what is not final and what is dead, up to a limit", async () => {
+    const now = scene().runtime.now();
+    await scene().submitted({ scheduledAt: now + 60_000 });
+    await scene().submitted();
+    await scene().submitted();
+    const [running, dead, done] = [await scene().submitted(), await scene().submitted(), await scene().submitted()];
+    await scene().applied(running.shard, { changes: [scene().running(running)] });
+    await scene().applied(dead.shard, { changes: [scene().succeeded(dead, { state: "DEAD" })] });
+    await scene().applied(done.shard, { changes: [scene().succeeded(done)] });
+    const { queries } = scene().store;
+    assert.deepEqual(await queries.countExecutions(100), { waiting: 1, ready: 2, held: 1, deadLetters: 1 });
+    assert.equal((await queries.countExecutions(1)).ready, 1);
   });
 
   it("filters jobs, and calls one finished when its execution is final", async () => {

@@ -1,6 +1,6 @@
-import type { EndedAttempt, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import type { ExecutionPolicy, JobDefinition } from "../domain/job.ts";
+import type { ExecutionPolicy, JobDefinition, JobState } from "../domain/job.ts";
 
 /** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
@@ -8,6 +8,19 @@ export interface StoreQueries {
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
+  /** Of all tenants; what there are more of than `limit` counts as `limit`. */
+  countExecutions(limit: number): Promise<ExecutionCounts>;
+}
+
+/** What rows say, which is a second or so behind what is assigned. */
+export interface ExecutionCounts {
+  /** For their time. */
+  waiting: number;
+  ready: number;
+  /** Their rows say RUNNING. */
+  held: number;
+  /** DEAD, and neither replayed nor discarded. */
+  deadLetters: number;
 }
 
 /** Newest first; `after` is the id of the last item of the page before. */
@@ -34,10 +47,12 @@ export interface ExecutionFilter {
 }
 
 export interface JobFilter {
-  state?: "ACTIVE" | "FINISHED";
+  state?: JobState;
   pool?: string;
   handler?: string;
   name?: string;
+  /** Each is `key` or `key=value`; a job has to have all of them. */
+  labels?: readonly string[];
 }
 
 export interface ExecutionSummary {
@@ -45,7 +60,11 @@ export interface ExecutionSummary {
   jobId: JobId;
   shard: ShardId;
   tenant: string;
-  trigger: "API";
+  trigger: Trigger;
+  /** What it repeats; null: nothing. */
+  retryOf: ExecutionId | null;
+  /** Which version of its job's definition it runs by. */
+  jobVersion: number;
   state: ExecutionState;
   reason: string | null;
   attempt: number;
@@ -79,8 +98,7 @@ export interface JobSummary {
   jobId: JobId;
   tenant: string;
   name: string | null;
-  /** A one-time job is FINISHED when its execution is final. */
-  state: "ACTIVE" | "FINISHED";
+  state: JobState;
   version: number;
   pool: string;
   handler: string;

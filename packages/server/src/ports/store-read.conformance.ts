@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { defaultPool } from "../domain/pool.ts";
 import type { Command, RankCursor } from "./store.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
 
@@ -172,6 +173,17 @@ export function readConformance(scene: () => Scene): void {
 
   it("has no pools with settings of their own at first", async () => {
     assert.deepEqual(await scene().store.readPools(), []);
+  });
+
+  it("sets up a pool, and changes only what is named of one that is", async () => {
+    const { store } = scene();
+    const gpu = { ...defaultPool("gpu"), paused: true };
+    assert.deepEqual(await store.putPool({ name: "gpu", paused: true }), gpu);
+    await store.putPool({ name: "batch", order: "FIFO" });
+    const changed = { ...gpu, paused: false, priorityStepMs: 60_000, placement: "ROUND_ROBIN" } as const;
+    assert.deepEqual(await store.putPool(changed), changed);
+    assert.deepEqual(await store.putPool({ name: "gpu" }), changed);
+    assert.deepEqual(await store.readPools(), [{ ...defaultPool("batch"), order: "FIFO" }, changed]);
   });
 
   it("tells its time in whole milliseconds", async () => {

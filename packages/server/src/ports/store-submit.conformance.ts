@@ -58,6 +58,7 @@ export function submitConformance(scene: () => Scene): void {
           rank: job.rank,
           dueAt: scheduledAt,
           scheduledAt,
+          jobVersion: 1,
           payloadBytes: job.payload?.length ?? 0,
           state: "PENDING",
           queue: job.queue,

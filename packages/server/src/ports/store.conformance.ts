@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe } from "node:test";
 import { commitConformance } from "./store-commit.conformance.ts";
+import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
+import { jobsConformance } from "./store-jobs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
@@ -22,6 +24,8 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("submit", () => submitConformance(() => scene));
     describe("commit", () => commitConformance(() => scene));
     describe("reading for the owner", () => readConformance(() => scene));
+    describe("changes of jobs", () => jobsConformance(() => scene));
+    describe("dead letters", () => deadLettersConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });
 }

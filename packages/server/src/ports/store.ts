@@ -2,6 +2,8 @@ import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } f
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { StoreDeadLetters } from "./store-dead-letters.ts";
+import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 
 /**
@@ -11,6 +13,10 @@ import type { StoreQueries } from "./store-queries.ts";
 export interface Store {
   /** For the api: reading, with cursors. Never on the connections of the hot path. */
   readonly queries: StoreQueries;
+  /** For the api: jobs that were accepted are changed, deleted, run again. */
+  readonly jobs: StoreJobs;
+  /** For the api: executions that used up their budget. */
+  readonly deadLetters: StoreDeadLetters;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -59,6 +65,8 @@ export interface Store {
   readCommands(shards: readonly ShardId[], limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
+  /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */
+  putPool(change: PoolChange): Promise<Pool>;
 
   /** The store's clock, for an offset kept by the caller. */
   clock(): Promise<EpochMs>;
@@ -171,6 +179,16 @@ export interface RowChange {
   ended: readonly EndedAttempt[];
   /** Frees the unique key that names this execution. */
   releaseUniqueKey: boolean;
+  /** Where there is one, the row's copy of its job's definition is written with all the rest. */
+  replacement?: Replacement;
+}
+
+/** An execution's copy of a newer version of its job's definition; its payload is that version's. */
+export interface Replacement {
+  jobVersion: number;
+  definition: JobDefinition;
+  laneHash: number;
+  payloadBytes: number;
 }
 
 export interface ShardOutcome {
@@ -200,13 +218,40 @@ export interface InFlightRow {
   journal: JournalRef | null;
 }
 
-export interface Command {
+export type Command = CancelCommand | JobCommand;
+/** Left behind by a change of a job, for its executions that had not ended then: all of one shard. */
+export type JobCommand = ReplaceCommand | DeleteCommand;
+
+interface AnyCommand {
   /** UUIDv7 */
   id: string;
   shard: ShardId;
+}
+
+export interface CancelCommand extends AnyCommand {
   kind: "CANCEL";
   executionId: ExecutionId;
 }
+
+/** What waits is to run by this definition. What a worker has keeps what it started with. */
+export interface ReplaceCommand extends AnyCommand {
+  kind: "REPLACE";
+  jobId: JobId;
+  executionIds: readonly ExecutionId[];
+  version: number;
+  definition: JobDefinition;
+  payloadBytes: number;
+}
+
+/** What waits is cancelled. What a worker has runs on. */
+export interface DeleteCommand extends AnyCommand {
+  kind: "DELETE";
+  jobId: JobId;
+  executionIds: readonly ExecutionId[];
+}
+
+/** What is left out stays as it is, and is the default at first. */
+export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export interface RankCursor {
   rank: number;

@@ -6,10 +6,16 @@ import type { Store } from "../ports/store.ts";
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 const KEPT_MAX = 100_000;
 
+interface Kept {
+  payload: Uint8Array;
+  /** The one attempt that it is for. Those after it may be of another version of the job, with another payload. */
+  attempt: number;
+}
+
 /** Payloads on their way to workers: those that came with a hint are at hand, the others are read when they are needed. */
 export class Payloads {
   readonly #store: Store;
-  readonly #kept = new Map<ExecutionId, Uint8Array>();
+  readonly #kept = new Map<ExecutionId, Kept>();
   #keptBytes = 0;
 
   constructor(store: Store) {
@@ -26,7 +32,7 @@ export class Payloads {
         this.#kept.has(row.id)
       )
         continue;
-      this.#kept.set(row.id, payload);
+      this.#kept.set(row.id, { payload, attempt: row.attempt + 1 });
       this.#keptBytes += payload.length;
       // What found no room in its lane is never asked for here: the oldest go first.
       if (this.#kept.size > KEPT_MAX) this.#drop(this.#kept.keys().next().value as ExecutionId);
@@ -41,7 +47,8 @@ export class Payloads {
       const kept = this.#kept.get(assign.executionId);
       if (kept === undefined) missing.push(assign.executionId);
       else {
-        assign.payload = kept;
+        if (kept.attempt === assign.attempt) assign.payload = kept.payload;
+        else missing.push(assign.executionId);
         this.#drop(assign.executionId);
       }
     }
@@ -54,7 +61,7 @@ export class Payloads {
   }
 
   #drop(id: ExecutionId): void {
-    this.#keptBytes -= this.#kept.get(id)?.length ?? 0;
+    this.#keptBytes -= this.#kept.get(id)?.payload.length ?? 0;
     this.#kept.delete(id);
   }
 }

@@ -1,14 +1,17 @@
+import type { Candidate } from "../domain/execution.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
+import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
+import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
@@ -18,6 +21,7 @@ export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
 export class Scheduler {
   readonly #parts: RunnerParts;
   readonly #unlisten: () => void;
+  readonly #tally: TallyBook;
   readonly #holdings: Holdings;
   readonly #herald: Herald;
   #runner: ShardRunner | null = null;
@@ -25,7 +29,13 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     const { bus, store, metrics, runtime } = parts;
-    this.#parts = { ...parts, payloads: new Payloads(store), watchers: new Watchers(bus) };
+    this.#tally = new TallyBook(runtime);
+    this.#parts = {
+      ...parts,
+      metrics: this.#tally.beside(metrics),
+      payloads: new Payloads(store),
+      watchers: new Watchers(bus),
+    };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
@@ -143,6 +153,12 @@ export class Scheduler {
       case "ASK":
         this.#answer(from, message.request, message.executionIds);
         break;
+      case "ASK_TALLY":
+        this.#tell(from, message.request);
+        break;
+      case "EXPLAIN":
+        this.#explain(from, message.request, message.row);
+        break;
       case "WATCH":
         watchers.watch(message.executionId, from);
         break;
@@ -152,6 +168,19 @@ export class Scheduler {
       default:
         inputs.push({ kind: "GATEWAY", from, message });
     }
+  }
+
+  #tell(node: string, request: string): void {
+    const ownedShards = this.#runner?.state.epochs.size ?? 0;
+    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
+  }
+
+  /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
+  #explain(node: string, request: string, row: Candidate): void {
+    if (!this.#runner?.state.epochs.has(row.shard)) return;
+    const reasons = explain(this.#runner.state, row, this.#parts.runtime.now());
+    this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }
 
   #answer(node: string, request: string, ids: readonly string[]): void {

@@ -117,7 +117,7 @@ function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, end: 
   const { row } = entry;
   if (next.dueAt !== null) {
     row.dueAt = next.dueAt;
-    row.rank = rankOf(poolOf(step.state, row.pool).order, row.dueAt, row.priority);
+    row.rank = rankOf(poolOf(step.state, row.pool), row.dueAt, row.priority);
   }
   const queue = row.dueAt > step.now ? "WAITING" : "READY";
   writeRow(step, entry, { state: "PENDING", queue, reason: next.reason, ended, error });

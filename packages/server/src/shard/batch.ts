@@ -73,8 +73,10 @@ export class Batch {
       changes.set(change.id, change);
       return;
     }
+    const replacement = change.replacement ?? before.replacement;
     changes.set(change.id, {
       ...change,
+      ...(replacement !== undefined && { replacement }),
       wasState: before.wasState,
       wasAttempt: before.wasAttempt,
       ended: [...before.ended, ...change.ended],

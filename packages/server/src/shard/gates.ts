@@ -20,17 +20,22 @@ export class Gates {
   /** null: the execution has no key. */
   of(row: Candidate): Gate | null {
     if (row.concurrencyKey === null) return null;
-    const name = `${row.tenant}\u0000${row.concurrencyKey}`;
+    const name = nameOf(row);
     let gate = this.#gates.get(name);
     if (gate === undefined) {
       gate = { name, limit: row.concurrencyLimit, limitFrom: row.id, running: 0, lanes: new Set(), changed: false };
       this.#gates.set(name, gate);
-    } else if (row.id > gate.limitFrom) {
+    } else if (row.id >= gate.limitFrom) {
       gate.changed ||= gate.limit !== row.concurrencyLimit;
       gate.limit = row.concurrencyLimit;
       gate.limitFrom = row.id;
     }
     return gate;
+  }
+
+  /** The gate that there is; it learns nothing from the row. */
+  find(row: Candidate): Gate | null {
+    return row.concurrencyKey === null ? null : (this.#gates.get(nameOf(row)) ?? null);
   }
 
   /** Forgets a gate that nothing waits behind or has passed. */
@@ -41,6 +46,10 @@ export class Gates {
   get size(): number {
     return this.#gates.size;
   }
+}
+
+function nameOf({ tenant, concurrencyKey }: Candidate): string {
+  return `${tenant}\u0000${concurrencyKey}`;
 }
 
 export function isOpen(gate: Gate | null): boolean {

@@ -11,6 +11,8 @@ import { type Step, setTimer } from "./state.ts";
 export function takeHints(step: Step, rows: readonly Candidate[]): void {
   for (const row of rows) {
     if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) continue;
+    // It tells of a time before what is about to be written, which its entry would overwrite.
+    if (step.state.touched.hides(row.id, 0)) continue;
     if (row.dueAt > step.now + step.state.limits.horizonMs) continue;
     if (row.queue === "READY" && !admit(step, row)) continue;
     enter(step, newEntry(row, true));

@@ -82,6 +82,11 @@ export class Lanes {
     return lane;
   }
 
+  /** The lane that there is. */
+  find(row: Candidate): Lane | null {
+    return this.#lanes.get(laneName(row)) ?? null;
+  }
+
   #classOf(row: Candidate, groupsFor: (work: WorkClass) => Group[]): WorkClass {
     let pool = this.#classes.get(row.pool);
     if (pool === undefined) this.#classes.set(row.pool, (pool = new Map()));

@@ -16,6 +16,11 @@ export function letGo(step: Step, lost: readonly ShardId[]): void {
     if (commands.every(({ shard }) => shards.has(shard))) state.loading.delete(id);
     for (const command of commands) if (shards.has(command.shard)) state.openCommands.delete(command.id);
   }
+  for (const [id, { shard }] of state.jobCommands) {
+    if (!shards.has(shard)) continue;
+    state.jobCommands.delete(id);
+    state.openCommands.delete(id);
+  }
   for (const shard of shards) {
     state.epochs.delete(shard);
     state.terms.delete(shard);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
+import type { Candidate } from "../domain/execution.ts";
 import type { Assignment, FinishedAttempt } from "../ports/messages.ts";
+import type { Command } from "../ports/store.ts";
 import { ModelStore } from "./testing/model-store.ts";
 import { candidate, ordersOf, Story } from "./testing/story.ts";
 import { isStillWanted } from "./unsent.ts";
@@ -14,6 +16,7 @@ class World {
   readonly held = new Map<string, Assignment>();
   readonly alive = new Map<string, number>();
   readonly said: { assign: Assignment; news: Partial<FinishedAttempt> }[] = [];
+  readonly hints: Candidate[] = [];
   #named = 0;
 
   submit(key: string | null, delayMs: number, hinted: boolean): void {
@@ -27,7 +30,14 @@ class World {
     });
     row.queue = delayMs > 0 ? "WAITING" : "READY";
     this.store.insert(row);
+    this.hints.push({ ...row });
     if (hinted) this.story.hint({ ...row });
+  }
+
+  /** What was said when it was submitted is heard again, however late. */
+  hintAgain(pick: number): void {
+    const hint = this.hints[pick % Math.max(1, this.hints.length)];
+    if (hint !== undefined) this.story.hint({ ...hint });
   }
 
   join(slots: number): void {
@@ -96,6 +106,31 @@ class World {
     });
   }
 
+  /** Its job is deleted, or gets the next version: other needs, and due now or later. */
+  changeJob(pick: number): void {
+    const id = [...this.store.rows.keys()][pick % Math.max(1, this.store.rows.size)];
+    const row = id === undefined ? undefined : this.store.rows.get(id)?.row;
+    if (id === undefined || row === undefined) return;
+    const about = { id: `c${++this.#named}`, shard: row.shard, jobId: row.jobId, executionIds: [id] };
+    const version = this.#named;
+    const { pool, handler, requires, policy, concurrencyKey } = row;
+    const scheduledAt = this.story.now + (pick % 3) * 20_000;
+    const definition = {
+      name: null,
+      uniqueKey: null,
+      labels: {},
+      concurrencyLimit: 2,
+      priority: pick % 10,
+      scheduledAt,
+    };
+    const replace = { kind: "REPLACE", version, payloadBytes: 0 } as const;
+    const command: Command =
+      pick % 5 === 0
+        ? { ...about, kind: "DELETE" }
+        : { ...about, ...replace, definition: { ...definition, pool, handler, requires, policy, concurrencyKey } };
+    this.story.tell({ kind: "COMMANDS", commands: [command] });
+  }
+
   /** Answers every read from the store as it is now. */
   read(): void {
     const since = this.story.batch.number;
@@ -151,7 +186,10 @@ const moves = fc.oneof(
     key: fc.constantFrom(null, null, "a", "b"),
     n: fc.constantFrom(0, 0, 500, 4_000, 60_000),
   }),
-  fc.record({ kind: fc.constantFrom("commit", "commit", "read", "lose", "join", "repeat", "cancel"), n: fc.nat(50) }),
+  fc.record({
+    kind: fc.constantFrom("commit", "commit", "read", "lose", "join", "repeat", "cancel", "changeJob", "hintAgain"),
+    n: fc.nat(50),
+  }),
   fc.record({
     kind: fc.constant("finish"),
     n: fc.nat(50),
@@ -172,6 +210,8 @@ it("whatever happens in whatever order: no attempt twice, no limit exceeded, no 
         else if (move.kind === "join") world.join(1 + (move.n % 4));
         else if (move.kind === "repeat") world.repeat(move.n);
         else if (move.kind === "cancel") world.cancel(move.n);
+        else if (move.kind === "hintAgain") world.hintAgain(move.n);
+        else if (move.kind === "changeJob") world.changeJob(move.n);
         else if (move.kind === "finish") world.finish(move.n, { state: move.state ?? "SUCCEEDED" });
         else world.story.later(move.n);
       }

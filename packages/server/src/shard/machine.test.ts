@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_POLICY } from "../domain/job.ts";
+import { defaultPool } from "../domain/pool.ts";
 import type { Assignment } from "../ports/messages.ts";
 import { answersOf, candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 import { isStillWanted } from "./unsent.ts";
@@ -208,17 +209,12 @@ describe("order and placement", () => {
       return [by.big?.length, by.small?.length];
     };
     assert.deepEqual(spread(new Story()), [5, 1]);
-    const pool = {
-      name: "default",
-      paused: false,
-      order: "PRIORITY" as const,
-      placement: "ROUND_ROBIN" as const,
-    };
+    const pool = { ...defaultPool("default"), placement: "ROUND_ROBIN" as const };
     assert.deepEqual(spread(new Story().tell({ kind: "POOLS", pools: [pool] })), [3, 3]);
   });
 
   it("assigns nothing of a paused pool, and everything once it goes on", () => {
-    const pool = { name: "default", paused: true, order: "PRIORITY" as const, placement: "LEAST_LOADED" as const };
+    const pool = { ...defaultPool("default"), paused: true };
     const story = new Story()
       .tell({ kind: "POOLS", pools: [pool] })
       .hint(candidate())
@@ -321,6 +317,14 @@ describe("memory", () => {
     };
     story.tell(reading);
     assert.deepEqual(story.assigned(), []);
+  });
+
+  it("ignores a hint that comes when the execution has gone on, before that is written", () => {
+    const row = candidate();
+    const story = new Story().hint(row).worker("w1");
+    story.finish(only(story.commit().assigns)).hint({ ...row, attempt: 0, queue: "READY" });
+    const batch = story.commit();
+    assert.deepEqual([only(changesOf(batch)).state, batch.assigns], ["SUCCEEDED", []]);
   });
 
   it("forgets a hint whose row is not as it said, and gives the slot to the next", () => {

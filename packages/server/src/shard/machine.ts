@@ -1,8 +1,8 @@
 import type { ExecutionId } from "../domain/ids.ts";
 import { leaveWorker } from "./attempts.ts";
 import { Batch } from "./batch.ts";
-import { takeCommands, takeLoaded } from "./cancel.ts";
 import { nextRing, passTime } from "./clock.ts";
+import { takeCommands, takeLoaded } from "./commands.ts";
 import { giveBackRecalled, refreshWorker } from "./credit.ts";
 import { newDemand } from "./demand.ts";
 import { dispatch } from "./dispatch.ts";

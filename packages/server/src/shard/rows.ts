@@ -1,5 +1,5 @@
 import type { EndedAttempt, ExecutionError, FinalState, Queue } from "../domain/execution.ts";
-import type { RowChange } from "../ports/store.ts";
+import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { clearTimer, type Step } from "./state.ts";
 
@@ -12,6 +12,7 @@ interface Words {
   result?: Uint8Array | null;
   error?: ExecutionError | null;
   ended?: EndedAttempt | null;
+  replacement?: Replacement;
 }
 
 /** Puts what has become of an entry into the batch, and settles the journal row that spoke for it. */
@@ -40,6 +41,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     error: words.error ?? null,
     ended: words.ended ? [words.ended] : [],
     releaseUniqueKey: final && row.hasUniqueKey,
+    ...(words.replacement !== undefined && { replacement: words.replacement }),
   });
   if (entry.unverified) step.batch.unverified.add(entry.id);
   rowSays(step, entry, running ? "RUNNING" : "PENDING", words.queue);

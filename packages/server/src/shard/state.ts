@@ -1,6 +1,6 @@
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
-import type { Command } from "../ports/store.ts";
+import type { CancelCommand, JobCommand } from "../ports/store.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
 import { Gates } from "./gates.ts";
@@ -40,7 +40,9 @@ export interface MachineState {
   /** Where the next sweep begins among the lanes. */
   sweepFrom: number;
   /** Commands for executions that are being read. */
-  readonly loading: Map<ExecutionId, Command[]>;
+  readonly loading: Map<ExecutionId, CancelCommand[]>;
+  /** Commands that wait until the rows of their executions were read. */
+  readonly jobCommands: Map<string, JobCommand>;
   /** Commands that were seen and are not done: repeats change nothing. */
   readonly openCommands: Set<string>;
   /** Workers whose unused credit another owner needs. */
@@ -82,6 +84,7 @@ export function createState(limits: Limits): MachineState {
     reading: new Set(),
     sweepFrom: 0,
     loading: new Map(),
+    jobCommands: new Map(),
     openCommands: new Set(),
     recalled: new Set(),
     toldDemand: new Map(),

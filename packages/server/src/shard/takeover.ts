@@ -1,7 +1,7 @@
 import type { Incarnation, ShardId } from "../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../ports/store.ts";
 import { attemptGivenUp } from "./attempts.ts";
-import { takeCommands } from "./cancel.ts";
+import { takeCommands } from "./commands.ts";
 import { newEntry } from "./entry.ts";
 import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";

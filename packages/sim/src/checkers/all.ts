@@ -4,16 +4,20 @@ import { cancellationIsHonest } from "./cancellation-is-honest.ts";
 import type { Checker } from "./checker.ts";
 import { commandsAreObeyed } from "./commands-are-obeyed.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
+import { definitionsAreWhole } from "./definitions-are-whole.ts";
+import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
 import { livingWorkersAreKept } from "./living-workers-are-kept.ts";
+import { namesArePutOnce } from "./names-are-put-once.ts";
 import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
+import { replayedOnce } from "./replayed-once.ts";
 import { resultsAreCurrent } from "./results-are-current.ts";
 import { resultsArrive } from "./results-arrive.ts";
 import { retriesWait } from "./retries-wait.ts";
@@ -40,14 +44,18 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     cancellationIsHonest(ledger, quiet),
     commandsAreObeyed(ledger),
     countersEqualARecount(ledger, roll, servers),
+    definitionsAreWhole(),
+    deletedJobsEnd(),
     epochsGrow(),
     finalStatesAbsorb(),
     limitsHold(),
     livingWorkersAreKept(ledger, roll),
+    namesArePutOnce(),
     nothingFails(),
     nothingIsLost(),
     oldEpochsAreNotDelivered(ledger),
     promisesAreDurable(ledger),
+    replayedOnce(),
     resultsAreCurrent(),
     resultsArrive(roll),
     retriesWait(ledger),

@@ -1,4 +1,5 @@
 import type { ExecutionRow } from "../store/execution-row.ts";
+import type { AppliedChange } from "../store/history.ts";
 import { type Checker, Violation } from "./checker.ts";
 
 /**
@@ -6,21 +7,44 @@ import { type Checker, Violation } from "./checker.ts";
  * attempts gives, and an execution is dead of them when they are used up, no sooner.
  */
 export function budgetsHold(): Checker {
+  const spent = new Map<string, Spent>();
   return {
     name: "budgets hold",
     saw(event) {
       if (event.kind !== "COMMITTED") return;
-      for (const { after } of event.applied) {
-        recount(after);
+      for (const change of event.applied) {
+        const { before, after } = change;
+        if (after.jobVersion !== before.jobVersion) spent.set(after.id, spentBefore(change));
+        recount(after, spent.get(after.id) ?? { failures: 0, lost: 0 });
         judge(after);
       }
     },
   };
 }
 
-function recount({ id, failures, lost, attempts }: ExecutionRow): void {
-  const failed = attempts.filter(({ state }) => state === "FAILED" || state === "TIMED_OUT").length;
-  const gone = attempts.filter(({ state }) => state === "WORKER_LOST").length;
+/** What counted by the definition before does not count against the new one's budgets. */
+interface Spent {
+  failures: number;
+  lost: number;
+}
+
+/** In the commit that replaces the definition attempts may end before that and after: at most those may count anew. */
+function spentBefore({ before, after }: AppliedChange): Spent {
+  const all = ended(after.attempts);
+  const then = ended(before.attempts);
+  const spent = { failures: all.failures - after.failures, lost: all.lost - after.lost };
+  if (spent.failures >= then.failures && spent.lost >= then.lost) return spent;
+  throw new Violation(`${after.id} follows a new definition and has budgets used up by the one before`);
+}
+
+function ended(attempts: ExecutionRow["attempts"]): Spent {
+  const failures = attempts.filter(({ state }) => state === "FAILED" || state === "TIMED_OUT").length;
+  return { failures, lost: attempts.filter(({ state }) => state === "WORKER_LOST").length };
+}
+
+function recount({ id, failures, lost, attempts }: ExecutionRow, spent: Spent): void {
+  const all = ended(attempts);
+  const [failed, gone] = [all.failures - spent.failures, all.lost - spent.lost];
   if (failures !== failed) throw new Violation(`${id} says that it failed ${failures} times, and did ${failed} times`);
   if (lost !== gone) throw new Violation(`${id} says that it was lost ${lost} times, and was ${gone} times`);
 }

@@ -33,7 +33,7 @@ export function cancellationIsHonest(ledger: Ledger, quiet: Quiet): Checker {
   return {
     name: "cancellation is honest",
     saw(event) {
-      if (event.kind !== "COMMANDED") return;
+      if (event.kind !== "COMMANDED" || event.command.kind !== "CANCEL") return;
       const { id, executionId } = event.command;
       open.set(id, { executionId, atMs: event.at - EPOCH_MS, answer: null });
     },

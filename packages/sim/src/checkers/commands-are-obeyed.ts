@@ -9,14 +9,16 @@ export function commandsAreObeyed(ledger: Ledger): Checker {
     name: "commands are obeyed",
     saw(event) {
       if (event.kind === "COMMANDED") {
-        open.set(event.command.id, event.command.executionId);
-        known.set(event.command.id, event.command.executionId);
+        const { command } = event;
+        open.set(command.id, command.kind === "CANCEL" ? command.executionId : command.jobId);
+        if (command.kind === "CANCEL") known.set(command.id, command.executionId);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       for (const id of event.asked.commandsDone) {
         // Said again by a read that began before: of an execution that is over that changes nothing.
-        const executionId = known.get(id) ?? "";
+        const executionId = known.get(id);
         open.delete(id);
+        if (executionId === undefined) continue;
         const state = ledger.get(executionId)?.row.state ?? "unknown";
         if (!isOver(state)) throw new Violation(`the command to cancel ${executionId} is done, and it is ${state}`);
       }

@@ -36,12 +36,11 @@ export class Ledger {
   readonly name = "the ledger";
 
   saw(event: StoreEvent): void {
-    if (event.kind === "SUBMITTED") {
-      for (const row of event.rows) {
-        this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
-        this.open.add(row.id);
-      }
-    } else if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
+    for (const row of addedRows(event)) {
+      this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
+      this.open.add(row.id);
+    }
+    if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
   }
 
   #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
@@ -64,6 +63,12 @@ export class Ledger {
     if (account.current !== null && account.ended.has(account.current)) account.current = null;
     if (isOver(row.state)) this.open.delete(row.id);
   }
+}
+
+/** Executions that are there from now on: by a submit, a replay or a retry. */
+export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
+  if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
+  return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }
 
 /** Said here once more: whoever judges uses nothing of what is judged. */

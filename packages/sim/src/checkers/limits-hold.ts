@@ -1,4 +1,6 @@
+import type { ExecutionRow } from "../store/execution-row.ts";
 import { type Checker, Violation } from "./checker.ts";
+import { addedRows } from "./ledger.ts";
 
 /** DESIGN 9.5: of a concurrency key there are never more current attempts than it allows. */
 export function limitsHold(): Checker {
@@ -6,17 +8,16 @@ export function limitsHold(): Checker {
   const limits = new Map<string, number>();
   const running = new Map<string, Set<string>>();
   const leave = (id: string) => running.get(keyOf.get(id) ?? "")?.delete(id);
+  const appears = ({ id, job }: ExecutionRow) => {
+    const { concurrencyKey, concurrencyLimit } = job.definition;
+    if (concurrencyKey === null) return;
+    keyOf.set(id, concurrencyKey);
+    limits.set(concurrencyKey, Math.max(limits.get(concurrencyKey) ?? 0, concurrencyLimit));
+  };
   return {
     name: "limits hold",
     saw(event) {
-      if (event.kind === "SUBMITTED") {
-        for (const { id, job } of event.rows) {
-          const { concurrencyKey, concurrencyLimit } = job.definition;
-          if (concurrencyKey === null) continue;
-          keyOf.set(id, concurrencyKey);
-          limits.set(concurrencyKey, Math.max(limits.get(concurrencyKey) ?? 0, concurrencyLimit));
-        }
-      }
+      for (const row of addedRows(event)) appears(row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.

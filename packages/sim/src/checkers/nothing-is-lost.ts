@@ -1,5 +1,5 @@
 import { type Checker, Violation } from "./checker.ts";
-import { isOver } from "./ledger.ts";
+import { addedRows, isOver } from "./ledger.ts";
 
 /** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
 export function nothingIsLost(): Checker {
@@ -9,8 +9,8 @@ export function nothingIsLost(): Checker {
     name: "nothing is lost",
     saw(event) {
       if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
+      for (const { id, state } of addedRows(event)) states.set(id, state);
       if (event.kind !== "SUBMITTED") return;
-      for (const { id, state } of event.rows) states.set(id, state);
       const key = event.submission.idempotency?.key;
       if (key === undefined || event.rows.length === 0) return;
       byKey.set(key, new Set([...(byKey.get(key) ?? []), ...event.rows.map(({ id }) => id)]));
@@ -20,6 +20,9 @@ export function nothingIsLost(): Checker {
         if (ids.size > 1) throw new Violation(`the key ${key} made ${ids.size} executions`);
       for (const { executionId } of history.of("ACCEPTED")) {
         if (!states.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
+      }
+      for (const { executionId } of history.of("RETRY_ANSWERED")) {
+        if (!states.has(executionId)) throw new Violation(`${executionId} was to run again and does not exist`);
       }
       for (const [id, state] of states) if (!isOver(state)) throw new Violation(`${id} stayed ${state}`);
     },

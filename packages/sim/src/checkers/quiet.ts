@@ -14,6 +14,8 @@ export class Quiet {
   }
 
   noticed(moment: Moment): void {
+    // While the pool is paused nothing starts.
+    if (moment.kind === "OPERATED" && moment.forMs > 0) this.#until(moment.atMs + moment.forMs);
     if (moment.kind === "FAULT") this.#until(moment.atMs + (moment.forMs ?? 0));
     else if (moment.kind === "STORE_FAULT" || moment.kind === "NETWORK_FAULT" || moment.kind === "PARTED")
       this.#until(moment.atMs);

@@ -1,5 +1,5 @@
 import { type Checker, Violation } from "./checker.ts";
-import { isOver, type Ledger } from "./ledger.ts";
+import { addedRows, isOver, type Ledger } from "./ledger.ts";
 
 /** DESIGN 7: of a unique key there is one execution that is not final, and a repeat is answered with that one. */
 export function uniqueKeysHold(ledger: Ledger): Checker {
@@ -7,8 +7,7 @@ export function uniqueKeysHold(ledger: Ledger): Checker {
   return {
     name: "unique keys hold",
     saw(event) {
-      if (event.kind !== "SUBMITTED") return;
-      for (const { id, job } of event.rows) {
+      for (const { id, job } of addedRows(event)) {
         const { uniqueKey } = job.definition;
         if (uniqueKey === null) continue;
         const name = JSON.stringify([job.tenant, uniqueKey]);
@@ -17,6 +16,7 @@ export function uniqueKeysHold(ledger: Ledger): Checker {
         if (!isOver(state)) throw new Violation(`${id} has the key ${uniqueKey} of ${holder}, which is ${state}`);
         holders.set(name, id);
       }
+      if (event.kind !== "SUBMITTED") return;
       if (event.outcome.kind !== "ACCEPTED" || event.outcome.replayed) return;
       for (const { executionId, deduplicated } of event.outcome.jobs) {
         const state = ledger.get(executionId)?.row.state ?? "unknown";

@@ -34,4 +34,11 @@ export const storeMutants: readonly Mutant[] = [
     ],
     why: "what is decided on an old view of a row overwrites what has become of it",
   },
+  {
+    name: "the newest payload",
+    file: "packages/sim/src/store/reads.ts",
+    find: "const payload = data.executions.get(id)?.job.payload ?? null;",
+    replace: "const payload = data.jobs.get(data.executions.get(id)?.job.jobId)?.job.payload ?? null;",
+    why: "an execution runs by one version of its job and gets the payload of another",
+  },
 ];

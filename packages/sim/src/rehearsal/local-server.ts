@@ -55,6 +55,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
       version: "simulated",
       timeZoneData: timeZoneDataVersion(),
       addresses: () => ({ http: null, grpc: null }),
+      storeConnections: () => [],
       readiness: async () => ({ status: "ready", checks: [] }),
     },
   });

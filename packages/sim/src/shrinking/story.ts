@@ -1,6 +1,7 @@
+import { addedRows } from "../checkers/ledger.ts";
 import type { History, Moment, Written } from "../history.ts";
 import { tellMoment } from "./tell-moment.ts";
-import { tellWritten } from "./tell-written.ts";
+import { commanded, tellWritten } from "./tell-written.ts";
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** A story that is longer is not read: of more the end is told, which is where it breaks. */
@@ -29,8 +30,10 @@ function executionsOf(violation: string, history: History): Set<string> {
   for (const entry of history.entries) {
     if (entry.kind !== "WRITTEN") continue;
     const { event } = entry;
-    if (event.kind === "SUBMITTED") for (const { id } of event.rows) if (named.has(id)) executions.add(id);
-    if (event.kind === "COMMANDED" && named.has(event.command.id)) executions.add(event.command.executionId);
+    for (const { id } of addedRows(event)) if (named.has(id)) executions.add(id);
+    if (event.kind === "COMMANDED" && named.has(event.command.id)) {
+      for (const id of commanded(event.command)) executions.add(id);
+    }
   }
   return executions;
 }

@@ -55,7 +55,7 @@ export function tellMoment(
 }
 
 function wordsFor(moment: Moment, executions: ReadonlySet<string>, workers: ReadonlySet<string>): Words {
-  if ("executionId" in moment) return executions.has(moment.executionId) ? OF_EXECUTIONS : {};
+  if ("executionId" in moment) return executions.has(moment.executionId ?? "") ? OF_EXECUTIONS : {};
   if ("worker" in moment) return workers.has(moment.worker) ? OF_WORKERS : {};
   return OF_ALL;
 }

@@ -1,3 +1,5 @@
+import type { Command } from "@mainspring/server/testing";
+import { addedRows } from "../checkers/ledger.ts";
 import type { AppliedChange, Committed, StoreEvent, TakenOver } from "../store/history.ts";
 
 /** What the store was told, as far as it is about these executions; and every takeover. */
@@ -8,8 +10,14 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
         .filter(({ id }) => executions.has(id))
         .map(({ id, job, queue }) => `the store takes ${id} of shard ${job.shard}, ${queue}`);
     case "COMMANDED":
-      if (!executions.has(event.command.executionId)) return [];
-      return [`the store takes the command to cancel ${event.command.executionId}`];
+      return commanded(event.command)
+        .filter((id) => executions.has(id))
+        .map((id) => `the store takes the command to ${event.command.kind} ${id}`);
+    case "JOB_CHANGED":
+    case "SETTLED":
+      return addedRows(event)
+        .filter(({ id, retryOf }) => executions.has(id) || executions.has(retryOf ?? ""))
+        .map(({ id, retryOf }) => `the store takes ${id}, which repeats ${retryOf}`);
     case "TAKEN_OVER":
       return [takenOver(event)];
     case "COMMITTED":
@@ -17,6 +25,11 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
     case "FORGOTTEN":
       return [];
   }
+}
+
+/** The executions that a command is about. */
+export function commanded(command: Command): readonly string[] {
+  return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
 }
 
 function takenOver({ owner, shards, shutOut }: TakenOver): string {

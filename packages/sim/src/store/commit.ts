@@ -76,7 +76,8 @@ function changeRow(
   invariant(before.commitNumber !== commitNumber, "a commit has at most one change an execution");
   invariant(before.job.shard === shard, "an execution is changed in its own shard");
   if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;
-  const after = changedRow(before, change, data.now(), commitNumber);
+  const payload = (version: number) => data.jobs.get(before.job.jobId)?.payloads[version - 1] ?? null;
+  const after = changedRow(before, change, payload, data.now(), commitNumber);
   data.executions.replace(before, after);
   if (change.releaseUniqueKey) data.uniqueKeys.release(change.id);
   return { before, after };

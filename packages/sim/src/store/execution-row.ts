@@ -1,5 +1,6 @@
 import type {
   Candidate,
+  DeadLetterAction,
   EndedAttempt,
   EpochMs,
   ExecutionError,
@@ -7,16 +8,25 @@ import type {
   ExecutionState,
   Incarnation,
   NewJob,
+  NewRetry,
   Queue,
+  Replacement,
   RowChange,
+  Trigger,
   WorkerId,
 } from "@mainspring/server/testing";
 
 /** A row of the simulated table. Never changed, only replaced: so history can keep what it was before. */
 export interface ExecutionRow {
   readonly id: ExecutionId;
-  /** As it was submitted: all that never changes. */
+  /** Its copy of its job: changed only by a replacement. */
   readonly job: NewJob;
+  readonly jobVersion: number;
+  readonly trigger: Trigger;
+  /** What it repeats. */
+  readonly retryOf: ExecutionId | null;
+  /** What became of a dead letter; null: nothing so far. */
+  readonly settled: DeadLetterAction | null;
   readonly state: ExecutionState;
   readonly queue: Queue;
   readonly attempt: number;
@@ -38,10 +48,15 @@ export interface ExecutionRow {
   readonly commitNumber: number;
 }
 
-export function newRow(job: NewJob): ExecutionRow {
+/** @param retry where it repeats another one */
+export function newRow(job: NewJob, retry: NewRetry | null = null): ExecutionRow {
   return {
     id: job.executionId,
     job,
+    jobVersion: retry?.jobVersion ?? 1,
+    trigger: retry === null ? "API" : "RETRY",
+    retryOf: retry?.retryOf ?? null,
+    settled: null,
     state: "PENDING",
     queue: job.queue,
     attempt: 0,
@@ -63,15 +78,20 @@ export function newRow(job: NewJob): ExecutionRow {
   };
 }
 
+/** @param payload of a version of its job */
 export function changedRow(
   row: ExecutionRow,
   change: RowChange,
+  payload: (version: number) => Uint8Array | null,
   updatedAt: EpochMs,
   commitNumber: number,
 ): ExecutionRow {
   return {
     id: row.id,
-    job: row.job,
+    ...copyOf(row, change.replacement, payload),
+    trigger: row.trigger,
+    retryOf: row.retryOf,
+    settled: row.settled,
     state: change.state,
     queue: change.queue,
     attempt: change.attempt,
@@ -91,6 +111,16 @@ export function changedRow(
     updatedAt,
     commitNumber,
   };
+}
+
+function copyOf(
+  { job, jobVersion }: ExecutionRow,
+  replacement: Replacement | undefined,
+  payload: (version: number) => Uint8Array | null,
+): Pick<ExecutionRow, "job" | "jobVersion"> {
+  if (replacement === undefined) return { job, jobVersion };
+  const { definition, laneHash, jobVersion: version } = replacement;
+  return { job: { ...job, definition, laneHash, payload: payload(version) }, jobVersion: version };
 }
 
 /** The owner's part of a row that is not final. */
@@ -113,6 +143,7 @@ export function candidateOf(row: ExecutionRow): Candidate {
     dueAt: row.dueAt,
     scheduledAt: definition.scheduledAt,
     policy: definition.policy,
+    jobVersion: row.jobVersion,
     payloadBytes: job.payload?.length ?? 0,
     state: row.state as Candidate["state"],
     queue: row.queue,

@@ -1,7 +1,11 @@
-import type { Incarnation, Store, StoreQueries } from "@mainspring/server/testing";
+import type { Incarnation, Store, StoreDeadLetters, StoreJobs, StoreQueries } from "@mainspring/server/testing";
 
 /** What a node can ask of the store, by the names of the port. */
-export type StoreOperation = Exclude<keyof Store, "queries" | "close"> | keyof StoreQueries;
+export type StoreOperation =
+  | Exclude<keyof Store, "queries" | "jobs" | "deadLetters" | "close">
+  | keyof StoreQueries
+  | keyof StoreJobs
+  | keyof StoreDeadLetters;
 
 /** A request as the network sees it. */
 export interface StoreCall {

@@ -1,5 +1,6 @@
 import type {
   Command,
+  DeadLetterAction,
   Epoch,
   EpochMs,
   Incarnation,
@@ -10,12 +11,13 @@ import type {
   SubmitOutcome,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
+import type { JobRow } from "./job-table.ts";
 
 /**
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
-export type StoreEvent = Submitted | Committed | TakenOver | Commanded | Forgotten;
+export type StoreEvent = Submitted | Committed | TakenOver | Commanded | JobChanged | Settled | Forgotten;
 
 export interface Submitted {
   kind: "SUBMITTED";
@@ -58,6 +60,28 @@ export interface Commanded {
   at: EpochMs;
   by: Incarnation;
   command: Command;
+}
+
+/** A job was replaced, deleted, or is run again. */
+export interface JobChanged {
+  kind: "JOB_CHANGED";
+  at: EpochMs;
+  by: Incarnation;
+  job: JobRow;
+  /** The row that a retry made. */
+  row: ExecutionRow | null;
+}
+
+/** Dead letters were replayed or discarded, at once. */
+export interface Settled {
+  kind: "SETTLED";
+  at: EpochMs;
+  by: Incarnation;
+  action: DeadLetterAction;
+  /** As they were before. */
+  letters: readonly ExecutionRow[];
+  /** The replays. */
+  rows: readonly ExecutionRow[];
 }
 
 /** Retention let these go. */

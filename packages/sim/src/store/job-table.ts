@@ -1,31 +1,47 @@
-import type { JobId, NewJob } from "@mainspring/server/testing";
+import type { EpochMs, JobId, NewJob } from "@mainspring/server/testing";
 import { byText, SortedList } from "./sorted-list.ts";
+
+/** A row of the simulated table. Never changed, only replaced. */
+export interface JobRow {
+  /** As it was submitted, with the definition and the payload that it has now. */
+  readonly job: NewJob;
+  readonly version: number;
+  readonly updatedAt: EpochMs;
+  readonly deletedAt: EpochMs | null;
+  /** The payload of each version, from the first. */
+  readonly payloads: readonly (Uint8Array | null)[];
+}
 
 /** All jobs, by id. */
 export class JobTable {
-  readonly #jobs = new Map<JobId, NewJob>();
+  readonly #jobs = new Map<JobId, JobRow>();
   readonly #ids = new SortedList<JobId>(byText);
 
-  get(id: JobId): NewJob | undefined {
+  get(id: JobId): JobRow | undefined {
     return this.#jobs.get(id);
   }
 
-  all(): Iterable<NewJob> {
+  all(): Iterable<JobRow> {
     return this.#jobs.values();
   }
 
   insert(job: NewJob): void {
-    this.#jobs.set(job.jobId, job);
+    const row = { job, version: 1, updatedAt: job.createdAt, deletedAt: null, payloads: [job.payload] };
+    this.#jobs.set(job.jobId, row);
     this.#ids.add(job.jobId);
   }
 
-  remove({ jobId }: NewJob): void {
+  replace(row: JobRow): void {
+    this.#jobs.set(row.job.jobId, row);
+  }
+
+  remove({ job: { jobId } }: JobRow): void {
     this.#jobs.delete(jobId);
     this.#ids.delete(jobId);
   }
 
   /** Backwards by id, which is newest first. @param visit false ends it */
-  newestFirst(before: JobId | null, visit: (job: NewJob) => boolean): void {
-    this.#ids.descend(before, (id) => visit(this.#jobs.get(id) as NewJob));
+  newestFirst(before: JobId | null, visit: (row: JobRow) => boolean): void {
+    this.#ids.descend(before, (id) => visit(this.#jobs.get(id) as JobRow));
   }
 }

@@ -10,6 +10,10 @@ export class UniqueKeys {
     return this.#holders.get(nameOf(job)) ?? null;
   }
 
+  isHeld(job: NewJob): boolean {
+    return job.definition.uniqueKey !== null && this.#holders.has(nameOf(job));
+  }
+
   take(job: NewJob): void {
     const { jobId, executionId } = job;
     this.#holders.set(nameOf(job), { jobId, executionId, deduplicated: true });

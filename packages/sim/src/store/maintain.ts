@@ -16,7 +16,7 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   for (const row of rows) {
     data.executions.remove(row);
     const job = data.jobs.get(row.job.jobId);
-    if (job !== undefined && data.executions.ofJob(job.jobId).length === 0) data.jobs.remove(job);
+    if (job !== undefined && data.executions.ofJob(job.job.jobId).length === 0) data.jobs.remove(job);
   }
   data.idempotencyKeys.forgetBefore(now - IDEMPOTENCY_DAYS * DAY_MS);
   if (rows.length > 0) data.tell({ kind: "FORGOTTEN", at: data.now(), rows });

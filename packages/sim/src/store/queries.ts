@@ -1,17 +1,19 @@
 import type {
+  ExecutionCounts,
   ExecutionFilter,
   ExecutionId,
   ExecutionSummary,
   ExecutionView,
   JobFilter,
   JobId,
+  JobState,
   JobSummary,
   JobView,
   Listing,
-  NewJob,
   Page,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
+import type { JobRow } from "./job-table.ts";
 import type { StoreData } from "./store-data.ts";
 
 const LATEST = 5;
@@ -47,22 +49,24 @@ export function listExecutions(
 }
 
 export function getJob(data: StoreData, tenant: string, id: JobId): JobView | null {
-  const job = data.jobs.get(id);
-  if (job === undefined || job.tenant !== tenant) return null;
+  const row = data.jobs.get(id);
+  if (row === undefined || row.job.tenant !== tenant) return null;
+  const { definition, payload } = row.job;
   const ids = data.executions.ofJob(id).toSorted().reverse().slice(0, LATEST);
   const latestExecutions = ids.map((latest) => summary(data.executions.get(latest) as ExecutionRow));
-  return { ...jobSummary(data, job), definition: job.definition, payload: job.payload, latestExecutions };
+  return { ...jobSummary(data, row), definition, payload, latestExecutions };
 }
 
 export function listJobs(data: StoreData, tenant: string, filter: JobFilter, page: Page): Listing<JobSummary> {
-  const { state, pool, handler, name } = filter;
-  const isAsked = ({ tenant: of, definition, jobId }: NewJob) =>
+  const { state, pool, handler, name, labels = [] } = filter;
+  const isAsked = ({ job: { tenant: of, definition, jobId } }: JobRow) =>
     of === tenant &&
     (pool === undefined || definition.pool === pool) &&
     (handler === undefined || definition.handler === handler) &&
     (name === undefined || definition.name === name) &&
-    (state === undefined || stateOf(data, jobId) === state);
-  const jobs: NewJob[] = [];
+    (state === undefined || stateOf(data, jobId) === state) &&
+    labels.every((label) => termsOf(definition.labels).includes(label));
+  const jobs: JobRow[] = [];
   data.jobs.newestFirst(page.after, (job) => {
     if (isAsked(job)) jobs.push(job);
     return jobs.length <= page.limit;
@@ -74,13 +78,24 @@ export function listJobs(data: StoreData, tenant: string, filter: JobFilter, pag
   );
 }
 
+export function countExecutions(data: StoreData, limit: number): ExecutionCounts {
+  const rows = [...data.executions.all()];
+  const upTo = (isCounted: (row: ExecutionRow) => boolean) => Math.min(limit, rows.filter(isCounted).length);
+  return {
+    waiting: upTo(({ queue }) => queue === "WAITING"),
+    ready: upTo(({ queue }) => queue === "READY"),
+    held: upTo(({ queue }) => queue === "HELD"),
+    deadLetters: upTo(({ state, settled }) => state === "DEAD" && settled === null),
+  };
+}
+
 /** Cuts the one item more than the page that was read to see whether there is more. */
-function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
+export function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
   if (items.length <= limit) return { items, next: null };
   return { items: items.slice(0, limit), next: idOf(items[limit - 1] as T) };
 }
 
-function summary(row: ExecutionRow): ExecutionSummary {
+export function summary(row: ExecutionRow): ExecutionSummary {
   const { job } = row;
   const { definition } = job;
   return {
@@ -88,7 +103,9 @@ function summary(row: ExecutionRow): ExecutionSummary {
     jobId: job.jobId,
     shard: job.shard,
     tenant: job.tenant,
-    trigger: "API",
+    trigger: row.trigger,
+    retryOf: row.retryOf,
+    jobVersion: row.jobVersion,
     state: row.state,
     reason: row.reason,
     attempt: row.attempt,
@@ -109,27 +126,20 @@ function summary(row: ExecutionRow): ExecutionSummary {
 }
 
 /** A job without executions that may still run is finished. */
-function stateOf(data: StoreData, jobId: JobId): "ACTIVE" | "FINISHED" {
+export function stateOf(data: StoreData, jobId: JobId): JobState {
+  if (data.jobs.get(jobId)?.deletedAt != null) return "DELETED";
   return data.executions.ofJob(jobId).some((id) => data.executions.get(id)?.queue !== "NONE") ? "ACTIVE" : "FINISHED";
 }
 
-function jobSummary(data: StoreData, job: NewJob): JobSummary {
+function termsOf(labels: Readonly<Record<string, string>>): string[] {
+  return Object.entries(labels).flatMap(([key, value]) => [key, `${key}=${value}`]);
+}
+
+function jobSummary(data: StoreData, { job, version, updatedAt }: JobRow): JobSummary {
   const { name, pool, handler, priority, scheduledAt, labels } = job.definition;
   const { jobId, tenant, createdAt } = job;
   const state = stateOf(data, jobId);
-  const version = 1;
   return {
-    jobId,
-    tenant,
-    name,
-    state,
-    version,
-    pool,
-    handler,
-    priority,
-    scheduledAt,
-    labels,
-    createdAt,
-    updatedAt: createdAt,
+    ...{ jobId, tenant, name, state, version, pool, handler, priority, scheduledAt, labels, createdAt, updatedAt },
   };
 }

@@ -1,14 +1,16 @@
-import type {
-  Candidate,
-  Command,
-  EpochMs,
-  ExecutionId,
-  Incarnation,
-  InFlightRow,
-  Pool,
-  RankCursor,
-  Recovered,
-  ShardId,
+import {
+  type Candidate,
+  type Command,
+  defaultPool,
+  type EpochMs,
+  type ExecutionId,
+  type Incarnation,
+  type InFlightRow,
+  type Pool,
+  type PoolChange,
+  type RankCursor,
+  type Recovered,
+  type ShardId,
 } from "@mainspring/server/testing";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
 import { byText } from "./sorted-list.ts";
@@ -95,4 +97,10 @@ export function addCommand(data: StoreData, by: Incarnation, command: Command): 
 
 export function readPools(data: StoreData): Pool[] {
   return [...data.pools.values()].sort((a, b) => byText(a.name, b.name)).map((pool) => ({ ...pool }));
+}
+
+export function putPool(data: StoreData, change: PoolChange): Pool {
+  const pool = { ...(data.pools.get(change.name) ?? defaultPool(change.name)), ...change };
+  data.pools.set(pool.name, pool);
+  return { ...pool };
 }

@@ -5,13 +5,17 @@ import {
   type ShardCommit,
   type ShardOutcome,
   type Store,
+  type StoreDeadLetters,
+  type StoreJobs,
   type StoreQueries,
   StoreUnavailable,
   type Submission,
   type SubmitOutcome,
 } from "@mainspring/server/testing";
 import { commit } from "./commit.ts";
+import * as deadLetters from "./dead-letters.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
+import * as changes from "./job-changes.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
 import * as queries from "./queries.ts";
@@ -54,6 +58,23 @@ export class SimStore implements Store {
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+    countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
+  };
+
+  readonly deadLetters: StoreDeadLetters = {
+    list: (...asked) => this.#call("list", () => deadLetters.list(this.#data, ...asked)),
+    settle: (asked) => this.#call("settle", () => deadLetters.settle(this.#data, this.#options.node, asked)),
+    begin: (run) => this.#call("begin", () => deadLetters.begin(this.#data, run)),
+    advance: (...asked) => this.#call("advance", () => deadLetters.advance(this.#data, this.#options.node, ...asked)),
+    readRun: (...asked) => this.#call("readRun", () => deadLetters.readRun(this.#data, ...asked)),
+    openRuns: () => this.#call("openRuns", () => deadLetters.openRuns(this.#data)),
+  };
+
+  readonly jobs: StoreJobs = {
+    replace: (asked) => this.#call("replace", () => changes.replaceJob(this.#data, this.#options.node, asked)),
+    putNamed: (asked) => this.#call("putNamed", () => changes.putNamed(this.#data, this.#options.node, asked)),
+    delete: (asked) => this.#call("delete", () => changes.deleteJob(this.#data, this.#options.node, asked)),
+    retry: (asked) => this.#call("retry", () => changes.retry(this.#data, this.#options.node, asked)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */
@@ -96,6 +117,7 @@ export class SimStore implements Store {
   readCommands: Store["readCommands"] = (shards, limit) =>
     this.#call("readCommands", () => this.#data.commands.read(new Set(shards), limit));
   readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
+  putPool: Store["putPool"] = (change) => this.#call("putPool", () => reads.putPool(this.#data, change));
   clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());
   maintain: Store["maintain"] = (now, retention) => this.#call("maintain", () => maintain(this.#data, now, retention));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isFinal, type NewJob, type RowChange, type Scene, SHARD_COUNT } from "@mainspring/server/testing";
+import { defaultPool, isFinal, type NewJob, type RowChange, type Scene, SHARD_COUNT } from "@mainspring/server/testing";
 import fc from "fast-check";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { AppliedChange } from "./history.ts";
@@ -89,7 +89,7 @@ describe("the simulated store's truth", () => {
 
   it("has the pools that somebody has set up", async () => {
     const stage = new StoreStage();
-    const pool = { name: "gpu", paused: true, order: "FIFO", placement: "ROUND_ROBIN" } as const;
+    const pool = { ...defaultPool("gpu"), paused: true, order: "FIFO", placement: "ROUND_ROBIN" } as const;
     stage.data.pools.set(pool.name, pool);
     assert.deepEqual(await stage.connect("a").readPools(), [pool]);
   });

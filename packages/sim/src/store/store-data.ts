@@ -8,6 +8,7 @@ import {
   type ShardId,
 } from "@mainspring/server/testing";
 import { CommandInbox } from "./command-inbox.ts";
+import type { StoredRun } from "./dead-letters.ts";
 import { ExecutionTable } from "./execution-table.ts";
 import type { StoreEvent } from "./history.ts";
 import { JobTable } from "./job-table.ts";
@@ -36,6 +37,7 @@ export class StoreData {
   readonly commands = new CommandInbox();
   /** By name; those that have settings of their own. */
   readonly pools = new Map<string, Pool>();
+  readonly deadLetterRuns = new Map<string, StoredRun>();
   /** Calls that have been sent and have not taken effect. */
   readonly onTheWay = new OnTheWay();
   readonly #shards: readonly ShardState[] = Array.from({ length: SHARD_COUNT }, () => new ShardState());

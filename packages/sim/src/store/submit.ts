@@ -69,7 +69,8 @@ function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly N
   return null;
 }
 
-function insert(data: StoreData, asked: NewJob): ExecutionRow {
+/** Both rows of a job. */
+export function insert(data: StoreData, asked: NewJob): ExecutionRow {
   const job = { ...asked };
   const row = newRow(job);
   data.jobs.insert(job);

@@ -1,11 +1,16 @@
 import {
+  Commands,
   createGateway,
   createIntake,
   createLog,
+  DeadLetterRuns,
   followStoreClock,
   type Gateway,
+  Inbox,
+  JobChanger,
   type JobIntake,
   type NodeProfile,
+  PoolOrders,
   type Role,
   type Runtime,
   Scheduler,
@@ -44,6 +49,8 @@ export class SimServer {
   #gateway: Gateway | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
+  #changer: JobChanger | null = null;
+  #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], around: Surroundings) {
@@ -60,6 +67,14 @@ export class SimServer {
 
   get intake(): JobIntake | null {
     return this.#intake;
+  }
+
+  get changer(): JobChanger | null {
+    return this.#changer;
+  }
+
+  get deadLetters(): DeadLetterRuns | null {
+    return this.#deadLetters;
   }
 
   get store(): Store | null {
@@ -86,9 +101,13 @@ export class SimServer {
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
     if (!this.#has("api")) return;
-    // Nobody is told here, but what would be told is seen.
-    bus.listen("api", () => undefined);
     this.#intake = createIntake(parts);
+    // Nobody is told here, but what would be told is seen.
+    const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
+    const commands = new Commands({ store, bus, inbox });
+    this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
+    this.#deadLetters = new DeadLetterRuns(parts);
+    this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
       await store.addCommand(command);

@@ -1,5 +1,5 @@
 import { createWorkerCore, type Task, type TaskContext, task, type WorkerLink } from "@mainspring/sdk/worker-core";
-import type { History } from "../history.ts";
+import type { History, SeenDefinition } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 
 /** What a job asks of its handler. */
@@ -14,6 +14,8 @@ export interface Work {
   stubborn: boolean;
   /** Its result is one that the store refuses. */
   isPoison: boolean;
+  /** The definition that it is a part of, as its client wrote it. */
+  definition: SeenDefinition;
 }
 
 /** A result that the store will not hold. */
@@ -47,8 +49,9 @@ function simTask(name: string, worker: string, loop: SimProcess, history: Histor
     run: (work: Work, ctx: TaskContext) => {
       const { executionId, attempt } = ctx;
       const who = { executionId, attempt, worker };
+      const { maxAttempts } = ctx;
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
-      history.add({ kind: "HANDLER_STARTED", ...who });
+      history.add({ kind: "HANDLER_STARTED", ...who, ran: { handler: name, maxAttempts }, asked: work.definition });
       return new Promise((resolve, reject) => {
         const end = (as: string, settle: () => void) => {
           cancel();

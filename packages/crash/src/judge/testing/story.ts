@@ -169,6 +169,8 @@ const BLANK: Omit<FinalExecution, "executionId" | "key" | "payloadSha" | "result
   jobId: "job",
   tenant: "default",
   trigger: "API",
+  retryOf: null,
+  jobVersion: 1,
   state: "PENDING",
   reason: null,
   attempt: 0,

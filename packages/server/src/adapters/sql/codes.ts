@@ -1,5 +1,6 @@
-import type { ExecutionState, Queue } from "../../domain/execution.ts";
+import type { ExecutionState, Queue, Trigger } from "../../domain/execution.ts";
 import { type ExecutionPolicy } from "../../domain/job.ts";
+import type { Command } from "../../ports/store.ts";
 
 /**
  * Words as the small numbers that stored rows hold. Append only: a number that was once given out is in somebody's
@@ -17,9 +18,9 @@ export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
 
 export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
 
-export const TRIGGER_CODES = { API: 1 } as const;
+export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = { API: 1, RETRY: 2 };
 
-export const COMMAND_CODES = { CANCEL: 1 } as const;
+export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = { CANCEL: 1, REPLACE: 2, DELETE: 3 };
 
 /**
  * What a NULL policy means, which keeps the rows of nearly all executions narrow. A copy and not the domain's
@@ -35,6 +36,8 @@ export const POLICY_OF_NULL: ExecutionPolicy = {
 };
 
 export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
+export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
+export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
 export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
 
 function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {

@@ -5,6 +5,7 @@ import { bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arr
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Row, Statement } from "./connections.ts";
 import { journalText } from "./journal.ts";
+import { DEFINITION, REPLACED, replacedValues, replacementOf } from "./replacements.ts";
 
 /** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
 const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
@@ -14,7 +15,7 @@ const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) 
  * the lock is shared, so it keeps out nobody but a takeover, which takes its locks in the same order. A takeover that came first is waited for, and the fence is
  * then read again with its new epoch.
  */
-const TEXT = `
+const textOf = (replacing: boolean) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
   JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
@@ -29,12 +30,12 @@ WITH fence AS MATERIALIZED (
     unnest($15::text[]) AS worker_id, unnest($16::text[]) AS gateway, unnest($17::int8[]) AS attempt_started_at,
     unnest($18::int8[]) AS started_at, unnest($19::int8[]) AS finished_at, unnest($20::bytea[]) AS result,
     unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release
-), updated AS (
+)${replacing ? REPLACED : ""}, updated AS (
   UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
     rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
     attempt_started_at = c.attempt_started_at, started_at = c.started_at, finished_at = c.finished_at,
-    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8
-  FROM change c
+    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}
+  FROM change c ${replacing ? "LEFT JOIN replaced r ON r.id = c.id" : ""}
   WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
   RETURNING e.id, c.release
 ), released AS (
@@ -60,6 +61,9 @@ SELECT (SELECT array_agg(id) FROM fence),
       SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
     )
   )`;
+/** Nearly every tick: what it says of replacements would be said of nothing. */
+const TEXT = textOf(false);
+export const REPLACING_TEXT = textOf(true);
 
 export interface CommitAnswer {
   held: Set<ShardId>;
@@ -73,9 +77,9 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const settled = flat(batch, (commit) => commit.settledJournals);
   const expected = flat(batch, (commit) => commit.expected);
   const done = batch.flatMap((commit) => commit.commandsDone);
+  const replaced = changes.flatMap(({ item }) => replacementOf(item));
   return {
-    name: "commit",
-    text: TEXT,
+    ...(replaced.length === 0 ? { name: "commit", text: TEXT } : { name: "commit_replacing", text: REPLACING_TEXT }),
     values: [
       int2s(batch, (c) => c.shard),
       int8s(batch, (c) => c.epoch),
@@ -92,6 +96,7 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
       int2s(expected, (x) => x.shard),
       uuids(expected, (x) => x.item.id),
       int4s(expected, (x) => x.item.attempt),
+      ...(replaced.length === 0 ? [] : replacedValues(replaced)),
     ],
   };
 }

@@ -2,12 +2,13 @@ import type { AttemptState, EndedAttempt, ExecutionError } from "../../domain/ex
 import type { ExecutionPolicy } from "../../domain/job.ts";
 import type { ExecutionSummary, ExecutionView } from "../../ports/store-queries.ts";
 import { policyFrom, requiresFrom } from "./candidates.ts";
-import { stateOf } from "./codes.ts";
+import { stateOf, triggerOf } from "./codes.ts";
 import type { Row } from "./connections.ts";
+import { payloadOf } from "./job-payloads.ts";
 
 export const SUMMARY_COLUMNS = `e.id, e.job_id, e.shard, e.tenant, e.state, e.reason, e.attempt, e.failures, e.lost,
   e.pool, e.handler, e.priority, e.scheduled_at, e.due_at, e.worker_id, e.started_at, e.finished_at, e.created_at,
-  e.updated_at, e.policy`;
+  e.updated_at, e.policy, e.trigger, nullif(e.job_version, 1), e.retry_of`;
 
 type SummaryRow = [
   executionId: string,
@@ -30,10 +31,13 @@ type SummaryRow = [
   createdAt: number,
   updatedAt: number,
   policy: string | null,
+  trigger: number,
+  jobVersion: number | null,
+  retryOf: string | null,
 ];
 
 /** What follows the summary's columns in a whole view. */
-export const DETAIL_COLUMNS = "e.requires, j.payload, e.result, e.error, e.attempts";
+export const DETAIL_COLUMNS = `e.requires, ${payloadOf("e", "j")}, e.result, e.error, e.attempts`;
 
 type DetailRow = [
   requires: string | null,
@@ -50,7 +54,9 @@ export function summaryFrom(row: Row): ExecutionSummary {
     jobId: r[1],
     shard: r[2],
     tenant: r[3],
-    trigger: "API",
+    trigger: triggerOf(r[20]),
+    retryOf: r[22],
+    jobVersion: r[21] ?? 1,
     state: stateOf(r[4]),
     reason: r[5],
     attempt: r[6],
@@ -71,7 +77,7 @@ export function summaryFrom(row: Row): ExecutionSummary {
 }
 
 export function viewFrom(row: Row): ExecutionView {
-  const [requires, payload, result, error, attempts] = row.slice(20) as DetailRow;
+  const [requires, payload, result, error, attempts] = row.slice(23) as DetailRow;
   const policy: ExecutionPolicy = policyFrom((row as SummaryRow)[19]);
   return {
     ...summaryFrom(row),

@@ -40,7 +40,7 @@ export function insertStatement(jobs: readonly NewJob[]): Statement {
       texts(rows, (r) => r.definition.name),
       texts(rows, (r) => r.definition.pool),
       texts(rows, (r) => r.definition.handler),
-      texts(rows, (r) => (r.definition.requires.length === 0 ? null : JSON.stringify(r.definition.requires))),
+      texts(rows, (r) => requiresText(r.definition.requires)),
       int2s(rows, (r) => r.definition.priority),
       int8s(rows, (r) => r.definition.scheduledAt),
       texts(rows, (r) => policyText(r.definition.policy)),
@@ -66,7 +66,7 @@ function sorted(jobs: readonly NewJob[]): readonly NewJob[] {
   return jobs;
 }
 
-function policyText(policy: ExecutionPolicy): string | null {
+export function policyText(policy: ExecutionPolicy): string | null {
   return isPolicyOfNull(policy) ? null : JSON.stringify(policy);
 }
 
@@ -86,7 +86,11 @@ function isPolicyOfNull(policy: ExecutionPolicy): boolean {
   );
 }
 
-function labelsText(labels: Readonly<Record<string, string>>): string | null {
+export function requiresText(requires: readonly string[]): string | null {
+  return requires.length === 0 ? null : JSON.stringify(requires);
+}
+
+export function labelsText(labels: Readonly<Record<string, string>>): string | null {
   for (const _ in labels) return JSON.stringify(labels);
   return null;
 }

@@ -1,18 +1,24 @@
+import type { JobDefinition, JobState } from "../../domain/job.ts";
 import type { JobFilter, JobSummary, JobView, Listing, Page } from "../../ports/store-queries.ts";
-import { policyFrom, requiresFrom } from "./candidates.ts";
 import { QUEUE_CODES } from "./codes.ts";
 import type { Connections, Row } from "./connections.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
+import { DEFINITION_COLUMNS, definitionFrom } from "./job-definitions.ts";
 import { Conditions, listing } from "./query.ts";
 
 /** A job without executions that may still run is finished. Written as three equalities, each of a partial index. */
 const IS_ACTIVE = `EXISTS (SELECT FROM executions x WHERE x.job_id = j.id AND (x.queue = ${QUEUE_CODES.WAITING}
   OR x.queue = ${QUEUE_CODES.READY} OR x.queue = ${QUEUE_CODES.HELD}))`;
 
-const SUMMARY = `j.id, j.tenant, j.name, ${IS_ACTIVE}, j.version, j.pool, j.handler, j.priority, j.scheduled_at,
-  j.labels, j.created_at, j.updated_at`;
+const STATE = `CASE WHEN j.deleted_at IS NOT NULL THEN 'DELETED' WHEN ${IS_ACTIVE} THEN 'ACTIVE' ELSE 'FINISHED' END`;
 
-const DETAILS = "j.requires, j.policy, j.concurrency_key, j.concurrency_limit, j.unique_key, j.payload";
+const SUMMARY = `j.id, j.tenant, ${STATE}, j.version, j.created_at, j.updated_at, ${DEFINITION_COLUMNS}`;
+
+const CONDITIONS: Readonly<Record<JobState, string>> = {
+  ACTIVE: `j.deleted_at IS NULL AND ${IS_ACTIVE}`,
+  FINISHED: `j.deleted_at IS NULL AND NOT ${IS_ACTIVE}`,
+  DELETED: "j.deleted_at IS NOT NULL",
+};
 
 const LATEST = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.job_id = $1 AND e.tenant = $2
   ORDER BY e.id DESC LIMIT 5`;
@@ -20,33 +26,20 @@ const LATEST = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.job_id = $1 
 type SummaryRow = [
   jobId: string,
   tenant: string,
-  name: string | null,
-  active: boolean,
+  state: JobState,
   version: number,
-  pool: string,
-  handler: string,
-  priority: number,
-  scheduledAt: number,
-  labels: string | null,
   createdAt: number,
   updatedAt: number,
 ];
-
-type DetailRow = [
-  requires: string | null,
-  policy: string | null,
-  concurrencyKey: string | null,
-  concurrencyLimit: number,
-  uniqueKey: string | null,
-  payload: Uint8Array | null,
-];
+const SUMMARY_LENGTH = 6;
 
 export async function getJob(db: Connections, tenant: string, id: string): Promise<JobView | null> {
-  const text = `SELECT ${SUMMARY}, ${DETAILS} FROM jobs j WHERE j.id = $1 AND j.tenant = $2`;
+  const text = `SELECT ${SUMMARY}, j.payload FROM jobs j WHERE j.id = $1 AND j.tenant = $2`;
   const [row] = await db.run("query", { text, values: [id, tenant] });
   if (row === undefined) return null;
   const latest = await db.run("query", { text: LATEST, values: [id, tenant] });
-  return { ...jobView(row), latestExecutions: latest.map(summaryFrom) };
+  const payload = row.at(-1) as Uint8Array | null;
+  return { ...jobSummary(row), definition: definitionOf(row), payload, latestExecutions: latest.map(summaryFrom) };
 }
 
 export async function listJobs(
@@ -60,49 +53,24 @@ export async function listJobs(
   if (filter.pool !== undefined) where.add("j.pool = ?", filter.pool);
   if (filter.handler !== undefined) where.add("j.handler = ?", filter.handler);
   if (filter.name !== undefined) where.add("j.name = ?", filter.name);
-  if (filter.state !== undefined) where.fixed(filter.state === "ACTIVE" ? IS_ACTIVE : `NOT ${IS_ACTIVE}`);
+  if (filter.state !== undefined) where.fixed(CONDITIONS[filter.state]);
+  if (filter.labels !== undefined) {
+    // What has no labels is not in the index.
+    where.fixed("j.labels IS NOT NULL").add("label_terms(j.labels) @> ?", filter.labels);
+  }
   const text = `SELECT ${SUMMARY} FROM jobs j WHERE ${where.text} ORDER BY j.id DESC LIMIT ${page.limit + 1}`;
   const rows = await db.run("query", { text, values: where.values });
   return listing(rows.map(jobSummary), page.limit, (item) => item.jobId);
 }
 
 function jobSummary(row: Row): JobSummary {
-  const r = row as SummaryRow;
+  const [jobId, tenant, state, version, createdAt, updatedAt] = row as SummaryRow;
+  const { name, pool, handler, priority, scheduledAt, labels } = definitionOf(row);
   return {
-    jobId: r[0],
-    tenant: r[1],
-    name: r[2],
-    state: r[3] ? "ACTIVE" : "FINISHED",
-    version: r[4],
-    pool: r[5],
-    handler: r[6],
-    priority: r[7],
-    scheduledAt: r[8],
-    labels: r[9] === null ? {} : (JSON.parse(r[9]) as Record<string, string>),
-    createdAt: r[10],
-    updatedAt: r[11],
+    ...{ jobId, tenant, name, state, version, pool, handler, priority, scheduledAt, labels, createdAt, updatedAt },
   };
 }
 
-function jobView(row: Row): Omit<JobView, "latestExecutions"> {
-  const summary = jobSummary(row);
-  const [requires, policy, concurrencyKey, concurrencyLimit, uniqueKey, payload] = row.slice(12) as DetailRow;
-  const { name, pool, handler, priority, scheduledAt, labels } = summary;
-  return {
-    ...summary,
-    payload,
-    definition: {
-      name,
-      pool,
-      handler,
-      requires: requiresFrom(requires),
-      priority,
-      scheduledAt,
-      policy: policyFrom(policy),
-      concurrencyKey,
-      concurrencyLimit,
-      uniqueKey,
-      labels,
-    },
-  };
+function definitionOf(row: Row): JobDefinition {
+  return definitionFrom(row.slice(SUMMARY_LENGTH));
 }

@@ -24,6 +24,13 @@ const FORGET_KEYS = `
   DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT ${PAGE})) RETURNING 1`;
 
+/** Payloads of former versions of jobs, once no execution runs or ran by them, nor is told to. */
+const FORGET_PAYLOADS = `
+  DELETE FROM job_payloads WHERE ctid = ANY(ARRAY(
+    SELECT p.ctid FROM job_payloads p WHERE NOT EXISTS (
+      SELECT FROM executions e WHERE e.job_id = p.job_id AND e.job_version = p.version
+    ) AND NOT EXISTS (SELECT FROM commands c WHERE c.job_id = p.job_id) LIMIT ${PAGE})) RETURNING 1`;
+
 /** See Store.maintain. */
 export async function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
   await makePartitions(db, now);
@@ -35,6 +42,7 @@ export async function maintain(db: Connections, now: EpochMs, retention: Retenti
   for (const month of await months(db, "jobs")) {
     if (month.endMs <= keepFrom) await retireJobs(db, month);
   }
+  while ((await db.run("maintain", { text: FORGET_PAYLOADS })).length === PAGE);
   const values = [now - IDEMPOTENCY_DAYS * DAY_MS];
   while ((await db.run("maintain", { text: FORGET_KEYS, values })).length === PAGE);
 }

@@ -1,11 +1,11 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
-import type { Pool } from "../../domain/pool.ts";
-import type { Command, RankCursor } from "../../ports/store.ts";
+import type { RankCursor } from "../../ports/store.ts";
 import { uuids } from "./arrays.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "./candidates.ts";
-import { COMMAND_CODES, QUEUE_CODES } from "./codes.ts";
+import { QUEUE_CODES } from "./codes.ts";
 import type { Connections, Row } from "./connections.ts";
+import { payloadOf } from "./job-payloads.ts";
 import { ofShards, shardMask } from "./shard-mask.ts";
 
 /** The codes of queues stand in the statements themselves: a parameter would not match a partial index. */
@@ -36,14 +36,8 @@ export const LOAD = `
 
 /** The job is asked for in a subquery: as a third table of the join, PostgreSQL might begin with it. */
 export const READ_PAYLOADS = `
-  SELECT e.id, (SELECT j.payload FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
+  SELECT e.id, (SELECT ${payloadOf("e", "j")} FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.payload_bytes > 0`;
-
-const READ_COMMANDS = `
-  SELECT id, shard, execution_id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY id LIMIT $2`;
-
-const ADD_COMMAND = `
-  INSERT INTO commands (id, shard, kind, execution_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`;
 
 const CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
@@ -104,29 +98,6 @@ async function byIds(db: Connections, name: string, text: string, ids: readonly 
     found.push(await db.run("read", { name, text, values: [uuids(chunk, (id) => id)] }));
   }
   return found.flat();
-}
-
-export async function addCommand(db: Connections, command: Command): Promise<void> {
-  const values = [command.id, command.shard, COMMAND_CODES[command.kind], command.executionId];
-  await db.run("submit", { name: "add_command", text: ADD_COMMAND, values });
-}
-
-export async function readCommands(db: Connections, shards: readonly ShardId[], limit: number): Promise<Command[]> {
-  const values = [shardMask(shards), limit];
-  const rows = await db.run("read", { name: "read_commands", text: READ_COMMANDS, values });
-  return rows.map(([id, shard, executionId]) => ({
-    id: id as string,
-    shard: shard as ShardId,
-    kind: "CANCEL",
-    executionId: executionId as ExecutionId,
-  }));
-}
-
-export async function readPools(db: Connections): Promise<Pool[]> {
-  const rows = await db.run("read", {
-    text: "SELECT name, paused, order_strategy, placement FROM pools ORDER BY name",
-  });
-  return rows.map(([name, paused, order, placement]) => ({ name, paused, order, placement }) as Pool);
 }
 
 export async function clock(db: Connections): Promise<EpochMs> {

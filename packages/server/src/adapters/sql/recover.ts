@@ -3,9 +3,10 @@ import type { Epoch, EpochMs, Incarnation, ShardId, WorkerId } from "../../domai
 import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "./candidates.ts";
 import { QUEUE_CODES } from "./codes.ts";
+import { readCommands } from "./commands.ts";
 import type { Connections } from "./connections.ts";
 import { journalEntries } from "./journal.ts";
-import { load, readCommands } from "./reads.ts";
+import { load } from "./reads.ts";
 import { ofShards, shardMask } from "./shard-mask.ts";
 
 export const READ_HELD = `

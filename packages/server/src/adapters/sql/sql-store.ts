@@ -1,17 +1,27 @@
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Claim } from "./claim.ts";
+import { addCommand, readCommands } from "./commands.ts";
 import { Committer } from "./commit.ts";
-import { type ConnectionLoad, Connections, type ConnectionsOptions } from "./connections.ts";
+import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connections.ts";
+import { countExecutions } from "./count-executions.ts";
+import { deadLetters } from "./dead-letters.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
+import { deleteJob, replaceJob } from "./job-changes.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
+import { putNamed } from "./named-jobs.ts";
+import { persistently } from "./persistently.ts";
+import { putPool, readPools } from "./pools.ts";
 import { explained, preflight } from "./preflight.ts";
 import * as reads from "./reads.ts";
 import { recover } from "./recover.ts";
+import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
+import { isVanishedKey } from "./submit-keyed.ts";
 import { letGo, readShards, takeOver } from "./take-over.ts";
 
 export interface SqlStore extends Store {
@@ -46,6 +56,8 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
   return {
     queries: queries(db),
     connectionLoad: () => db.load(),
+    jobs: jobs(db, () => runtime.now()),
+    deadLetters: deadLetters(db),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
@@ -63,9 +75,10 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     readLanes: (after, limit) => reads.readLanes(db, after, limit),
     load: (ids) => reads.load(db, ids),
     payloads: (ids) => reads.payloads(db, ids),
-    addCommand: (command) => reads.addCommand(db, command),
-    readCommands: (shards, limit) => reads.readCommands(db, shards, limit),
-    readPools: () => reads.readPools(db),
+    addCommand: (command) => addCommand(db, command),
+    readCommands: (shards, limit) => readCommands(db, shards, limit),
+    readPools: () => readPools(db),
+    putPool: (change) => putPool(db, change),
     clock: () => reads.clock(db),
     maintain: (now, retention) => maintain(db, now, retention),
     close: async () => {
@@ -81,5 +94,17 @@ function queries(db: Connections): StoreQueries {
     listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
+    countExecutions: (limit) => countExecutions(db, limit),
+  };
+}
+
+function jobs(db: Connections, now: () => number): StoreJobs {
+  const changing = <T>(change: (session: Session) => Promise<T>) =>
+    persistently(() => db.transaction("submit", change), isVanishedKey);
+  return {
+    replace: (asked) => changing((session) => replaceJob(session, asked, now)),
+    putNamed: (asked) => changing((session) => putNamed(session, asked, now)),
+    delete: (asked) => changing((session) => deleteJob(session, asked)),
+    retry: (asked) => changing((session) => retry(session, asked)),
   };
 }

@@ -1,11 +1,9 @@
 import { type NewJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
-import { isConflict } from "./errors.ts";
 import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
 import { KeyVanished } from "./key-vanished.ts";
+import { persistently } from "./persistently.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
-
-const TRIES = 5;
 
 export function isKeyed(submission: Submission): boolean {
   return submission.idempotency !== null || submission.jobs.some((job) => job.definition.uniqueKey !== null);
@@ -23,7 +21,10 @@ export async function submitKeyed(
 ): Promise<SubmitOutcome[]> {
   const { first, repeats } = splitRepeats(batch);
   const outcomes = new Map<Submission, SubmitOutcome>();
-  const answers = await persistently(() => db.transaction("submit", (session) => attempt(session, first, now, insert)));
+  const answers = await persistently(
+    () => db.transaction("submit", (session) => attempt(session, first, now, insert)),
+    isVanishedKey,
+  );
   for (const [i, submission] of first.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   if (repeats.length > 0) {
     const later = await submitKeyed(db, repeats, now, insert);
@@ -46,15 +47,9 @@ function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repe
   return { first, repeats };
 }
 
-async function persistently<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      const vanished = error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
-      if (attempt >= TRIES || !(vanished || isConflict(error))) throw error;
-    }
-  }
+/** Released between two looks at it. */
+export function isVanishedKey(error: unknown): boolean {
+  return error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
 }
 
 async function attempt(

@@ -1,10 +1,10 @@
 import { type Static, Type } from "typebox";
-import { ATTEMPT_STATES, EXECUTION_STATES } from "../../domain/execution.ts";
+import { ATTEMPT_STATES, EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
 import { AnyJson, Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
 export const ExecutionState = oneOf(EXECUTION_STATES, "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final");
 
-const ErrorBody = Type.Object({
+export const ErrorBody = Type.Object({
   name: Type.String(),
   message: Type.String(),
   stack: Type.Optional(Type.String()),
@@ -19,11 +19,13 @@ const AttemptBody = Type.Object({
   error: orNull(ErrorBody, "what it failed with"),
 });
 
-const summaryFields = {
+export const summaryFields = {
   executionId: Uuid("the execution"),
   jobId: Uuid("its job"),
   tenant: Type.String(),
-  trigger: oneOf(["API"], "what made it"),
+  trigger: oneOf(TRIGGERS, "what made it"),
+  retryOf: orNull(Uuid("an execution"), "the execution that it repeats"),
+  jobVersion: Count("which version of its job's definition it runs by"),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   attempt: Count("the current or last attempt; 0: none yet"),
@@ -39,7 +41,7 @@ const summaryFields = {
   finishedAt: InstantOrNull("when it became final"),
   latenessMs: orNull(Type.Integer(), "first start minus scheduled time"),
 };
-const times = {
+export const times = {
   createdAt: Instant("when it was taken"),
   updatedAt: Instant("when its row was last written"),
 };
@@ -53,6 +55,14 @@ export const ExecutionBody = Type.Object({
   payload: AnyJson("as it was submitted; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),
+  progress: orNull(
+    Type.Object({
+      fraction: Type.Number({ minimum: 0, maximum: 1 }),
+      message: Type.String(),
+      at: Instant("when the handler said so"),
+    }),
+    "the latest that the running attempt has said",
+  ),
   attempts: Type.Array(AttemptBody, { description: "those that ended, oldest first" }),
   ...times,
 });
@@ -64,3 +74,9 @@ export const CancelBody = Type.Object({
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
 });
 export type CancelBody = Static<typeof CancelBody>;
+
+export const RetriedBody = Type.Object({
+  executionId: Uuid("the new execution"),
+  jobId: Uuid("its job"),
+  retryOf: Uuid("the execution that it repeats"),
+});

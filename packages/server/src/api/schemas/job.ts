@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_POOL, PRIORITIES } from "../../domain/job.ts";
+import { DEFAULT_POOL, JOB_STATES, PRIORITIES } from "../../domain/job.ts";
 import { ExecutionSummaryBody } from "./execution.ts";
 import {
   AnyJson,
@@ -10,6 +10,7 @@ import {
   Labels,
   Line,
   oneOf,
+  orNull,
   StringOrNull,
   Uuid,
   Word,
@@ -71,7 +72,7 @@ export const JobSubmission = Type.Object(
 );
 export type JobSubmission = Static<typeof JobSubmission>;
 
-export const JobState = oneOf(["ACTIVE", "FINISHED"], "FINISHED once its execution is final");
+export const JobState = oneOf(JOB_STATES, "FINISHED once its executions are final");
 
 export const SubmittedBody = Type.Object({
   jobId: Uuid("the job"),
@@ -88,6 +89,26 @@ export const DeduplicatedBody = Type.Object({
   deduplicated: Type.Literal(true),
 });
 export type DeduplicatedBody = Static<typeof DeduplicatedBody>;
+
+export const ChangedBody = Type.Object({
+  jobId: Uuid("the job"),
+  state: oneOf(["ACTIVE"], "what is not active cannot be changed"),
+  version: Count("of the definition, from 1; also in the header ETag"),
+  changed: Type.Boolean({ description: "false: the job had this definition already" }),
+  nextFireAt: InstantOrNull("the time that it is to run at; null: at once, or it runs already"),
+  executionId: orNull(Uuid("an execution"), "the newest that has not ended"),
+  execution: oneOf(
+    ["REPLACED", "KEPT", "REQUESTED", "UNCHANGED", "CREATED"],
+    "REPLACED: it runs by the new definition. KEPT: it was assigned or running already and keeps what it started with, also " +
+      "for its retries. REQUESTED: its owner has not answered yet. UNCHANGED: there was nothing new. CREATED: the job is new",
+  ),
+});
+export type ChangedBody = Static<typeof ChangedBody>;
+
+export const DeletedBody = Type.Object({
+  jobId: Uuid("the job"),
+  state: oneOf(["DELETED"], "what waits of it is cancelled in a moment"),
+});
 
 const summaryFields = {
   jobId: Uuid("the job"),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Count, Instant, oneOf, StringOrNull } from "./fields.ts";
+import { Count, Instant, oneOf } from "./fields.ts";
 
 export const WorkerBody = Type.Object({
   workerId: Type.String(),
@@ -16,19 +16,6 @@ export const WorkerBody = Type.Object({
   loopLagMs: Count("how late the loop that runs its handlers was"),
 });
 export type WorkerBody = Static<typeof WorkerBody>;
-
-export const StatsBody = Type.Object({
-  version: Type.String(),
-  node: Type.String({ description: "this life of the server" }),
-  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026c" }),
-  addresses: Type.Object({
-    http: StringOrNull("where this API listens, as http://host:port"),
-    grpc: StringOrNull("where workers connect, as host:port"),
-  }),
-  workers: Type.Object({ connected: Count("workers with a connection now") }),
-  shards: Type.Object({ total: Count("all"), owned: Count("those whose owner is known here") }),
-});
-export type StatsBody = Static<typeof StatsBody>;
 
 export const HealthBody = Type.Object({ status: oneOf(["ok"], "the process answers") });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
-import { rankOf } from "../../domain/rank.ts";
+import { DEFAULT_ORDERING, rankOf } from "../../domain/rank.ts";
 import type {
   Assignment,
   Demand,
@@ -180,9 +180,10 @@ export function candidate(
     concurrencyLimit: 1,
     hasUniqueKey: false,
     priority,
-    rank: rankOf("PRIORITY", dueAt, priority),
+    rank: rankOf(DEFAULT_ORDERING, dueAt, priority),
     dueAt,
     scheduledAt: dueAt,
+    jobVersion: 1,
     payloadBytes: 0,
     state: "PENDING",
     queue: dueAt > START ? "WAITING" : "READY",

@@ -1,4 +1,6 @@
 import { initial } from "./0001-initial.ts";
+import { operating } from "./0002-operating.ts";
+import { changedJobs } from "./0003-changed-jobs.ts";
 
 export interface Migration {
   /** From 1, without gaps. */
@@ -8,4 +10,8 @@ export interface Migration {
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "initial", sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "initial", sql: initial },
+  { version: 2, name: "operating", sql: operating },
+  { version: 3, name: "changed jobs", sql: changedJobs },
+];

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { NewJob } from "../../../ports/store.ts";
 import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { commitStatement } from "../commit-statement.ts";
+import { commitStatement, REPLACING_TEXT } from "../commit-statement.ts";
 import { Connections, type Purpose } from "../connections.ts";
 import { createPartition, monthOf } from "../partitions.ts";
 import * as reads from "../reads.ts";
@@ -19,6 +19,7 @@ const COMMIT = commitStatement([], 0).text;
 /** Statements of the hot path, and the index by which each is to find its executions. */
 const HOT: [name: string, purpose: Purpose, text: string, index: RegExp][] = [
   ["commit", "commit", COMMIT, /_pkey$/],
+  ["commit_replacing", "commit", REPLACING_TEXT, /_pkey$/],
   ["load", "read", reads.LOAD, /_pkey$/],
   ["payloads", "read", reads.READ_PAYLOADS, /_pkey$/],
   ["ready", "read", reads.READ_READY, /_lane_rank_id_idx$/],

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { JumpingRuntime } from "../test/jumping-runtime.ts";
+import { TinyApi } from "../test/tiny-api.ts";
+import { Client } from "./client.ts";
+import type { ExecutionEvent } from "./operator-types.ts";
+
+const STREAM = { "content-type": "text/event-stream" };
+const event = (type: string, id: string, data: object) =>
+  `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+const log = (id: string, line: string) =>
+  event("log", id, { attempt: 1, at: "2030-01-01T00:00:00.000Z", level: "info", line });
+
+describe("following an execution", () => {
+  let api: TinyApi;
+  let client: Client;
+  before(async () => {
+    api = await TinyApi.start();
+  });
+  beforeEach(() => {
+    client = new Client({ url: api.url, apiKey: "", timeoutMs: 40_000, runtime: new JumpingRuntime() });
+  });
+  afterEach(() => void api.seen.splice(0));
+  after(() => api.stop());
+
+  const all = async (options = {}): Promise<ExecutionEvent[]> => {
+    const events: ExecutionEvent[] = [];
+    for await (const one of client.follow("e 1", options)) events.push(one);
+    return events;
+  };
+
+  it("gives its events until it is final, over streams that break, each behind the one before", async () => {
+    const running = event("state", "RUNNING.1.0", { executionId: "e1", state: "RUNNING" });
+    const final = event("state", "SUCCEEDED.1.8", { executionId: "e1", state: "SUCCEEDED" });
+    api.will(
+      {
+        status: 200,
+        headers: STREAM,
+        body: `retry: 1000\n\n:\n\n${running}${log("RUNNING.1.7", "a")}event: log\nid: cut`,
+      },
+      { status: 503, body: { title: "away", status: 503 } },
+      "BREAK",
+      { status: 200, headers: STREAM, body: `${log("RUNNING.1.8", "b")}${event("later", "x", {})}${final}` },
+    );
+    const events = await all();
+    assert.deepEqual(
+      events.map((one) => (one.type === "log" ? one.line : one.type === "state" ? one.execution.state : one.type)),
+      ["RUNNING", "a", "b", "SUCCEEDED"],
+    );
+    assert.deepEqual(
+      api.seen.map(({ path, headers }) => [path, headers["last-event-id"]]),
+      [undefined, "RUNNING.1.7", "RUNNING.1.7", "RUNNING.1.7"].map((id) => ["/v1/executions/e%201/events", id]),
+    );
+    assert.match(String(api.seen[0]?.headers.accept), /text\/event-stream/);
+  });
+
+  it("ends where there is no more to tell, and fails where trying again does not help", async () => {
+    api.will({ status: 204 });
+    assert.deepEqual(await all({ lastEventId: "SUCCEEDED.1.8" }), []);
+    assert.equal(api.seen[0]?.headers["last-event-id"], "SUCCEEDED.1.8");
+    api.will({ status: 404, body: { title: "There is nothing here", status: 404 } });
+    await assert.rejects(all(), { code: "NOT_FOUND" });
+  });
+
+  it("ends by its signal", async () => {
+    const stop = new AbortController();
+    api.will("SILENCE");
+    const waiting = all({ signal: stop.signal });
+    stop.abort();
+    await assert.rejects(waiting, { name: "AbortError" });
+  });
+});

@@ -1,0 +1,113 @@
+import type { ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
+
+/** The HTTP api's shapes for those who run a server. Times that are read are ISO 8601 texts in UTC. */
+
+/** An execution that used up its budget and was neither replayed nor discarded. */
+export interface DeadLetter extends ExecutionSummary {
+  error: ExecutionError | null;
+}
+
+/** All that match all of it; {}: every dead letter. */
+export interface DeadLetterFilter {
+  pool?: string;
+  handler?: string;
+  jobId?: string;
+  /** Died at or after. */
+  since?: Date | string;
+  /** Died before. */
+  until?: Date | string;
+}
+
+export interface SettledDeadLetter {
+  executionId: string;
+  /**
+   * NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed).
+   * KEY_HELD: an execution that is not final has its unique key.
+   */
+  outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
+  /** Of the execution that a replay has made. */
+  newExecutionId: string | null;
+}
+
+/** A replay or discard of all that a filter matches; it goes on by itself. */
+export interface DeadLetterRun {
+  runId: string;
+  action: "REPLAY" | "DISCARD";
+  filter: DeadLetterFilter;
+  state: "RUNNING" | "FINISHED";
+  settled: number;
+  /** Letters that stayed, because an execution that is not final has their unique key. */
+  skipped: number;
+  createdAt: string;
+  finishedAt: string | null;
+}
+
+export interface PoolSettings {
+  /** Nothing of a paused pool is started; what runs goes on. */
+  paused?: boolean;
+  strategy?: "PRIORITY" | "FIFO";
+  /** With PRIORITY: how much of a head start one level is; default 3600. */
+  priorityStepSec?: number;
+  placement?: "LEAST_LOADED" | "ROUND_ROBIN";
+}
+
+export interface Pool extends Required<PoolSettings> {
+  name: string;
+  /** Workers that serve it, their slots, and the attempts that they run now. */
+  workers: number;
+  slots: number;
+  running: number;
+}
+
+/** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */
+export interface WaitReason {
+  reason:
+    | "FINAL"
+    | "RUNNING"
+    | "ASSIGNED"
+    | "WORKER_AWAITED"
+    | "CANCEL_REQUESTED"
+    | "DUE_LATER"
+    | "BACKOFF"
+    | "POOL_PAUSED"
+    | "NO_WORKER_FOR_HANDLER"
+    | "NO_WORKER_WITH_CAPABILITY"
+    | "ALL_SLOTS_BUSY"
+    | "KEY_AT_LIMIT"
+    | "QUEUED"
+    | "OWNER_SILENT";
+  [figure: string]: unknown;
+}
+
+export interface Explanation {
+  executionId: string;
+  state: ExecutionState;
+  reasons: WaitReason[];
+}
+
+export interface Stats {
+  version: string;
+  /** This life of the server. */
+  node: string;
+  /** Version of the IANA time zone database that schedules go by. */
+  timeZoneData: string;
+  addresses: { http: string | null; grpc: string | null };
+  /** The servers that can be reached now, this one included. */
+  nodes: { node: string; roles: ("api" | "scheduler" | "gateway")[] }[];
+  workers: { connected: number };
+  shards: { total: number; owned: number };
+  /** What there is more of than `countedUpTo` is told as that. */
+  executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
+  /** The server's connections to the store, by what they are for. */
+  store: { purpose: string; busy: number; max: number; waiting: number }[];
+  /** Since the schedulers were started. */
+  finished: { state: ExecutionState; count: number }[];
+  /** First starts minus scheduled times, of the last minute or two. */
+  lateness: { p50Ms: number | null; p99Ms: number | null; starts: number };
+}
+
+/** What happens to an execution. `id` says where a later stream is to go on. */
+export type ExecutionEvent =
+  | { type: "state"; id: string; execution: ExecutionSummary }
+  | { type: "progress"; id: string; attempt: number; at: string; fraction: number; message: string }
+  | { type: "log"; id: string; attempt: number; at: string; level: string; line: string };

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { TinyApi } from "../test/tiny-api.ts";
+import { Client } from "./client.ts";
+
+describe("a client of an operator", () => {
+  let api: TinyApi;
+  let client: Client;
+  before(async () => {
+    api = await TinyApi.start();
+    client = new Client({ url: api.url, apiKey: "" });
+  });
+  afterEach(() => void api.seen.splice(0));
+  after(() => api.stop());
+
+  const asked = () => api.seen.map(({ method, path, body }) => `${method} ${path} ${body}`);
+
+  it("lists, replays and discards dead letters", async () => {
+    const letter = { executionId: "e1" };
+    const item = { executionId: "e1", outcome: "REPLAYED", newExecutionId: "e2" };
+    const run = { runId: "r1", state: "RUNNING" };
+    api.will({ status: 200, body: { items: [letter], nextCursor: null } }, { status: 200, body: { items: [item] } });
+    api.will({ status: 202, body: run }, { status: 200, body: { ...run, state: "FINISHED" } });
+    for await (const one of client.deadLetters.list({ pool: "gpu", since: new Date(0), limit: 5 })) {
+      assert.deepEqual(one, letter);
+    }
+    assert.deepEqual(await client.deadLetters.replay(["e1"]), [item]);
+    assert.deepEqual(await client.deadLetters.discardAll({ until: new Date(1) }), run);
+    assert.equal((await client.deadLetters.run("r1")).state, "FINISHED");
+    assert.deepEqual(asked(), [
+      "GET /v1/dead-letters?pool=gpu&since=1970-01-01T00%3A00%3A00.000Z&limit=5 ",
+      'POST /v1/dead-letters/replay {"executionIds":["e1"]}',
+      'POST /v1/dead-letters/discard {"filter":{"until":"1970-01-01T00:00:00.001Z"}}',
+      "GET /v1/dead-letters/runs/r1 ",
+    ]);
+  });
+
+  it("does not repeat a replay whose answer was lost, but a discard", async () => {
+    api.will("BREAK");
+    await assert.rejects(client.deadLetters.replay(["e1"]), { code: "UNAVAILABLE" });
+    api.will("BREAK", { status: 200, body: { items: [] } });
+    assert.deepEqual(await client.deadLetters.discard(["e1"]), []);
+  });
+
+  it("sets up pools, drains workers, asks why and how much", async () => {
+    api.will(
+      { status: 200, body: { name: "a b", paused: true } },
+      { status: 200, body: { name: "a b", paused: false } },
+    );
+    api.will(
+      { status: 202, body: { state: "DRAINING" } },
+      { status: 200, body: { reasons: [] } },
+      { status: 200, body: {} },
+    );
+    assert.equal((await client.pools.pause("a b")).paused, true);
+    assert.equal((await client.pools.set("a b", { strategy: "FIFO", paused: false })).paused, false);
+    assert.equal((await client.drainWorker("w/1")).state, "DRAINING");
+    assert.deepEqual((await client.explain("e1")).reasons, []);
+    assert.deepEqual(await client.stats(), {});
+    assert.deepEqual(asked(), [
+      'PUT /v1/pools/a%20b {"paused":true}',
+      'PUT /v1/pools/a%20b {"strategy":"FIFO","paused":false}',
+      "POST /v1/workers/w%2F1/drain ",
+      "GET /v1/executions/e1/explain ",
+      "GET /v1/stats ",
+    ]);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Pool, PoolSettings } from "./operator-types.ts";
+import type { ReadOptions, Requests } from "./requests.ts";
+
+/** Queues, and how their work is ordered and placed. Every method throws `MainspringError`. */
+export class Pools {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Those that have settings or workers, by name. */
+  list(): AsyncGenerator<Pool, void, undefined> {
+    return this.#requests.pages<Pool>("/v1/pools", {});
+  }
+
+  /** One that nobody has set up has the defaults. */
+  get(name: string, options: ReadOptions = {}): Promise<Pool> {
+    return this.#requests.get(pathOf(name), options);
+  }
+
+  /** What is left out stays as it is. */
+  set(name: string, settings: PoolSettings, options: ReadOptions = {}): Promise<Pool> {
+    return this.#requests.send("PUT", pathOf(name), settings, true, options);
+  }
+
+  /** Nothing of it is started from a second or two later on; what runs goes on. */
+  pause(name: string, options: ReadOptions = {}): Promise<Pool> {
+    return this.set(name, { paused: true }, options);
+  }
+
+  resume(name: string, options: ReadOptions = {}): Promise<Pool> {
+    return this.set(name, { paused: false }, options);
+  }
+}
+
+function pathOf(name: string): string {
+  return `/v1/pools/${encodeURIComponent(name)}`;
+}

@@ -1,0 +1,43 @@
+import type { ShardId } from "../../domain/ids.ts";
+import type { Command, DeleteCommand, ReplaceCommand } from "../../ports/store.ts";
+import { COMMAND_CODES, commandKindOf } from "./codes.ts";
+import type { Connections, Row, Session } from "./connections.ts";
+import { ofShards, shardMask } from "./shard-mask.ts";
+
+const READ = `
+  SELECT id, shard, kind, execution_id, job_id, body FROM commands c
+  WHERE ${ofShards("c.shard", "$1")} ORDER BY id LIMIT $2`;
+
+const ADD = `
+  INSERT INTO commands (id, shard, kind, execution_id, job_id, body) VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT DO NOTHING`;
+
+export async function addCommand(db: Connections, command: Command): Promise<void> {
+  await db.session("submit", (session) => insertCommand(session, command));
+}
+
+export async function insertCommand(session: Session, command: Command): Promise<void> {
+  const values = [command.id, command.shard, COMMAND_CODES[command.kind], ...subjectOf(command)];
+  await session.run({ name: "add_command", text: ADD, values });
+}
+
+/** Execution, job, and what else there is to say. */
+function subjectOf(command: Command): [string | null, string | null, string | null] {
+  if (command.kind === "CANCEL") return [command.executionId, null, null];
+  const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;
+  return [null, jobId, JSON.stringify(body)];
+}
+
+export async function readCommands(db: Connections, shards: readonly ShardId[], limit: number): Promise<Command[]> {
+  const rows = await db.run("read", { name: "read_commands", text: READ, values: [shardMask(shards), limit] });
+  return rows.map(commandFrom);
+}
+
+type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string];
+
+function commandFrom(row: Row): Command {
+  const [id, shard, code, executionId, jobId, body] = row as CommandRow;
+  const kind = commandKindOf(code);
+  if (kind === "CANCEL") return { id, shard, kind, executionId };
+  return { id, shard, kind, jobId, ...JSON.parse(body) } as ReplaceCommand | DeleteCommand;
+}

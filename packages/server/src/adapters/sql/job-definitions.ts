@@ -1,0 +1,43 @@
+import type { JobDefinition } from "../../domain/job.ts";
+import { policyFrom, requiresFrom } from "./candidates.ts";
+import type { Row } from "./connections.ts";
+
+/** The columns of a job's definition. */
+export const DEFINITION_COLUMNS = `j.name, j.pool, j.handler, j.priority, j.scheduled_at, j.labels,
+  j.requires, j.policy, j.concurrency_key, j.concurrency_limit, j.unique_key`;
+
+type DefinitionRow = [
+  name: string | null,
+  pool: string,
+  handler: string,
+  priority: number,
+  scheduledAt: number,
+  labels: string | null,
+  requires: string | null,
+  policy: string | null,
+  concurrencyKey: string | null,
+  concurrencyLimit: number,
+  uniqueKey: string | null,
+];
+
+/** @param row DEFINITION_COLUMNS */
+export function definitionFrom(row: Row): JobDefinition {
+  const r = row as DefinitionRow;
+  return {
+    name: r[0],
+    pool: r[1],
+    handler: r[2],
+    requires: requiresFrom(r[6]),
+    priority: r[3],
+    scheduledAt: r[4],
+    policy: policyFrom(r[7]),
+    concurrencyKey: r[8],
+    concurrencyLimit: r[9],
+    uniqueKey: r[10],
+    labels: labelsFrom(r[5]),
+  };
+}
+
+function labelsFrom(text: string | null): Record<string, string> {
+  return text === null ? {} : (JSON.parse(text) as Record<string, string>);
+}

@@ -1,0 +1,47 @@
+import type { NewRetry, RetryOutcome } from "../../ports/store-jobs.ts";
+import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "./codes.ts";
+import type { Session } from "./connections.ts";
+import { policyText, requiresText } from "./insert.ts";
+import { lockJob } from "./locked-job.ts";
+import { SETTLED_CODES } from "./settle-statement.ts";
+import { claimUniqueKeys } from "./unique-keys.ts";
+
+/** Locked before its job, as replays do it: what a replay in flight has made is seen, and a later one finds the letter settled. */
+const LOCK = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
+
+/** What is run again is no dead letter any more. */
+const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
+  WHERE id = $1 AND state = ${STATE_CODES.DEAD} AND settled IS NULL`;
+
+const INSERT = `
+  INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, concurrency_limit,
+    payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler, requires, policy,
+    concurrency_key, job_version, retry_of)
+  VALUES ($1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, ${STATE_CODES.PENDING}, $10, $11, ${TRIGGER_CODES.RETRY}, $12,
+    $13, $14, $15, $16, $17, $18, $19, $20)`;
+
+/** See StoreJobs.retry; within a transaction. */
+export async function retry(session: Session, asked: NewRetry): Promise<RetryOutcome> {
+  const known = await session.run({ text: LOCK, values: [asked.retryOf, asked.jobId] });
+  const job = await lockJob(session, asked.tenant, asked.jobId);
+  if (job === null || known.length === 0) return { kind: "NOT_FOUND" };
+  if (job.state === "DELETED") return { kind: "DELETED" };
+  const [open] = job.open;
+  if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
+  if (job.version !== asked.jobVersion) return { kind: "OTHER_VERSION", version: job.version };
+  const [holder] = (await claimUniqueKeys(session, [asked])).values();
+  if (holder !== undefined) return { kind: "KEY_HELD", executionId: holder.executionId };
+  await session.run({ text: SETTLE, values: [asked.retryOf] });
+  await session.run({ text: INSERT, values: valuesOf(asked) });
+  return { kind: "ACCEPTED" };
+}
+
+function valuesOf(row: NewRetry): unknown[] {
+  const { pool, handler, requires, policy, priority, scheduledAt } = row.definition;
+  const { concurrencyKey, concurrencyLimit, uniqueKey } = row.definition;
+  return [
+    ...[row.executionId, row.jobId, row.laneHash, row.rank, scheduledAt, row.createdAt, concurrencyLimit],
+    ...[row.payload?.length ?? 0, row.shard, QUEUE_CODES[row.queue], priority, uniqueKey !== null, row.tenant],
+    ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, row.jobVersion, row.retryOf],
+  ];
+}

@@ -1,0 +1,152 @@
+import { Type } from "typebox";
+import { answer, problems } from "./documented.ts";
+import { invalid, ProblemError } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstantOrNull } from "./instants.ts";
+import type { ChangedJob, JobChanger } from "./job-changer.ts";
+import type { ReceivedJob } from "./job-intake.ts";
+import { refuseBody } from "./no-body.ts";
+import { RetriedBody } from "./schemas/execution.ts";
+import { Line, oneOf, Uuid } from "./schemas/fields.ts";
+import { ChangedBody, DeletedBody, JobSubmission } from "./schemas/job.ts";
+import { payloadIn, refusal } from "./submit-route.ts";
+
+const IfMatch = Type.Object({
+  "if-match": Type.Optional(
+    Type.String({
+      pattern: '^(\\*|"?[1-9][0-9]{0,8}"?)$',
+      description: 'the version that the job is to have, as its ETag says: "3"; * or none: whatever it has',
+    }),
+  ),
+});
+const JobParams = Type.Object({ jobId: Uuid("the job") });
+const DeleteQuery = Type.Object(
+  { cancelRunning: Type.Optional(oneOf(["true", "false"], "also cancel what a worker has; default false")) },
+  { additionalProperties: false },
+);
+const REPLACED = answer(ChangedBody, "The job as it is now; `execution` says what its execution runs by");
+const REQUESTED = answer(ChangedBody, "The job is changed; its waiting execution follows in a moment");
+const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
+
+/** PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
+export function changeRoutes(app: HttpApp, changer: JobChanger): void {
+  replaceRoute(app, changer);
+  namedRoute(app, changer);
+  deleteRoute(app, changer);
+  retryRoute(app, changer);
+}
+
+function replaceRoute(app: HttpApp, changer: JobChanger): void {
+  const schema = {
+    operationId: "replaceJob",
+    tags: ["jobs"],
+    summary: "Replace a job's definition: what waits runs by the new one, what a worker has keeps the old one",
+    params: JobParams,
+    headers: IfMatch,
+    body: JobSubmission,
+    response: {
+      200: REPLACED,
+      202: REQUESTED,
+      ...problems("not-found", "wrong-state", "precondition-failed", ...bodyProblems),
+    },
+  };
+  app.put("/v1/jobs/:jobId", { schema }, async (request, reply) => {
+    const received = receivedJob(request.body, request.rawBody);
+    const ifVersion = versionOf(request.headers["if-match"]);
+    const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
+    void reply.header("etag", `"${changed.version}"`);
+    return reply.code(changed.execution === "REQUESTED" ? 202 : 200).send(changedBody(changed));
+  });
+}
+
+function namedRoute(app: HttpApp, changer: JobChanger): void {
+  const schema = {
+    operationId: "putJobByName",
+    tags: ["jobs"],
+    summary: "Replace the active job of this name, or submit it where there is none",
+    params: Type.Object({ name: Line("the job's name") }),
+    body: JobSubmission,
+    response: {
+      200: REPLACED,
+      201: answer(ChangedBody, "Submitted: no active job had the name"),
+      202: REQUESTED,
+      ...problems("wrong-state", ...bodyProblems),
+    },
+  };
+  app.put("/v1/jobs/by-name/:name", { schema }, async (request, reply) => {
+    const { name } = request.params;
+    const received = receivedJob(request.body, request.rawBody);
+    if ((received.job.name ?? name) !== name) {
+      const message = "is not the name in the path: leave it out, or make them the same";
+      throw new ProblemError(invalid([{ field: "name", message }]));
+    }
+    const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
+    void reply.header("etag", `"${changed.version}"`);
+    return reply.code(statusOf(changed)).send(changedBody(changed));
+  });
+}
+
+function statusOf({ execution }: ChangedJob): 200 | 201 | 202 {
+  if (execution === "CREATED") return 201;
+  return execution === "REQUESTED" ? 202 : 200;
+}
+
+function deleteRoute(app: HttpApp, changer: JobChanger): void {
+  const schema = {
+    operationId: "deleteJob",
+    tags: ["jobs"],
+    summary: "Delete a job: what waits is cancelled, what a worker has runs on; its history stays",
+    params: JobParams,
+    querystring: DeleteQuery,
+    response: {
+      204: Type.Null({ description: "Deleted: nothing of it waits any more" }),
+      202: answer(DeletedBody, "Deleted; its waiting execution is cancelled in a moment"),
+      ...problems("not-found"),
+    },
+  };
+  app.delete("/v1/jobs/:jobId", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const jobId = request.params.jobId.toLowerCase();
+    const isOver = await changer.delete(jobId, request.query.cancelRunning === "true");
+    if (!isOver) return reply.code(202).send({ jobId, state: "DELETED" as const });
+    return reply.code(204).send(null);
+  });
+}
+
+function retryRoute(app: HttpApp, changer: JobChanger): void {
+  const schema = {
+    operationId: "retryExecution",
+    tags: ["executions"],
+    summary: "Run the job of a final execution again, by the definition that it has now",
+    params: Type.Object({ executionId: Uuid("the execution") }),
+    response: {
+      201: answer(RetriedBody, "A new execution, with the trigger RETRY"),
+      ...problems("not-found", "wrong-state"),
+    },
+  };
+  app.post("/v1/executions/:executionId/retry", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const retryOf = request.params.executionId.toLowerCase();
+    const { executionId, jobId } = await changer.retry(retryOf);
+    return reply.code(201).send({ executionId, jobId, retryOf });
+  });
+}
+
+/** @throws {ProblemError} what its schema cannot say is wrong */
+function receivedJob(job: JobSubmission, rawBody: Buffer | null): ReceivedJob {
+  // There is one: its schema was met.
+  const payload = payloadIn(rawBody as Buffer, 0);
+  const wrong = refusal(job, payload);
+  if (wrong !== null) throw new ProblemError(wrong);
+  return { job, payload };
+}
+
+function versionOf(ifMatch: string | undefined): number | null {
+  return ifMatch === undefined || ifMatch === "*" ? null : Number(ifMatch.replaceAll('"', ""));
+}
+
+function changedBody({ jobId, version, executionId, fireAt, execution }: ChangedJob): ChangedBody {
+  const changed = execution !== "UNCHANGED";
+  const nextFireAt = formatInstantOrNull(fireAt);
+  return { jobId, state: "ACTIVE", version, changed, nextFireAt, executionId, execution };
+}

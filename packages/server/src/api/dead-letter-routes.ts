@@ -1,0 +1,131 @@
+import { Type } from "typebox";
+import { DEFAULT_TENANT } from "../domain/ids.ts";
+import type { Store } from "../ports/store.ts";
+import type { DeadLetterAction, DeadLetterFilter, DeadLetterRun, SettledLetter } from "../ports/store-dead-letters.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { DeadLetterRuns } from "./dead-letter-runs.ts";
+import { answer, problems } from "./documented.ts";
+import { invalid, ProblemError, problem } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant, formatInstantOrNull, parseInstant } from "./instants.ts";
+import {
+  DeadLetterBody,
+  DeadLetterRunBody,
+  type LetterFilter,
+  letterFilter,
+  Selection,
+  SettledBody,
+} from "./schemas/dead-letter.ts";
+import { Uuid } from "./schemas/fields.ts";
+import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { executionSummaryBody } from "./views.ts";
+
+const tags = ["dead letters"];
+
+/** GET /v1/dead-letters, POST /v1/dead-letters/replay and /discard, GET /v1/dead-letters/runs/{runId} */
+export function deadLetterRoutes(app: HttpApp, store: Store, runs: DeadLetterRuns): void {
+  listRoute(app, store);
+  settleRoute(app, runs, "REPLAY");
+  settleRoute(app, runs, "DISCARD");
+  runRoute(app, store);
+}
+
+function listRoute(app: HttpApp, store: Store): void {
+  const schema = {
+    operationId: "listDeadLetters",
+    tags,
+    summary: "List executions that used up their budget and were neither replayed nor discarded",
+    querystring: Type.Object({ ...letterFilter, ...pageQuery }, { additionalProperties: false }),
+    response: { 200: answer(pageOf(DeadLetterBody), "A page, newest first"), ...problems() },
+  };
+  app.get("/v1/dead-letters", { schema }, async (request) => {
+    const { cursor, limit = LIMIT_DEFAULT, ...filter } = request.query;
+    const page = { after: decodeCursor("dead-letters", cursor), limit };
+    const { items, next } = await store.deadLetters.list(DEFAULT_TENANT, filterOf(filter), page);
+    const bodies = items.map((letter) => ({ ...executionSummaryBody(letter), error: letter.error }));
+    return { items: bodies, nextCursor: encodeCursor("dead-letters", next) };
+  });
+}
+
+const WORDS = {
+  REPLAY: { path: "replay", id: "replayDeadLetters", does: "Run dead letters again, each by a new execution" },
+  DISCARD: { path: "discard", id: "discardDeadLetters", does: "Take dead letters off the list; they stay DEAD" },
+} as const;
+
+function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterAction): void {
+  const { path, id, does } = WORDS[action];
+  const schema = {
+    operationId: id,
+    tags,
+    summary: does,
+    body: Selection,
+    response: {
+      200: answer(SettledBody, "By executionIds: what became of each"),
+      202: answer(
+        DeadLetterRunBody,
+        "By filter: a run, which goes on behind; `Location` says where to see how far it is",
+      ),
+      ...problems("unsupported-media-type", "payload-too-large"),
+    },
+  };
+  app.post(`/v1/dead-letters/${path}`, { schema }, async (request, reply) => {
+    const { executionIds, filter } = request.body;
+    if ((executionIds === undefined) === (filter === undefined)) throw notOne();
+    if (filter === undefined) {
+      const ids = (executionIds ?? []).map((executionId) => executionId.toLowerCase());
+      return { items: (await runs.settle(action, ids)).map((letter) => settledItem(action, letter)) };
+    }
+    const run = await runs.begin(action, filterOf(filter));
+    return reply.code(202).header("location", `/v1/dead-letters/runs/${run.runId}`).send(runBody(run));
+  });
+}
+
+function notOne(): ProblemError {
+  return new ProblemError(invalid([{ field: "", message: "must have either executionIds or filter" }]));
+}
+
+function settledItem(action: DeadLetterAction, letter: SettledLetter): SettledBody["items"][number] {
+  const { executionId, outcome, newId } = letter;
+  const done = action === "REPLAY" ? "REPLAYED" : "DISCARDED";
+  return { executionId, outcome: outcome === "SETTLED" ? done : outcome, newExecutionId: newId };
+}
+
+function runRoute(app: HttpApp, store: Store): void {
+  const schema = {
+    operationId: "getDeadLetterRun",
+    tags,
+    summary: "How far a replay or discard by filter is; kept for 7 days after its end",
+    params: Type.Object({ runId: Uuid("the run") }),
+    response: { 200: answer(DeadLetterRunBody, "As it is now"), ...problems("not-found") },
+  };
+  app.get("/v1/dead-letters/runs/:runId", { schema }, async (request) => {
+    const run = await store.deadLetters.readRun(DEFAULT_TENANT, request.params.runId.toLowerCase());
+    if (run !== null) return runBody(run);
+    throw new ProblemError(problem("not-found", "there is no such run, or it was over more than 7 days ago"));
+  });
+}
+
+function filterOf({ pool, handler, jobId, since, until }: LetterFilter): DeadLetterFilter {
+  return {
+    ...(pool !== undefined && { pool }),
+    ...(handler !== undefined && { handler }),
+    ...(jobId !== undefined && { jobId: jobId.toLowerCase() }),
+    ...(since !== undefined && { since: Number(parseInstant(since)) }),
+    ...(until !== undefined && { until: Number(parseInstant(until)) }),
+  };
+}
+
+function runBody({ runId, action, filter, settled, skipped, createdAt, finishedAt }: DeadLetterRun): DeadLetterRunBody {
+  const { since, until, ...rest } = filter;
+  return {
+    ...{ runId, action, settled, skipped },
+    filter: {
+      ...rest,
+      ...(since !== undefined && { since: formatInstant(since) }),
+      ...(until !== undefined && { until: formatInstant(until) }),
+    },
+    state: finishedAt === null ? "RUNNING" : "FINISHED",
+    createdAt: formatInstant(createdAt),
+    finishedAt: formatInstantOrNull(finishedAt),
+  };
+}

@@ -1,0 +1,113 @@
+import { Type } from "typebox";
+import { isFinal } from "../domain/execution.ts";
+import type { Chatter } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { ExecutionSummary } from "../ports/store-queries.ts";
+import { problems } from "./documented.ts";
+import { decodeEventId, type EventCursor, encodeEventId } from "./event-cursor.ts";
+import { EventStream } from "./event-stream.ts";
+import type { ExecutionReader } from "./execution-reader.ts";
+import { noSuch } from "./execution-routes.ts";
+import type { Follower, Followers } from "./followers.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant } from "./instants.ts";
+import { Uuid } from "./schemas/fields.ts";
+import { executionSummaryBody } from "./views.ts";
+
+/** A stream is ended then; its client comes back. */
+const STREAM_MAX_MS = 24 * 3_600_000;
+
+interface EventsParts {
+  reader: ExecutionReader;
+  followers: Followers;
+  runtime: Runtime;
+}
+
+/** GET /v1/executions/{executionId}/events */
+export function eventsRoute(app: HttpApp, { reader, followers, runtime }: EventsParts): void {
+  app.get("/v1/executions/:executionId/events", { schema }, async (request, reply) => {
+    const seen = decodeEventId(request.headers["last-event-id"]);
+    const executionId = request.params.executionId.toLowerCase();
+    const view = await reader.read(executionId);
+    if (view === null) throw noSuch("execution");
+    if (isFinal(view.state) && seen.state === view.state) return reply.code(204).send();
+    const teller = new Teller(view, seen);
+    const leave = isFinal(view.state) ? () => {} : followers.enter(teller);
+    reply.hijack();
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    const stream = new EventStream(reply.raw, runtime);
+    teller.begin(stream);
+    try {
+      const last = isFinal(view.state) ? null : await reader.readFinal(executionId, STREAM_MAX_MS, gone.signal);
+      if (last !== null) teller.changed(last);
+    } catch {
+      // Too many wait, or the store is away: the client comes back, and is told then if that is still so.
+    } finally {
+      leave();
+      stream.end();
+    }
+    return reply;
+  });
+}
+
+const schema = {
+  operationId: "followExecution",
+  tags: ["executions"],
+  summary: "Follow an execution by server-sent events: `state`, `progress` and `log`, until it is final",
+  params: Type.Object({ executionId: Uuid("the execution") }),
+  headers: Type.Object({
+    "last-event-id": Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: "the id of the last event that was seen: the stream goes on behind it",
+      }),
+    ),
+  }),
+  response: {
+    200: {
+      description: "The stream. A client that reads too slowly is cut off, and may come back with its last event's id.",
+      content: { "text/event-stream": { schema: Type.String() } },
+    },
+    204: { description: "The last event was seen: there is nothing to come back for", type: "null" },
+    ...problems("not-found", "invalid-cursor"),
+  },
+};
+
+/** Tells one client of its execution. */
+class Teller implements Follower {
+  row: ExecutionSummary;
+  #cursor: EventCursor;
+  #stream: EventStream | null = null;
+
+  constructor(row: ExecutionSummary, seen: EventCursor) {
+    this.row = row;
+    this.#cursor = seen;
+  }
+
+  get seq(): number {
+    return this.#cursor.seq;
+  }
+
+  begin(stream: EventStream): void {
+    this.#stream = stream;
+    const { state, attempt } = this.#cursor;
+    if (state !== this.row.state || attempt !== this.row.attempt) this.changed(this.row);
+  }
+
+  changed(row: ExecutionSummary): void {
+    this.row = row;
+    const { state, attempt } = row;
+    this.#cursor = { ...this.#cursor, state, attempt };
+    this.#stream?.send("state", encodeEventId(this.#cursor), executionSummaryBody(row));
+  }
+
+  heard(item: Chatter): void {
+    const { attempt, seq } = item;
+    this.#cursor = { ...this.#cursor, seq };
+    const id = encodeEventId(this.#cursor);
+    const at = formatInstant(item.at);
+    if (item.kind === "LOG") this.#stream?.send("log", id, { attempt, at, level: item.level, line: item.line });
+    else this.#stream?.send("progress", id, { attempt, at, fraction: item.fraction, message: item.message });
+  }
+}

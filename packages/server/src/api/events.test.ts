@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { systemRuntime } from "../adapters/system/system-runtime.ts";
+import type { LiveExecution, ToGateway } from "../ports/messages.ts";
+import type { NewJob } from "../ports/store.ts";
+import { Scene } from "../ports/store-scene.conformance.ts";
+import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+
+describe("following an execution by server-sent events", () => {
+  let api: TestApi;
+  let scene: Scene;
+  let url: string;
+  before(async () => {
+    api = await startTestApi();
+    scene = await Scene.open({ store: api.store, runtime: systemRuntime(), close: async () => {} });
+    url = await api.app.listen({ host: "127.0.0.1", port: 0 });
+  });
+  after(() => api.stop());
+
+  const open = async (job: NewJob, lastEventId?: string): Promise<IncomingMessage> => {
+    const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    const request = get(`${url}/v1/executions/${job.executionId}/events`, { headers });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    return response;
+  };
+  /** All that the stream has said, once it has said this; what was said before the last call is left out. */
+  const texts = new WeakMap<IncomingMessage, string>();
+  const until = (response: IncomingMessage, mark: RegExp): Promise<string> =>
+    new Promise((resolve) => {
+      const look = (chunk = "") => {
+        const text = (texts.get(response) ?? "") + chunk;
+        texts.set(response, text);
+        if (!mark.test(text)) return;
+        response.off("data", look);
+        response.pause();
+        texts.set(response, "");
+        resolve(text);
+      };
+      response.setEncoding("utf8").on("data", look);
+      response.resume();
+    });
+  const finish = async (job: NewJob) => {
+    await scene.applied(job.shard, { changes: [scene.succeeded(job)] });
+    api.bus.send(
+      { node: api.bus.node, role: "api" },
+      { kind: "FINAL", executionId: job.executionId, state: "SUCCEEDED" },
+    );
+  };
+  const line = (job: NewJob, seq: number, text: string) => {
+    const said = { executionId: job.executionId, attempt: 1, seq, at: 1_700_000_000_000, level: "info", line: text };
+    api.bus.send({ node: api.bus.node, role: "api" }, { kind: "CHATTER", items: [{ kind: "LOG", ...said }] });
+  };
+
+  it("tells what its owner and its handler say, and ends when it is final", async () => {
+    const job = await scene.submitted();
+    const follows: ToGateway[] = [];
+    const endGateway = api.bus.listen("gateway", (envelopes) => {
+      for (const { message } of envelopes) if (message.kind.endsWith("FOLLOW")) follows.push(message);
+    });
+    const endOwner = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "ASK") return;
+      const executions = message.executionIds.map((executionId): LiveExecution => {
+        const held = { attempt: 1, workerId: "w1", startedAt: 1_700_000_000_000, cancelRequested: false };
+        return { executionId, state: "RUNNING", ...held };
+      });
+      api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
+    });
+    const stream = await open(job);
+    assert.equal(stream.headers["content-type"], "text/event-stream; charset=utf-8");
+    await until(stream, /"state":"RUNNING"/);
+    line(job, 7, "hello");
+    line(job, 7, "hello");
+    const heard = await until(stream, /"line":"hello"/);
+    assert.match(heard, /event: log\nid: RUNNING\.1\.7\ndata: \{"attempt":1,"at":"2023-11-14T22:13:20.000Z"/);
+    assert.equal(heard.match(/hello/g)?.length, 1, "a repeat is not told");
+    endOwner();
+    await finish(job);
+    assert.match(await until(stream, /SUCCEEDED/), /event: state\nid: SUCCEEDED\.1\.7\n/);
+    const ended = once(stream, "end");
+    stream.resume();
+    await ended;
+    endGateway();
+    assert.deepEqual(follows[0], { kind: "FOLLOW", follows: [{ executionId: job.executionId, after: 0 }] });
+    assert.deepEqual(follows.at(-1), { kind: "UNFOLLOW", executionIds: [job.executionId] });
+  });
+
+  it("goes on behind the last event that was seen, and has no more to tell of the end", async () => {
+    const job = await scene.submitted();
+    const asked = new EventEmitter();
+    const endGateway = api.bus.listen("gateway", (envelopes) => {
+      for (const { message } of envelopes) if (message.kind === "FOLLOW") asked.emit("follow", message.follows[0]);
+    });
+    const following = once(asked, "follow");
+    const stream = await open(job, "PENDING.0.41");
+    assert.equal((await following)[0].after, 41);
+    const rest = until(stream, /SUCCEEDED/);
+    await finish(job);
+    assert.doesNotMatch(await rest, /PENDING/, "it has seen that");
+    endGateway();
+    const again = await open(job, "SUCCEEDED.1.41");
+    assert.equal(again.statusCode, 204);
+    const late = await open(job);
+    assert.match(await until(late, /SUCCEEDED/), /id: SUCCEEDED\.1\.0/);
+  });
+
+  it("refuses an id that is none, and an execution that is not there", async () => {
+    const job = await scene.submitted();
+    const events = `/v1/executions/${job.executionId}/events`;
+    const wrong = await api.inject({ method: "GET", url: events, headers: { "last-event-id": "7" } });
+    assert.equal(wrong.json().type, "/problems/invalid-cursor");
+    assert.equal((await api.inject({ method: "GET", url: `/v1/executions/${job.jobId}/events` })).statusCode, 404);
+  });
+
+  it("cuts off a reader that does not read, rather than keep it all", async () => {
+    const job = await scene.submitted();
+    const stream = await open(job);
+    stream.pause();
+    stream.on("error", () => {});
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    for (let seq = 1; !stream.destroyed && seq < 5_000; seq++) {
+      line(job, seq, "x".repeat(8_000));
+      if (seq % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    stream.resume();
+    await closed;
+    assert.equal(stream.complete, false);
+  });
+
+  it("ends all streams when the server stops", async () => {
+    const job = await scene.submitted();
+    const other = await api.another({ apiKey: null });
+    const address = await other.listen({ host: "127.0.0.1", port: 0 });
+    const [stream] = await once(get(`${address}/v1/executions/${job.executionId}/events`), "response");
+    const ended = once(stream, "end");
+    stream.resume();
+    await other.close();
+    await ended;
+    assert.equal(stream.complete, true);
+  });
+});

@@ -1,0 +1,92 @@
+import { Type } from "typebox";
+import type { Candidate } from "../domain/execution.ts";
+import { isFinal } from "../domain/execution.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { WaitReason } from "../ports/explanation.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Store } from "../ports/store.ts";
+import type { ExecutionView } from "../ports/store-queries.ts";
+import { dueReason } from "../shard/explain.ts";
+import { answer, problems } from "./documented.ts";
+import type { ExecutionReader } from "./execution-reader.ts";
+import { noSuch } from "./execution-routes.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { Inbox } from "./inbox.ts";
+import { formatInstant } from "./instants.ts";
+import { ExplanationBody } from "./schemas/explanation.ts";
+import { Uuid } from "./schemas/fields.ts";
+
+/** An owner that is slower is not waited for: the row is told as it is. */
+const ASK_TIMEOUT_MS = 500;
+
+interface ExplainParts {
+  store: Store;
+  bus: Bus;
+  runtime: Runtime;
+  inbox: Inbox;
+  reader: ExecutionReader;
+}
+
+/** GET /v1/executions/{executionId}/explain */
+export function explainRoute(app: HttpApp, parts: ExplainParts): void {
+  const schema = {
+    operationId: "explainExecution",
+    tags: ["executions"],
+    summary: "Why an execution waits: every reason, with its figures",
+    params: Type.Object({ executionId: Uuid("the execution") }),
+    response: { 200: answer(ExplanationBody, "As its owner sees it at this moment"), ...problems("not-found") },
+  };
+  app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
+    const executionId = request.params.executionId.toLowerCase();
+    const view = await parts.reader.read(executionId);
+    if (view === null) throw noSuch("execution");
+    const [row] = isFinal(view.state) ? [] : await parts.store.load([executionId]);
+    if (row !== undefined) {
+      const reasons = (await askOwner(parts, row)) ?? rowReasons(view, row, parts.runtime.now());
+      return { executionId, state: view.state, reasons: bodies(reasons, view) };
+    }
+    // It may have become final since it was read.
+    const final = (await parts.reader.read(executionId)) ?? view;
+    return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
+  });
+}
+
+async function askOwner({ bus, inbox, runtime }: ExplainParts, row: Candidate): Promise<readonly WaitReason[] | null> {
+  const node = bus.ownerOf(row.shard);
+  if (node === null) return null;
+  const request = runtime.uuid();
+  const answered = inbox.collect(request, 1, ASK_TIMEOUT_MS);
+  bus.send({ node, role: "scheduler" }, { kind: "EXPLAIN", request, row });
+  const [told] = await answered;
+  return told?.kind === "EXPLAINED" ? told.reasons : null;
+}
+
+function rowReasons({ workerId, attempt }: ExecutionView, row: Candidate, now: number): WaitReason[] {
+  const silent: WaitReason = { reason: "OWNER_SILENT" };
+  if (row.state === "RUNNING" && workerId !== null && row.startedAt !== null) {
+    const timesOutAt = row.startedAt + row.policy.timeoutMs;
+    return [{ reason: "RUNNING", attempt, workerId, startedAt: row.startedAt, timesOutAt }, silent];
+  }
+  const due = dueReason(row, now);
+  return due === null ? [silent] : [due, silent];
+}
+
+function finalReasons({ state, reason: why, finishedAt }: ExecutionView): WaitReason[] {
+  return isFinal(state) ? [{ reason: "FINAL", state, why, finishedAt }] : [{ reason: "OWNER_SILENT" }];
+}
+
+function bodies(reasons: readonly WaitReason[], { error }: ExecutionView): ExplanationBody["reasons"] {
+  const lastError = error === null ? null : { name: error.name, message: error.message };
+  return reasons.map((reason) => {
+    const told = Object.entries(reason).map(([key, value]) => [
+      key,
+      isInstant(key, value) ? formatInstant(value) : value,
+    ]);
+    const body = Object.fromEntries(told);
+    return reason.reason === "BACKOFF" ? { ...body, lastError } : body;
+  });
+}
+
+function isInstant(key: string, value: unknown): value is number {
+  return typeof value === "number" && (key.endsWith("At") || key === "until");
+}

@@ -1,0 +1,113 @@
+import type { ExecutionId } from "../domain/ids.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Chatter } from "../ports/messages.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { ExecutionSummary } from "../ports/store-queries.ts";
+import { busy } from "./errors.ts";
+import type { LiveView } from "./live.ts";
+
+/** Streams of events at once. */
+const FOLLOWERS_MAX = 1_000;
+/** How often owners are asked for the state of all that is followed. */
+const LOOK_MS = 500;
+/** How often gateways are told that it is still followed; what was lost on the way comes again then. */
+const RENEW_EVERY_LOOKS = 6;
+
+/** Somebody who hears what happens to one execution. */
+export interface Follower {
+  /** The row as it is known; what owners say is laid over it. */
+  row: ExecutionSummary;
+  /** The last that was heard of its handler. */
+  readonly seq: number;
+  changed(row: ExecutionSummary): void;
+  heard(item: Chatter): void;
+}
+
+export interface FollowersParts {
+  bus: Bus;
+  runtime: Runtime;
+  live: LiveView;
+}
+
+/** Those who follow executions while they are not final. All of them together cost each owner one question now and then. */
+export class Followers {
+  readonly #parts: FollowersParts;
+  readonly #followers = new Map<ExecutionId, Set<Follower>>();
+  #count = 0;
+  #looks = 0;
+  #timer: Timer | null = null;
+  #isClosed = false;
+
+  constructor(parts: FollowersParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns ends it. @throws {ProblemError} 429 while too many follow */
+  enter(follower: Follower): () => void {
+    if (this.#count >= FOLLOWERS_MAX) throw busy("too-many-requests", "too many streams of events are open", 5);
+    const { executionId } = follower.row;
+    this.#count++;
+    const same = this.#followers.get(executionId);
+    if (same === undefined) this.#followers.set(executionId, new Set([follower]));
+    else same.add(follower);
+    this.#tellGateways([executionId]);
+    this.#schedule();
+    return () => this.#leave(follower);
+  }
+
+  hear(items: readonly Chatter[]): void {
+    for (const item of items) {
+      for (const follower of this.#followers.get(item.executionId) ?? []) {
+        if (item.seq > follower.seq) follower.heard(item);
+      }
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #leave(follower: Follower): void {
+    const { executionId } = follower.row;
+    const same = this.#followers.get(executionId);
+    if (same?.delete(follower) !== true) return;
+    this.#count--;
+    if (same.size > 0) return;
+    this.#followers.delete(executionId);
+    const { bus } = this.#parts;
+    for (const node of bus.nodes("gateway")) {
+      bus.send({ node, role: "gateway" }, { kind: "UNFOLLOW", executionIds: [executionId] });
+    }
+  }
+
+  #tellGateways(executionIds: Iterable<ExecutionId>): void {
+    const { bus } = this.#parts;
+    const follows = Array.from(executionIds, (executionId) => {
+      const seqs = Array.from(this.#followers.get(executionId) ?? [], ({ seq }) => seq);
+      return { executionId, after: Math.min(...seqs) };
+    });
+    for (const node of bus.nodes("gateway")) bus.send({ node, role: "gateway" }, { kind: "FOLLOW", follows });
+  }
+
+  #schedule(): void {
+    if (this.#timer !== null || this.#isClosed) return;
+    this.#timer = this.#parts.runtime.setTimer(LOOK_MS, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const all = [...this.#followers.values()].flatMap((same) => [...same]);
+    if (++this.#looks % RENEW_EVERY_LOOKS === 0) this.#tellGateways(this.#followers.keys());
+    const rows = await this.#parts.live.overlay(all.map(({ row }) => row));
+    for (const [index, follower] of all.entries()) {
+      const row = rows[index];
+      if (row !== undefined && isOther(row, follower.row)) follower.changed(row);
+    }
+    this.#timer = null;
+    if (this.#followers.size > 0) this.#schedule();
+  }
+}
+
+function isOther(a: ExecutionSummary, b: ExecutionSummary): boolean {
+  return a.state !== b.state || a.attempt !== b.attempt || a.workerId !== b.workerId;
+}

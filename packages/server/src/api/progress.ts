@@ -1,0 +1,24 @@
+import type { ExecutionId } from "../domain/ids.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { Progress } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Inbox } from "./inbox.ts";
+
+/** A gateway that is slower is not waited for: progress is nice to have. */
+const ASK_TIMEOUT_MS = 250;
+
+/** How far a running attempt says that it is; null: it has said nothing, or nobody answers. */
+export async function askProgress(
+  { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },
+  executionId: ExecutionId,
+  attempt: number,
+): Promise<Progress | null> {
+  const gateways = bus.nodes("gateway");
+  const request = runtime.uuid();
+  const answered = inbox.collect(request, gateways.length, ASK_TIMEOUT_MS);
+  for (const node of gateways) bus.send({ node, role: "gateway" }, { kind: "ASK_PROGRESS", request, executionId });
+  for (const answer of await answered) {
+    if (answer.kind === "PROGRESS" && answer.progress?.attempt === attempt) return answer.progress;
+  }
+  return null;
+}

@@ -1,0 +1,63 @@
+import { type Static, Type } from "typebox";
+import { ErrorBody, summaryFields, times } from "./execution.ts";
+import { Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid, Word } from "./fields.ts";
+
+const closed = { additionalProperties: false } as const;
+
+export const letterFilter = {
+  pool: Type.Optional(Word("a pool's name")),
+  handler: Type.Optional(Word("a handler's name")),
+  jobId: Type.Optional(Uuid("a job")),
+  since: Type.Optional(Instant("died at or after")),
+  until: Type.Optional(Instant("died before")),
+};
+const LetterFilter = Type.Object(letterFilter, {
+  ...closed,
+  description: "all that match all of it; {}: every dead letter",
+});
+export type LetterFilter = Static<typeof LetterFilter>;
+
+/** Exactly one of both; a route says so where they are not. */
+export const Selection = Type.Object(
+  {
+    executionIds: Type.Optional(
+      Type.Array(Uuid("a dead letter"), { minItems: 1, maxItems: 1_000, description: "1 to 1,000 dead letters" }),
+    ),
+    filter: Type.Optional(LetterFilter),
+  },
+  closed,
+);
+export type Selection = Static<typeof Selection>;
+
+export const DeadLetterBody = Type.Object({
+  ...summaryFields,
+  error: orNull(ErrorBody, "what the last attempt failed with"),
+  ...times,
+});
+
+export const SettledBody = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      executionId: Uuid("as asked for"),
+      outcome: oneOf(
+        ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD"],
+        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key",
+      ),
+      newExecutionId: StringOrNull("of the execution that a replay has made"),
+    }),
+    { description: "one for each id, in order" },
+  ),
+});
+export type SettledBody = Static<typeof SettledBody>;
+
+export const DeadLetterRunBody = Type.Object({
+  runId: Uuid("the run"),
+  action: oneOf(["REPLAY", "DISCARD"], "what is done with what matches"),
+  filter: LetterFilter,
+  state: oneOf(["RUNNING", "FINISHED"], "a run goes on by itself, also after a server's restart"),
+  settled: Count("letters replayed or discarded so far"),
+  skipped: Count("letters that stayed, because an execution that is not final has their unique key"),
+  createdAt: Instant("what dies later by executions made later is left alone"),
+  finishedAt: InstantOrNull("when nothing was left to do"),
+});
+export type DeadLetterRunBody = Static<typeof DeadLetterRunBody>;

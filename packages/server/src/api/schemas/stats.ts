@@ -1,0 +1,48 @@
+import { type Static, Type } from "typebox";
+import { FINAL_STATES } from "../../domain/execution.ts";
+import { Count, oneOf, orNull, StringOrNull } from "./fields.ts";
+
+const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothing has started lately");
+
+export const StatsBody = Type.Object({
+  version: Type.String(),
+  node: Type.String({ description: "this life of the server" }),
+  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026c" }),
+  addresses: Type.Object({
+    http: StringOrNull("where this API listens, as http://host:port"),
+    grpc: StringOrNull("where workers connect, as host:port"),
+  }),
+  nodes: Type.Array(
+    Type.Object({
+      node: Type.String(),
+      roles: Type.Array(oneOf(["api", "scheduler", "gateway"], "what it does")),
+    }),
+    { description: "the servers that can be reached now, this one included" },
+  ),
+  workers: Type.Object({ connected: Count("workers with a connection now") }),
+  shards: Type.Object({ total: Count("all"), owned: Count("those whose owner is known here") }),
+  executions: Type.Object({
+    waiting: Count("for their time"),
+    ready: Count("for a worker, or given to one a moment ago"),
+    running: Count("whose rows say so: for a second or longer"),
+    deadLetters: Count("DEAD, and neither replayed nor discarded"),
+    countedUpTo: Count("what there is more of is told as this"),
+  }),
+  store: Type.Array(
+    Type.Object({
+      purpose: Type.String(),
+      busy: Count("connections in use"),
+      max: Count("connections that there may be"),
+      waiting: Count("requests that wait for one"),
+    }),
+    { description: "this server's connections to the store, by what they are for" },
+  ),
+  finished: Type.Array(Type.Object({ state: oneOf(FINAL_STATES, "how executions ended"), count: Count("how many") }), {
+    description: "since the schedulers were started",
+  }),
+  lateness: Type.Object(
+    { p50Ms: latenessMs, p99Ms: latenessMs, starts: Count("how many") },
+    { description: "first starts minus scheduled times, of the last minute or two" },
+  ),
+});
+export type StatsBody = Static<typeof StatsBody>;

@@ -1,0 +1,94 @@
+import { addBuckets, delayQuantile } from "../domain/delay-buckets.ts";
+import { FINAL_STATES } from "../domain/execution.ts";
+import { SHARD_COUNT } from "../domain/ids.ts";
+import type { Bus, Role } from "../ports/bus.ts";
+import type { Tally, WorkerStatus } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { StoreQueries } from "../ports/store-queries.ts";
+import { answer, problems } from "./documented.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { Inbox } from "./inbox.ts";
+import type { About } from "./node-routes.ts";
+import { StatsBody } from "./schemas/stats.ts";
+
+const ASK_TIMEOUT_MS = 500;
+/** Counting further costs more than anybody gains by it. */
+const COUNT_MAX = 10_000;
+const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
+
+interface StatsParts {
+  bus: Bus;
+  runtime: Runtime;
+  inbox: Inbox;
+  about: About;
+  queries: StoreQueries;
+  workers(): Promise<WorkerStatus[]>;
+}
+
+/** GET /v1/stats */
+export function statsRoute(app: HttpApp, parts: StatsParts): void {
+  const { bus, about, queries, workers } = parts;
+  const schema = {
+    operationId: "getStats",
+    tags: ["node"],
+    summary: "What the servers are and have to do",
+    response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
+  };
+  app.get("/v1/stats", { schema }, async () => {
+    const [tallies, known, counts] = await Promise.all([
+      askTallies(parts),
+      workers(),
+      queries.countExecutions(COUNT_MAX),
+    ]);
+    const { waiting, ready, held: running, deadLetters } = counts;
+    const connected = known.filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
+    const owners = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard));
+    return {
+      version: about.version,
+      node: bus.node,
+      timeZoneData: about.timeZoneData,
+      addresses: about.addresses(),
+      nodes: nodesOf(bus),
+      workers: { connected },
+      shards: { total: SHARD_COUNT, owned: owners.filter((owner) => owner !== null).length },
+      executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
+      store: about.storeConnections(),
+      finished: finishedOf(tallies),
+      lateness: latenessOf(tallies),
+    };
+  });
+}
+
+async function askTallies({ bus, runtime, inbox }: StatsParts): Promise<Tally[]> {
+  const schedulers = bus.nodes("scheduler");
+  const request = runtime.uuid();
+  const answered = inbox.collect(request, schedulers.length, ASK_TIMEOUT_MS);
+  for (const node of schedulers) bus.send({ node, role: "scheduler" }, { kind: "ASK_TALLY", request });
+  return (await answered).flatMap((answer) => (answer.kind === "TALLY" ? answer.tally : []));
+}
+
+function nodesOf(bus: Bus): StatsBody["nodes"] {
+  const byRole = ROLES.map((role) => ({ role, nodes: bus.nodes(role) }));
+  const all = [...new Set([bus.node, ...byRole.flatMap(({ nodes }) => nodes)])].sort();
+  return all.map((node) => ({
+    node,
+    roles: byRole.filter(({ nodes }) => nodes.includes(node)).map(({ role }) => role),
+  }));
+}
+
+function finishedOf(tallies: readonly Tally[]): StatsBody["finished"] {
+  const all = tallies.flatMap(({ finished }) => finished);
+  return FINAL_STATES.map((state) => ({
+    state,
+    count: all.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0),
+  }));
+}
+
+function latenessOf(tallies: readonly Tally[]): StatsBody["lateness"] {
+  const buckets = addBuckets(tallies.map(({ lateness }) => lateness));
+  return {
+    p50Ms: delayQuantile(buckets, 0.5),
+    p99Ms: delayQuantile(buckets, 0.99),
+    starts: buckets.reduce((sum, count) => sum + count, 0),
+  };
+}

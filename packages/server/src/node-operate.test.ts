@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { Client, type ExecutionEvent, task, Worker } from "@mainspring/sdk";
+import { type RunningNode, startNode } from "./node.ts";
+import { loadConfig } from "./ops/config.ts";
+
+/** What operators see of a whole server, with a worker of one's own. */
+describe("a node that is operated", () => {
+  let folder: string;
+  let node: RunningNode;
+  let client: Client;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mainspring-operate-"));
+    const config = {
+      ...{ MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" },
+      ...{ MAINSPRING_DATA_DIR: folder, MAINSPRING_LOG_LEVEL: "fatal" },
+    };
+    node = await startNode(loadConfig(config));
+    client = new Client({ url: node.httpUrl });
+  });
+  after(async () => {
+    await node.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it("tells what happens to an execution while it happens, and goes on where a reader left off", async () => {
+    const finish = Promise.withResolvers<string>();
+    const chatty = task({
+      name: "chatty",
+      run: (_: null, ctx) => {
+        ctx.log("begun");
+        ctx.progress(0.5, "half way");
+        return finish.promise;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [chatty] });
+    await worker.start();
+    const { executionId } = await chatty.submit(client, null);
+    const seen: ExecutionEvent[] = [];
+    for await (const event of client.follow(executionId)) {
+      seen.push(event);
+      if (event.type === "progress") break;
+    }
+    const running = await client.getExecution(executionId);
+    assert.deepEqual(
+      [running.state, running.progress?.fraction, running.progress?.message],
+      ["RUNNING", 0.5, "half way"],
+    );
+    assert.deepEqual(
+      seen.filter(({ type }) => type !== "state").map((event) => (event.type === "log" ? event.line : event.type)),
+      ["begun", "progress"],
+    );
+    finish.resolve("done");
+    const rest: ExecutionEvent[] = [];
+    for await (const event of client.follow(executionId, { lastEventId: seen.at(-1)?.id ?? "" })) rest.push(event);
+    const last = rest.at(-1);
+    assert.ok(last?.type === "state");
+    assert.equal(last.execution.state, "SUCCEEDED");
+    assert.ok(
+      rest.every(({ type }) => type === "state"),
+      "what was heard is not told again",
+    );
+    const over: ExecutionEvent[] = [];
+    for await (const event of client.follow(executionId, { lastEventId: last.id })) over.push(event);
+    assert.deepEqual(over, []);
+    await worker.stop();
+  });
+
+  it("explains who waits for what, and starts nothing of a paused pool", async () => {
+    await client.pools.pause("batch");
+    const { executionId } = await client.submit({ target: { handler: "nobody", pool: "batch", requires: ["gpu"] } });
+    for (;;) {
+      const { reasons } = await client.explain(executionId);
+      const names = reasons.map(({ reason }) => reason);
+      // The owner looks at pools once a second.
+      if (!names.includes("POOL_PAUSED")) continue;
+      assert.deepEqual(names, ["POOL_PAUSED", "NO_WORKER_FOR_HANDLER", "QUEUED"]);
+      break;
+    }
+    assert.equal((await client.pools.resume("batch")).paused, false);
+    assert.equal((await client.pools.get("batch")).paused, false);
+    await client.cancelExecution(executionId);
+  });
+
+  it("drains a worker, which finishes what it has and ends", async () => {
+    const running = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<string>();
+    const slow = task({
+      name: "slow",
+      run: () => {
+        running.resolve();
+        return finish.promise;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [slow], slots: 1, prefetch: 5 });
+    await worker.start();
+    const first = await slow.submit(client, undefined as never);
+    await running.promise;
+    const second = await slow.submit(client, undefined as never);
+    const [known] = (await client.workers()).filter(({ handlers }) => handlers.includes("slow"));
+    assert.ok(known);
+    assert.equal((await client.drainWorker(known.workerId)).state, "DRAINING");
+    finish.resolve("finished");
+    await worker.closed;
+    assert.equal(await first.result(), "finished");
+    assert.equal((await second.get()).state, "PENDING", "it was handed back, not lost");
+    await assert.rejects(client.drainWorker("worker-nobody-knows"), { code: "NOT_FOUND" });
+    await second.cancel();
+  });
+
+  it("replays what has died, by id and by filter, and counts it all", async () => {
+    let isBroken = true;
+    const flaky = task({
+      name: "flaky",
+      retry: { maxAttempts: 1 },
+      run: (n: number) => {
+        if (isBroken) throw new Error("still broken");
+        return n;
+      },
+    });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [flaky] });
+    await worker.start();
+    const handles = await Promise.all([1, 2, 3].map((n) => flaky.submit(client, n)));
+    for (const handle of handles) await assert.rejects(handle.result());
+    const stats = await client.stats();
+    assert.deepEqual([stats.executions.deadLetters, stats.shards.owned, stats.nodes[0]?.roles.length], [3, 64, 3]);
+    assert.equal(stats.finished.find(({ state }) => state === "DEAD")?.count, 3);
+    assert.notEqual(stats.lateness.p99Ms, null);
+    isBroken = false;
+    const [one] = await client.deadLetters.replay([handles[0]?.executionId ?? ""]);
+    assert.ok(one?.newExecutionId);
+    const again = await client.waitForExecution(one.newExecutionId);
+    assert.deepEqual(
+      [again.state, again.result, again.trigger, again.retryOf],
+      [...["SUCCEEDED", 1, "RETRY", handles[0]?.executionId]],
+    );
+    let run = await client.deadLetters.replayAll({ handler: "flaky" });
+    while (run.state === "RUNNING") run = await client.deadLetters.run(run.runId);
+    assert.equal(run.settled, 2);
+    for await (const letter of client.deadLetters.list()) assert.fail(`${letter.executionId} is still there`);
+    const executions: string[] = [];
+    for await (const { trigger, executionId } of client.listExecutions())
+      if (trigger === "RETRY") executions.push(executionId);
+    assert.equal(executions.length, 3);
+    for (const id of executions) assert.equal((await client.waitForExecution(id)).state, "SUCCEEDED");
+    await worker.stop();
+  });
+});

@@ -1,0 +1,84 @@
+import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
+import type { JobDefinition, JobState } from "../domain/job.ts";
+import type { Command, NewJob, ReplaceCommand } from "./store.ts";
+
+/**
+ * Changes of jobs that were accepted. Each is all or nothing: the job's row is written together with the command that tells the
+ * owner of its executions to follow, which only the owner may. Changes of one job come one after the other.
+ */
+export interface StoreJobs {
+  /** Gives the job another definition and the next version, unless it has that definition already. */
+  replace(asked: JobReplacement): Promise<ReplaceOutcome>;
+  /** Replaces the active job of the same name, or submits this one where there is none. */
+  putNamed(asked: NamedPut): Promise<ReplaceOutcome | NamedOutcome>;
+  /** Marks the job as deleted; its history stays. A repeat changes nothing. */
+  delete(asked: JobDeletion): Promise<DeleteOutcome>;
+  /** Adds an execution to a job whose executions are all final. */
+  retry(asked: NewRetry): Promise<RetryOutcome>;
+}
+
+export interface JobReplacement {
+  tenant: string;
+  jobId: JobId;
+  definition: JobDefinition;
+  payload: Uint8Array | null;
+  /** null: whatever the version is. */
+  ifVersion: number | null;
+  /** Under which the command is known. */
+  commandId: string;
+  at: EpochMs;
+}
+
+export interface NamedPut {
+  /** Its definition has a name. */
+  job: NewJob;
+  commandId: string;
+}
+
+export type ReplaceOutcome =
+  /** The command is kept until its owner has obeyed it. */
+  | { kind: "REPLACED"; command: ReplaceCommand }
+  | { kind: "UNCHANGED"; jobId: JobId; version: number; scheduledAt: EpochMs; executionIds: ExecutionId[] }
+  | { kind: "NOT_FOUND" }
+  | { kind: "OTHER_VERSION"; version: number }
+  | { kind: "WRONG_STATE"; state: Exclude<JobState, "ACTIVE"> }
+  /** These stay as they are for as long as the job lives. */
+  | { kind: "KEY_DIFFERS"; key: "concurrencyKey" | "uniqueKey"; value: string | null };
+
+export type NamedOutcome =
+  | { kind: "CREATED" }
+  /** Several active jobs have the name. */
+  | { kind: "AMBIGUOUS"; jobIds: JobId[] }
+  /** Another job holds the unique key of the new one; nothing was written. */
+  | { kind: "KEY_HELD"; jobId: JobId };
+
+export interface JobDeletion {
+  tenant: string;
+  jobId: JobId;
+  /** Also what a worker has. */
+  cancelRunning: boolean;
+  /** A new id for each command that is left behind. */
+  commandId: () => string;
+  at: EpochMs;
+}
+
+export type DeleteOutcome =
+  | { kind: "NOT_FOUND" }
+  /** `commands`: what was left behind for the executions that had not ended; none where all had. */
+  | { kind: "DELETED"; commands: Command[] };
+
+/** One more execution of a job, by the definition that the job has now. */
+export interface NewRetry extends NewJob {
+  retryOf: ExecutionId;
+  jobVersion: number;
+}
+
+export type RetryOutcome =
+  | { kind: "ACCEPTED" }
+  | { kind: "NOT_FOUND" }
+  /** An execution of the job has not ended: this one or another. */
+  | { kind: "NOT_FINAL"; executionId: ExecutionId }
+  | { kind: "DELETED" }
+  /** The job has another version by now: read it again. */
+  | { kind: "OTHER_VERSION"; version: number }
+  | { kind: "KEY_HELD"; executionId: ExecutionId };

@@ -1,0 +1,79 @@
+import type { History, Moment } from "../history.ts";
+import { EPOCH_MS } from "../sim-process.ts";
+import { type Checker, Violation } from "./checker.ts";
+
+interface Follows {
+  version: number;
+  /** Attempts from this one on run by it: the number that the replacement took, or one that began in the same commit. */
+  attempt: number;
+  at: number;
+}
+
+/**
+ * An attempt runs by one version of its job's definition, and by the one that the store says: never by a mixture, and never by an
+ * older one once a replacement of what waits was acknowledged.
+ */
+export function definitionsAreWhole(): Checker {
+  /** The text of each version, by job. */
+  const texts = new Map<string, string[]>();
+  /** Which versions each execution had, in order. */
+  const followed = new Map<string, { jobId: string; versions: Follows[] }>();
+  const appears = (id: string, jobId: string, version: number, at: number) => {
+    followed.set(id, { jobId, versions: [{ version, attempt: 0, at }] });
+  };
+  return {
+    name: "definitions are whole",
+    saw(event) {
+      if (event.kind === "SUBMITTED") {
+        for (const { id, job } of event.rows) {
+          texts.set(job.jobId, [textOf(job.payload)]);
+          appears(id, job.jobId, 1, event.at);
+        }
+      } else if (event.kind === "SETTLED") {
+        for (const row of event.rows) appears(row.id, row.job.jobId, row.jobVersion, event.at);
+      } else if (event.kind === "JOB_CHANGED") {
+        const { job, payloads } = event.job;
+        texts.set(job.jobId, payloads.map(textOf));
+        if (event.row !== null) appears(event.row.id, job.jobId, event.row.jobVersion, event.at);
+      } else if (event.kind === "COMMITTED") {
+        for (const { before, after } of event.applied) {
+          if (after.jobVersion < before.jobVersion) throw new Violation(`${after.id} went back to an older version`);
+          if (after.jobVersion === before.jobVersion) continue;
+          const { jobVersion: version, attempt } = after;
+          followed.get(after.id)?.versions.push({ version, attempt, at: event.at });
+        }
+      }
+    },
+    atEnd(history) {
+      for (const moment of history.of("HANDLER_STARTED")) judgeStart(moment, texts, followed.get(moment.executionId));
+      judgeAnswers(history, followed);
+    },
+  };
+}
+
+function judgeStart(
+  { executionId, attempt, ran, asked }: Extract<Moment, { kind: "HANDLER_STARTED" }>,
+  texts: ReadonlyMap<string, readonly string[]>,
+  followed: { jobId: string; versions: readonly Follows[] } | undefined,
+): void {
+  const who = `attempt ${attempt} of ${executionId}`;
+  if (ran.handler !== asked.handler || ran.maxAttempts !== asked.maxAttempts) {
+    throw new Violation(`${who} is a mixture: ${JSON.stringify(ran)} got the payload of ${JSON.stringify(asked)}`);
+  }
+  const version = followed?.versions.findLast((follows) => follows.attempt <= attempt)?.version ?? 0;
+  const text = texts.get(followed?.jobId ?? "")?.[version - 1];
+  if (text !== asked.text) throw new Violation(`${who} ran by ${asked.text}, and version ${version} is ${text}`);
+}
+
+function judgeAnswers(history: History, followed: ReadonlyMap<string, { versions: readonly Follows[] }>): void {
+  for (const { executionId, version, execution, atMs } of history.of("REPLACE_ANSWERED")) {
+    if (execution !== "REPLACED" || executionId === null) continue;
+    const versions = followed.get(executionId)?.versions ?? [];
+    const isSo = versions.some((follows) => follows.version >= version && follows.at <= EPOCH_MS + atMs);
+    if (!isSo) throw new Violation(`${executionId} was said to follow version ${version}, and did not`);
+  }
+}
+
+function textOf(payload: Uint8Array | null): string {
+  return payload === null ? "" : JSON.parse(Buffer.from(payload).toString()).definition.text;
+}

@@ -1,0 +1,167 @@
+import {
+  type Advance,
+  type DeadLetter,
+  type DeadLetterAction,
+  type DeadLetterFilter,
+  type DeadLetterRun,
+  defaultPool,
+  type EpochMs,
+  type ExecutionId,
+  type Incarnation,
+  type Listing,
+  type NewDeadLetterRun,
+  type NewJob,
+  type Page,
+  rankOf,
+  type SettledLetter,
+  type Settlement,
+} from "@mainspring/server/testing";
+import { type ExecutionRow, newRow } from "./execution-row.ts";
+import { listing, summary } from "./queries.ts";
+import { byText } from "./sorted-list.ts";
+import type { StoreData } from "./store-data.ts";
+
+/** A run as the store keeps it. */
+export type StoredRun = DeadLetterRun & { marker: ExecutionId };
+
+/** One letter that was looked at; null: its unique key is held. */
+type Judged = { executionId: ExecutionId; newId: ExecutionId | null; isSettled: boolean };
+
+export function list(data: StoreData, tenant: string, filter: DeadLetterFilter, page: Page): Listing<DeadLetter> {
+  const rows: ExecutionRow[] = [];
+  data.executions.newestFirst(page.after, (row) => {
+    if (isOpen(row) && matches(row, tenant, filter)) rows.push(row);
+    return rows.length <= page.limit;
+  });
+  const letters = rows.map((row): DeadLetter => ({ ...summary(row), error: row.error }));
+  return listing(letters, page.limit, (item) => item.executionId);
+}
+
+export function settle(data: StoreData, by: Incarnation, asked: Settlement): SettledLetter[] {
+  const { tenant, action, executionIds, newIds, at } = asked;
+  const rows = [...new Set(executionIds)]
+    .sort(byText)
+    .map((id) => data.executions.get(id))
+    .filter((row) => row !== undefined && row.job.tenant === tenant && maySettle(data, action, row)) as ExecutionRow[];
+  const judged = new Map(judge(data, by, action, rows, newIds, at).map((letter) => [letter.executionId, letter]));
+  return executionIds.map((executionId) => {
+    const letter = judged.get(executionId);
+    const outcome = letter === undefined ? "NOT_A_DEAD_LETTER" : letter.isSettled ? "SETTLED" : "KEY_HELD";
+    return { executionId, outcome, newId: letter?.newId ?? null };
+  });
+}
+
+export function begin(data: StoreData, run: NewDeadLetterRun): void {
+  if (data.deadLetterRuns.has(run.runId)) return;
+  data.deadLetterRuns.set(run.runId, { ...run, settled: 0, skipped: 0, finishedAt: null, marker: "" });
+}
+
+export function advance(
+  data: StoreData,
+  by: Incarnation,
+  runId: string,
+  newIds: readonly ExecutionId[],
+  at: EpochMs,
+): Advance | null {
+  const run = data.deadLetterRuns.get(runId);
+  if (run === undefined || run.finishedAt !== null) return null;
+  const rows = [...data.executions.all()]
+    .filter((row) => row.id > run.marker && row.job.createdAt < run.createdAt)
+    .filter((row) => maySettle(data, run.action, row) && matches(row, run.tenant, run.filter))
+    .sort((a, b) => byText(a.id, b.id))
+    .slice(0, newIds.length);
+  const judged = judge(data, by, run.action, rows, newIds, at);
+  const settled = judged.filter(({ isSettled }) => isSettled);
+  const isOver = rows.length < newIds.length;
+  data.deadLetterRuns.set(runId, {
+    ...run,
+    settled: run.settled + settled.length,
+    skipped: run.skipped + judged.length - settled.length,
+    finishedAt: isOver ? at : null,
+    marker: rows.at(-1)?.id ?? run.marker,
+  });
+  return { made: settled.map(({ newId }) => newId).filter((id) => id !== null), isOver };
+}
+
+export function readRun(data: StoreData, tenant: string, runId: string): DeadLetterRun | null {
+  const run = data.deadLetterRuns.get(runId);
+  if (run === undefined || run.tenant !== tenant) return null;
+  const { marker: _, ...told } = run;
+  return told;
+}
+
+export function openRuns(data: StoreData): string[] {
+  const open = [...data.deadLetterRuns.values()].filter(({ finishedAt }) => finishedAt === null);
+  return open.map(({ runId }) => runId).sort(byText);
+}
+
+/** @param rows dead letters, in order of their ids */
+function judge(
+  data: StoreData,
+  by: Incarnation,
+  action: DeadLetterAction,
+  rows: readonly ExecutionRow[],
+  newIds: readonly ExecutionId[],
+  at: EpochMs,
+): Judged[] {
+  const letters: ExecutionRow[] = [];
+  const made: ExecutionRow[] = [];
+  const judged = rows.map((row, place): Judged => {
+    const replay = action === "REPLAY" ? replayOf(data, row, newIds[place] as ExecutionId, at) : null;
+    if (replay !== null && data.uniqueKeys.isHeld(replay.job)) {
+      return { executionId: row.id, newId: null, isSettled: false };
+    }
+    if (replay !== null) {
+      data.executions.insert(replay);
+      if (replay.job.definition.uniqueKey !== null) data.uniqueKeys.take(replay.job);
+      made.push(replay);
+    }
+    data.executions.replace(row, { ...row, settled: action, updatedAt: at });
+    letters.push(row);
+    return { executionId: row.id, newId: replay?.id ?? null, isSettled: true };
+  });
+  data.tell({ kind: "SETTLED", at: data.now(), by, action, letters, rows: made });
+  return judged;
+}
+
+function replayOf(
+  data: StoreData,
+  { id, job, jobVersion }: ExecutionRow,
+  newId: ExecutionId,
+  at: EpochMs,
+): ExecutionRow {
+  const { definition } = job;
+  const policy = { ...definition.policy, startBefore: null };
+  const again: NewJob = {
+    ...job,
+    executionId: newId,
+    definition: { ...definition, scheduledAt: at, policy },
+    rank: rankOf(data.pools.get(definition.pool) ?? defaultPool(definition.pool), at, definition.priority),
+    queue: "READY",
+    createdAt: at,
+  };
+  return newRow(again, { ...again, retryOf: id, jobVersion });
+}
+
+function isOpen({ state, settled }: ExecutionRow): boolean {
+  return state === "DEAD" && settled === null;
+}
+
+/** A deleted job's letters are not replayed. */
+function maySettle(data: StoreData, action: DeadLetterAction, row: ExecutionRow): boolean {
+  return isOpen(row) && (action === "DISCARD" || data.jobs.get(row.job.jobId)?.deletedAt === null);
+}
+
+function matches(row: ExecutionRow, tenant: string, filter: DeadLetterFilter): boolean {
+  const { pool, handler, jobId, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { definition } = row.job;
+  const diedAt = row.finishedAt ?? 0;
+  return (
+    row.job.tenant === tenant &&
+    (pool === undefined || definition.pool === pool) &&
+    (handler === undefined || definition.handler === handler) &&
+    (jobId === undefined || row.job.jobId === jobId) &&
+    diedAt >= since &&
+    diedAt < until
+  );
+}

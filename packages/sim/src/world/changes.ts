@@ -1,0 +1,105 @@
+import type { JobChanger } from "@mainspring/server/testing";
+import type { Dice } from "../dice.ts";
+import type { History } from "../history.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import type { SimServer } from "./sim-server.ts";
+import { type ReceivedJob, someDefinition } from "./some-definition.ts";
+
+/** How many of the jobs are replaced, deleted or run again, each at most so often. */
+const SHARE = 0.15;
+const CHANGES_MAX = 3;
+const NAMES = 5;
+
+/** What of a plan is left in. */
+export interface PlannedPart {
+  untilMs: number;
+  /** @param job its number, from 1 */
+  isWanted(job: number): boolean;
+}
+
+interface Asked {
+  change: "REPLACE" | "RETRY" | "DELETE";
+  cancelRunning: boolean;
+  jobId: string;
+  executionId: string;
+  received: ReceivedJob;
+}
+
+/** Clients that change their jobs after they were accepted. Whatever is refused or not answered is left at that. */
+export class Changes {
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  readonly #history: History;
+  readonly #server: () => SimServer | null;
+
+  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+    this.#clock = clock;
+    this.#dice = dice;
+    this.#history = history;
+    this.#server = server;
+  }
+
+  /** @param key of the job's submit: what is done to one job does not depend on the others */
+  plan(key: string, { jobId, executionId }: { jobId: string; executionId: string }, { job }: ReceivedJob): void {
+    const dice = this.#dice.fork(key);
+    if (!dice.chance(SHARE)) return;
+    const { concurrencyKey, concurrencyLimit, uniqueKey } = job;
+    const keys = {
+      ...(concurrencyKey !== undefined && { concurrencyKey }),
+      ...(concurrencyLimit !== undefined && { concurrencyLimit }),
+      ...(uniqueKey !== undefined && { uniqueKey }),
+    };
+    for (let left = dice.between(1, CHANGES_MAX); left > 0; left--) {
+      const received = someDefinition(dice, `${key}/${left}`, keys);
+      const afterMs = dice.chance(0.5) ? dice.between(0, 200) : dice.between(0, 60_000);
+      const change = dice.pick(["REPLACE", "REPLACE", "REPLACE", "RETRY", "DELETE"] as const);
+      const cancelRunning = dice.chance(0.3);
+      this.#clock.plan(afterMs, () => this.#change({ change, cancelRunning, jobId, executionId, received }));
+    }
+  }
+
+  /** Puts of a few names within the time, in pairs that arrive together. @param only a pair goes with the job of its number */
+  planNamed(pairs: number, withinMs: number, only: PlannedPart): void {
+    const dice = this.#dice;
+    for (let left = pairs; left > 0; left--) {
+      const name = `name-${dice.between(1, NAMES)}`;
+      const atMs = dice.roll() * withinMs;
+      for (const side of ["a", "b"]) {
+        const received = someDefinition(dice, `${name}/${left}/${side}`, { name });
+        const afterMs = dice.between(0, 5);
+        if (atMs > only.untilMs || !only.isWanted(left)) continue;
+        this.#clock.plan(atMs + afterMs, () => void this.#put(received).catch(() => undefined));
+      }
+    }
+  }
+
+  async #put(received: ReceivedJob): Promise<void> {
+    const answer = await this.#server()?.changer?.putNamed(received);
+    if (answer === undefined) return;
+    const { jobId, executionId, version, execution } = answer;
+    this.#history.add({ kind: "REPLACE_ANSWERED", jobId, executionId, version, execution });
+  }
+
+  #change(asked: Asked): void {
+    const changer = this.#server()?.changer;
+    if (!changer) return;
+    const { jobId, change } = asked;
+    this.#history.add({ kind: "CHANGE_ASKED", jobId, change });
+    // Refused, or nobody knows.
+    void this.#ask(changer, asked).catch(() => undefined);
+  }
+
+  async #ask(changer: JobChanger, { change, cancelRunning, jobId, executionId, received }: Asked): Promise<void> {
+    if (change === "REPLACE") {
+      const { version, execution, ...after } = await changer.replace(jobId, received, null);
+      const answered = { jobId, executionId: after.executionId, version, execution };
+      this.#history.add({ kind: "REPLACE_ANSWERED", ...answered });
+    } else if (change === "DELETE") {
+      const isOver = await changer.delete(jobId, cancelRunning);
+      this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
+    } else {
+      const again = await changer.retry(executionId);
+      this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: again.executionId });
+    }
+  }
+}

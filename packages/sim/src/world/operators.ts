@@ -1,0 +1,88 @@
+import type { Dice } from "../dice.ts";
+import type { History } from "../history.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import type { SimServer } from "./sim-server.ts";
+
+const DEEDS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
+const AGAIN_MS = 500;
+
+/** People who run the servers: they replay and discard what died, and pause the pool for a while. */
+export class Operators {
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  readonly #history: History;
+  readonly #server: () => SimServer | null;
+  #isOver = false;
+
+  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+    this.#clock = clock;
+    this.#dice = dice;
+    this.#history = history;
+    this.#server = server;
+  }
+
+  /** @param everyMs how long it is from one deed to the next, about */
+  start(everyMs: number): void {
+    const next = () => {
+      if (this.#isOver) return;
+      this.#do(this.#dice.pick(DEEDS));
+      this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
+    };
+    this.#clock.plan(everyMs * this.#dice.roll(), next);
+  }
+
+  /** What is paused goes on all the same. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  #do(deed: (typeof DEEDS)[number]): void {
+    const forMs = deed === "PAUSE" ? this.#dice.between(1_000, 60_000) : 0;
+    this.#history.add({ kind: "OPERATED", deed, forMs });
+    if (deed === "PAUSE") {
+      void this.#pause(true);
+      this.#clock.plan(forMs, () => void this.#resume());
+      return;
+    }
+    const [what, which] = deed.split("_");
+    const action = what === "REPLAY" ? "REPLAY" : "DISCARD";
+    const done = which === "ALL" ? this.#server()?.deadLetters?.begin(action, {}) : this.#some(action);
+    // Whoever got no answer looks at the list again, some other time.
+    done?.catch(() => undefined);
+  }
+
+  async #some(action: "REPLAY" | "DISCARD"): Promise<void> {
+    const server = this.#server();
+    const page = { after: null, limit: this.#dice.between(1, 5) };
+    const listed = await server?.store?.deadLetters.list("default", {}, page);
+    if (listed === undefined || listed.items.length === 0) return;
+    await server?.deadLetters?.settle(
+      action,
+      listed.items.map(({ executionId }) => executionId),
+    );
+  }
+
+  async #pause(paused: boolean): Promise<boolean> {
+    const done = this.#server()?.store?.putPool({ name: "default", paused });
+    return done === undefined
+      ? false
+      : done.then(
+          () => true,
+          () => false,
+        );
+  }
+
+  /** Until it is known to be done: a pool that stays paused would hold up everything. */
+  async #resume(): Promise<void> {
+    let isDone = false;
+    const again = () => {
+      if (isDone) return;
+      isDone = true;
+      this.#clock.plan(AGAIN_MS, () => void this.#resume());
+    };
+    // A server that is killed never answers.
+    this.#clock.plan(5_000, again);
+    if (await this.#pause(false)) isDone = true;
+    else again();
+  }
+}
