@@ -2,5 +2,5 @@
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";
 export { AddressUnusable, type RunningNode, startNode } from "./node.ts";
-export { type Config, ConfigError, loadConfig, loadHandlerConfig } from "./ops/config.ts";
+export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
 export { StoreUnavailable, StoreUnusable } from "./ports/store.ts";
