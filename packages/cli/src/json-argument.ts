@@ -4,26 +4,27 @@ import { EXIT } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 
 /**
- * The payload that `--payload` names: JSON itself, `@file`, or `-` for standard input.
+ * What an argument says: JSON itself, `@file`, or `-` for standard input.
+ * @param name of the argument, for messages
  * @throws {Failure} where it cannot be read or is not JSON
  */
-export async function readPayload(source: string): Promise<unknown> {
-  const json = await textOf(source);
+export async function readJson(name: string, source: string): Promise<unknown> {
+  const json = await textOf(name, source);
   try {
     return JSON.parse(json);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const hint = `give JSON ('{"ms": 5}'; a text in quotes: '"hello"'), @file, or - for standard input`;
-    throw new Failure(`--payload is not JSON: ${reason}; ${hint}`, EXIT.usage);
+    throw new Failure(`${name} is not JSON: ${reason}; ${hint}`, EXIT.usage);
   }
 }
 
-async function textOf(source: string): Promise<string> {
+async function textOf(name: string, source: string): Promise<string> {
   if (source === "-") return await text(process.stdin);
   if (!source.startsWith("@")) return source;
   try {
     return await readFile(source.slice(1), "utf8");
   } catch (error) {
-    throw new Failure(`--payload: ${error instanceof Error ? error.message : String(error)}`, EXIT.usage);
+    throw new Failure(`${name}: ${error instanceof Error ? error.message : String(error)}`, EXIT.usage);
   }
 }

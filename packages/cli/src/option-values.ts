@@ -39,6 +39,17 @@ export function instant(text: string): string {
   throw new InvalidArgumentError("Give a time with its zone: 2030-01-31T08:00:00Z or 2030-01-31T08:00:00+01:00.");
 }
 
+/** The id of a job or an execution. */
+export function id(text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text;
+  throw new InvalidArgumentError("Give an id as `list` shows it: 01890a5d-ac96-774b-bcce-b302099a8057.");
+}
+
+/** Ids, one after the other. */
+export function ids(text: string, before: string[] = []): string[] {
+  return [...before, id(text)];
+}
+
 /** Adds one more value to an option that may be repeated. */
 export function repeated(text: string, before: string[] = []): string[] {
   return [...before, text];

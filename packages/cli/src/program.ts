@@ -1,14 +1,21 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { completionCommand } from "./commands/completion.ts";
+import { configCommand } from "./commands/config.ts";
+import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { executionsCommand } from "./commands/executions.ts";
+import { jobsCommand } from "./commands/jobs.ts";
+import { poolsCommand } from "./commands/pools.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { statsCommand } from "./commands/stats.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { workerCommand } from "./commands/worker.ts";
+import { workersCommand } from "./commands/workers.ts";
 
 const EXIT_CODES = `
-Exit codes: 0 done, 1 refused or failed, 2 wrong command line, 3 no server answered,
-            4 (with --wait) the execution is final and did not succeed.
+Exit codes: 0 done, 1 refused or failed, 2 wrong command line (nothing was done), 3 no server answered,
+            4 (submit, get and retry with --wait; watch) an execution is final and did not succeed.
 MAINSPRING_URL and MAINSPRING_API_KEY say which server is asked, and as whom.`;
 
 export function program(): Command {
@@ -18,8 +25,15 @@ export function program(): Command {
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(submitCommand())
+    .addCommand(jobsCommand())
     .addCommand(executionsCommand())
     .addCommand(schedulesCommand())
+    .addCommand(deadLettersCommand())
+    .addCommand(poolsCommand())
+    .addCommand(workersCommand())
+    .addCommand(statsCommand())
+    .addCommand(configCommand())
+    .addCommand(completionCommand())
     .addHelpText("after", EXIT_CODES);
   throwInsteadOfExit(commands);
   return commands;

@@ -1,62 +1,59 @@
-import type { ExecutionState, ExecutionSummary } from "@mainspring/sdk";
+import type { ExecutionState } from "@mainspring/sdk";
 import { Command, Option } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  listCommand,
+  pageOf,
+} from "../connection-options.ts";
 import { executionsText, executionText } from "../execution-text.ts";
-import { instant, integer } from "../option-values.ts";
+import { explanationText } from "../explanation-text.ts";
+import { given } from "../given.ts";
+import { id, instant } from "../option-values.ts";
 import { waitFor } from "../wait.ts";
+import { watchCommand } from "./watch.ts";
 
 const STATES: ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING", "SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"];
 
-interface ListOptions extends ConnectionOptions {
+interface ExecutionsListOptions extends ListOptions {
   state?: ExecutionState;
   pool?: string;
   job?: string;
   since?: string;
   until?: string;
-  limit: number;
 }
 
 export function executionsCommand(): Command {
   return new Command("executions")
-    .description("look at executions, and cancel them")
-    .addCommand(listCommand())
+    .description("look at executions, watch, cancel and retry them")
+    .addCommand(executionsListCommand())
     .addCommand(getCommand())
-    .addCommand(cancelCommand());
+    .addCommand(watchCommand())
+    .addCommand(explainCommand())
+    .addCommand(cancelCommand())
+    .addCommand(retryCommand());
 }
 
-function listCommand(): Command {
-  return clientCommand("list")
-    .description("list executions, newest first")
+function executionsListCommand(): Command {
+  return listCommand("list executions, newest first")
     .addOption(new Option("--state <state>", "only those in this state").choices(STATES))
     .option("--pool <name>", "only those of this pool")
-    .option("--job <jobId>", "only those of this job")
+    .option("--job <jobId>", "only those of this job", id)
     .option("--since <time>", "only those created at or after", instant)
     .option("--until <time>", "only those created before", instant)
-    .option("--limit <count>", "how many at most", integer(1, 100_000), 20)
-    .action(list);
-}
-
-async function list({ state, pool, job, since, until, limit, ...connection }: ListOptions): Promise<void> {
-  const { client, output } = connect(connection);
-  const filter = {
-    ...(state && { state }),
-    ...(pool && { pool }),
-    ...(job && { jobId: job }),
-    ...(since && { since }),
-    ...(until && { until }),
-    limit: Math.min(limit, 1_000),
-  };
-  const executions: ExecutionSummary[] = [];
-  for await (const execution of client.listExecutions(filter)) {
-    if (executions.push(execution) >= limit) break;
-  }
-  output.print(executions, () => executionsText(executions));
+    .action(async ({ state, pool, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
+      const { client, output } = connect(connection);
+      const filter = given({ state, pool, jobId: job, since, until, limit: pageOf(limit) });
+      await output.list(client.listExecutions(filter), limit, executionsText);
+    });
 }
 
 function getCommand(): Command {
   return clientCommand("get")
     .description("show an execution: its state, attempts and result")
-    .argument("<executionId>")
+    .argument("<executionId>", "", id)
     .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
     .action(async (executionId: string, options: ConnectionOptions & { wait?: boolean }) => {
       const { client, output } = connect(options);
@@ -65,14 +62,39 @@ function getCommand(): Command {
     });
 }
 
+function explainCommand(): Command {
+  return clientCommand("explain")
+    .description("say why an execution waits: every reason that holds now")
+    .argument("<executionId>", "", id)
+    .action(async (executionId: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const explanation = await client.explain(executionId);
+      output.print(explanation, () => explanationText(explanation));
+    });
+}
+
 function cancelCommand(): Command {
   return clientCommand("cancel")
     .description("cancel an execution that is not final")
-    .argument("<executionId>")
+    .argument("<executionId>", "", id)
     .action(async (executionId: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
       const outcome = await client.cancelExecution(executionId);
       const text = outcome === "CANCELLED" ? "cancelled" : "cancellation requested: its worker is told";
       output.print({ executionId, outcome }, () => text);
+    });
+}
+
+function retryCommand(): Command {
+  return clientCommand("retry")
+    .description("run the job of a final execution once more, by a new execution")
+    .argument("<executionId>", "", id)
+    .option("--wait", "wait until the new one is final; exit code 4 if it did not succeed")
+    .action(async (retryOf: string, options: ConnectionOptions & { wait?: boolean }) => {
+      const { client, output } = connect(options);
+      const executionId = await client.retryExecution(retryOf);
+      if (!options.wait) return output.print({ executionId, retryOf }, () => `accepted: execution ${executionId}`);
+      const execution = await waitFor(client, executionId);
+      output.print(execution, () => executionText(execution));
     });
 }

@@ -2,8 +2,9 @@ import type { JobRequest } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
 import { executionText } from "../execution-text.ts";
+import { given } from "../given.ts";
+import { readJson } from "../json-argument.ts";
 import { durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
-import { readPayload } from "../payload.ts";
 import { waitFor } from "../wait.ts";
 
 interface SubmitOptions extends ConnectionOptions {
@@ -67,7 +68,7 @@ async function requestOf(handler: string, options: SubmitOptions): Promise<JobRe
   const { pool, requires, name, runAt, delay, timeout, startBefore, uniqueKey } = options;
   return given({
     target: given({ handler, pool, requires }),
-    payload: options.payload === undefined ? undefined : await readPayload(options.payload),
+    payload: options.payload === undefined ? undefined : await readJson("--payload", options.payload),
     name,
     runAt,
     delayMs: delay,
@@ -84,11 +85,4 @@ async function requestOf(handler: string, options: SubmitOptions): Promise<JobRe
 
 function retryPolicyOf({ maxAttempts, backoff }: SubmitOptions): JobRequest["retryPolicy"] {
   return maxAttempts === undefined && backoff === undefined ? undefined : given({ maxAttempts, backoff });
-}
-
-type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-/** What was given: the server has the defaults. */
-function given<T extends object>(fields: T): Given<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { Command } from "commander";
+import { Output, table } from "../output.ts";
+import { shown } from "../secrets.ts";
+
+interface Setting {
+  key: string;
+  /** null: it has none. Secrets are hidden. */
+  value: string | null;
+  /** What it comes from: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
+  from: string;
+}
+
+export function configCommand(): Command {
+  return new Command("config")
+    .description("show the configuration that `serve` would have here, and where each value comes from")
+    .option("--json", "print JSON for programs, one setting a line")
+    .action(async ({ json }: { json?: boolean }) => {
+      await new Output(json === true).list(settingsOf(process.env), Number.POSITIVE_INFINITY, settingsText);
+    });
+}
+
+/** @throws {ConfigError} where `serve` would not start */
+async function* settingsOf(env: NodeJS.ProcessEnv): AsyncGenerator<Setting, void, undefined> {
+  const { describeKeys, loadConfig } = await import("@mainspring/server");
+  // Before anything is shown: what is shown is what would be used.
+  const { warnings } = loadConfig(env);
+  for (const warning of warnings) process.stderr.write(`mainspring: ${warning}\n`);
+  const file = env["MAINSPRING_CONFIG"] ?? "";
+  const inFile = file === "" ? {} : (JSON.parse(readFileSync(file, "utf8")) as Record<string, string | number>);
+  for (const { name, fallback } of describeKeys()) {
+    const setting = [
+      { value: env[name], from: "environment" },
+      { value: inFile[name], from: file },
+    ].find(({ value }) => value !== undefined && value !== "");
+    const { value, from } = setting ?? { value: fallback, from: "default" };
+    yield { key: name, value: value == null ? null : shown(name, String(value)), from };
+  }
+}
+
+function settingsText(settings: readonly Setting[]): string {
+  return table(
+    ["KEY", "VALUE", "FROM"],
+    settings.map(({ key, value, from }) => [key, value || "-", from]),
+  );
+}

@@ -1,0 +1,97 @@
+import type { Pool, PoolSettings } from "@mainspring/sdk";
+import { Command, Option } from "commander";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  listCommand,
+} from "../connection-options.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { given } from "../given.ts";
+import { durationMs } from "../option-values.ts";
+import { facts, table } from "../output.ts";
+
+interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
+  priorityStep?: number;
+}
+
+export function poolsCommand(): Command {
+  return new Command("pools")
+    .description("look at pools, pause, resume and set them up")
+    .addCommand(
+      listCommand("list the pools that have settings or workers, by name").action(async (options: ListOptions) => {
+        const { client, output } = connect(options);
+        await output.list(client.pools.list(), options.limit, poolsText);
+      }),
+    )
+    .addCommand(poolCommand("get", "show a pool"))
+    .addCommand(poolCommand("pause", "start nothing of a pool any more; what runs goes on"))
+    .addCommand(poolCommand("resume", "start what a paused pool holds"))
+    .addCommand(setCommand());
+}
+
+function poolCommand(verb: "get" | "pause" | "resume", description: string): Command {
+  return clientCommand(verb)
+    .description(description)
+    .argument("<pool>")
+    .action(async (name: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const pool = await client.pools[verb](name);
+      output.print(pool, () => poolText(pool));
+    });
+}
+
+function setCommand(): Command {
+  return clientCommand("set")
+    .description("set how a pool orders and places its work; what is left out stays")
+    .argument("<pool>")
+    .addOption(
+      new Option("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone").choices([
+        "PRIORITY",
+        "FIFO",
+      ]),
+    )
+    .option("--priority-step <duration>", "with PRIORITY: the head start of one level, as 10m", durationMs)
+    .addOption(
+      new Option("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn").choices([
+        "LEAST_LOADED",
+        "ROUND_ROBIN",
+      ]),
+    )
+    .action(async (name: string, { strategy, priorityStep, placement, ...connection }: SetOptions) => {
+      const priorityStepSec = priorityStep === undefined ? undefined : priorityStep / 1_000;
+      const settings = given({ strategy, priorityStepSec, placement });
+      if (Object.keys(settings).length === 0)
+        throw new Failure("give at least one of --strategy, --priority-step and --placement", EXIT.usage);
+      const { client, output } = connect(connection);
+      const pool = await client.pools.set(name, settings);
+      output.print(pool, () => poolText(pool));
+    });
+}
+
+function poolsText(pools: readonly Pool[]): string {
+  if (pools.length === 0) return "no pools: one is there once it has workers or settings";
+  const rows = pools.map((pool) => [
+    pool.name,
+    pool.paused ? "PAUSED" : "OPEN",
+    String(pool.workers),
+    `${pool.running} of ${pool.slots}`,
+    pool.strategy,
+    pool.placement,
+  ]);
+  return table(["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT"], rows);
+}
+
+function poolText(pool: Pool): string {
+  return facts([
+    ["pool", pool.name],
+    ["state", pool.paused ? "PAUSED" : "OPEN"],
+    ["workers", String(pool.workers)],
+    ["running", `${pool.running} of ${pool.slots} slots`],
+    ["strategy", pool.strategy],
+    ["priority step", pool.strategy === "PRIORITY" ? `${pool.priorityStepSec} s a level` : null],
+    ["placement", pool.placement],
+  ]);
+}

@@ -1,0 +1,36 @@
+import type { Stats } from "@mainspring/sdk";
+import type { Command } from "commander";
+import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
+import { facts } from "../output.ts";
+
+export function statsCommand(): Command {
+  return clientCommand("stats")
+    .description("show what the server is and has to do now")
+    .action(async (options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const stats = await client.stats();
+      output.print(stats, () => statsText(stats));
+    });
+}
+
+function statsText({ addresses, shards, executions, lateness, ...stats }: Stats): string {
+  const count = (figure: number) => (figure >= executions.countedUpTo ? `${figure} or more` : String(figure));
+  return facts([
+    ["version", stats.version],
+    ["api", addresses.http],
+    ["workers", `${stats.workers.connected} connected, to ${addresses.grpc ?? "none of its own"}`],
+    ["nodes", stats.nodes.map(({ node, roles }) => `${node} (${roles.join(", ")})`).join("; ")],
+    ["shards", `${shards.owned} of ${shards.total} have an owner`],
+    ["waiting", count(executions.waiting)],
+    ["ready", count(executions.ready)],
+    ["running", count(executions.running)],
+    ["dead letters", count(executions.deadLetters)],
+    ["finished", stats.finished.map((end) => `${end.count} ${end.state}`).join(", ") || "none"],
+    ["late by", latenessText(lateness)],
+    ["store", stats.store.map(({ purpose, busy, max }) => `${purpose} ${busy}/${max}`).join(", ")],
+  ]);
+}
+
+function latenessText({ p50Ms, p99Ms, starts }: Stats["lateness"]): string {
+  return starts === 0 ? "nothing has started lately" : `${p50Ms} ms at the median, ${p99Ms} ms at the 99th percentile`;
+}

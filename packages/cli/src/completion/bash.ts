@@ -1,0 +1,34 @@
+import type { Place } from "./places.ts";
+
+/** The program's completion for bash. */
+export function bashCompletion(name: string, places: readonly Place[]): string {
+  const flags = places.flatMap(({ at, flags }) => flags.map((flag) => ({ ...flag, at: `${at} ${flag.word}` })));
+  const closed = flags.filter(({ choices }) => choices.length > 0);
+  const open = flags.filter(({ takesValue, choices }) => takesValue && choices.length === 0);
+  return `# Completion of ${name} for bash: source <(${name} completion bash)
+_${name}() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} at=${name} words= index
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case "$at \${COMP_WORDS[index]}" in
+      ${patterns(places.slice(1))}) at="$at \${COMP_WORDS[index]}" ;;
+    esac
+  done
+  case "$at $previous" in
+${closed.map(({ at, choices }) => `    "${at}") words="${choices.join(" ")}" ;;`).join("\n")}
+    ${patterns(open)}) return ;;
+    *) case "$at" in
+${places.map((place) => `      "${place.at}") words="${wordsOf(place)}" ;;`).join("\n")}
+    esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _${name} ${name}`;
+}
+
+function patterns(places: readonly { at: string }[]): string {
+  return places.map(({ at }) => `"${at}"`).join(" | ");
+}
+
+function wordsOf({ words, flags }: Place): string {
+  return [...words, ...flags].map(({ word }) => word).join(" ");
+}

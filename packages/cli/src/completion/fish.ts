@@ -1,0 +1,39 @@
+import type { Flag, Offer, Place } from "./places.ts";
+
+/** The program's completion for fish. */
+export function fishCompletion(name: string, places: readonly Place[]): string {
+  const commands = places.slice(1).map(({ at }) => quoted(at));
+  return `# Completion of ${name} for fish: ${name} completion fish | source
+function __${name}_at
+  set -l at ${name}
+  set -l typed (commandline -opc)
+  for word in $typed[2..]
+    contains -- "$at $word" ${commands.join(" ")}; and set at "$at $word"
+  end
+  test "$at" = "$argv"
+end
+complete -c ${name} -f
+${places.flatMap((place) => linesOf(name, place)).join("\n")}`;
+}
+
+function linesOf(name: string, { at, words, flags }: Place): string[] {
+  const begin = `complete -c ${name} -n ${quoted(`__${name}_at ${at}`)}`;
+  return [
+    ...words.map((offer) => `${begin} -a ${quoted(offer.word)} ${about(offer)}`),
+    ...flags.map((flag) => `${begin} -l ${flag.word.replace(/^--/, "")}${valueOf(flag)} ${about(flag)}`),
+  ];
+}
+
+/** A value that is no closed list may be a file. */
+function valueOf({ takesValue, choices }: Flag): string {
+  if (choices.length > 0) return ` -x -a ${quoted(choices.join(" "))}`;
+  return takesValue ? " -r -F" : "";
+}
+
+function about(offer: Offer): string {
+  return `-d ${quoted(offer.about)}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

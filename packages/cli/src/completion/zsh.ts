@@ -1,0 +1,36 @@
+import type { Offer, Place } from "./places.ts";
+
+/** The program's completion for zsh: to be sourced, or put as `_<name>` into a folder of `fpath`. */
+export function zshCompletion(name: string, places: readonly Place[]): string {
+  const flags = places.flatMap(({ at, flags }) => flags.map((flag) => ({ ...flag, at: `${at} ${flag.word}` })));
+  const closed = flags.filter(({ choices }) => choices.length > 0);
+  const open = flags.filter(({ takesValue, choices }) => takesValue && choices.length === 0);
+  return `#compdef ${name}
+# Completion of ${name} for zsh: source <(${name} completion zsh)
+_${name}() {
+  local at=${name} word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$at $word" in
+      (${patterns(places.slice(1))}) at="$at $word" ;;
+    esac
+  done
+  case "$at \${words[CURRENT-1]}" in
+${closed.map(({ at, choices }) => `    ("${at}") compadd -- ${choices.join(" ")}; return ;;`).join("\n")}
+    (${patterns(open)}) _default; return ;;
+  esac
+  local -a offers
+  case "$at" in
+${places.map(({ at, words, flags }) => `    ("${at}") offers=(${[...words, ...flags].map(described).join(" ")}) ;;`).join("\n")}
+  esac
+  _describe '${name}' offers
+}
+if [ "$funcstack[1]" = "_${name}" ]; then _${name} "$@"; else compdef _${name} ${name}; fi`;
+}
+
+function patterns(places: readonly { at: string }[]): string {
+  return places.map(({ at }) => `"${at}"`).join("|");
+}
+
+function described({ word, about }: Offer): string {
+  return `'${`${word}:${about}`.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,32 @@
+import type { Explanation, WaitReason } from "@mainspring/sdk";
+import { table } from "./output.ts";
+
+const MEANING: Record<WaitReason["reason"], string> = {
+  FINAL: "it waits for nothing any more",
+  RUNNING: "its handler runs",
+  ASSIGNED: "a worker has it and has not started it",
+  WORKER_AWAITED: "its worker is to come back after a server's restart",
+  CANCEL_REQUESTED: "its worker was told to stop it",
+  DUE_LATER: "its time has not come",
+  BACKOFF: "it failed and is tried again",
+  POOL_PAUSED: "nothing of its pool is started",
+  NO_WORKER_FOR_HANDLER: "no worker of the pool offers its handler",
+  NO_WORKER_WITH_CAPABILITY: "workers offer the handler, and none has all that it requires",
+  ALL_SLOTS_BUSY: "every worker that could run it has enough to do",
+  KEY_AT_LIMIT: "as many of its concurrency key run as may",
+  QUEUED: "it is ready and waits for its turn",
+  OWNER_SILENT: "no scheduler answered: this is what its row says",
+};
+
+/** Why an execution waits, for people: one line a reason, with its figures. */
+export function explanationText({ executionId, state, reasons }: Explanation): string {
+  const rows = reasons.map(({ reason, ...figures }) => [
+    reason,
+    // A newer server may know reasons that this command does not.
+    MEANING[reason] ?? "",
+    Object.entries(figures)
+      .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .join(", "),
+  ]);
+  return `execution ${executionId} is ${state}\n\n${table(["REASON", "WHY", "FIGURES"], rows)}`;
+}

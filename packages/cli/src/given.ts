@@ -1,0 +1,6 @@
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** The fields that have a value: what was not given has the server's default. */
+export function given<T extends object>(fields: T): Given<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
+}

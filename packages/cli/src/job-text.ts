@@ -1,0 +1,60 @@
+import type { ChangedJob, Job, JobSummary } from "@mainspring/sdk";
+import { executionsText } from "./execution-text.ts";
+import { facts, table } from "./output.ts";
+
+/** Jobs for people, one a line. */
+export function jobsText(jobs: readonly JobSummary[]): string {
+  if (jobs.length === 0) return "no jobs";
+  const rows = jobs.map((job) => [
+    job.jobId,
+    job.state,
+    job.name ?? "-",
+    job.target.pool,
+    job.target.handler,
+    job.nextFireAt ?? "-",
+    labelsText(job.labels),
+  ]);
+  return table(["JOB", "STATE", "NAME", "POOL", "HANDLER", "NEXT", "LABELS"], rows);
+}
+
+/** A job for people, with what it has run lately. */
+export function jobText(job: Job): string {
+  const { target, retryPolicy } = job;
+  const { maxAttempts, backoff, initialDelayMs, maxDelayMs } = retryPolicy;
+  const definition = facts([
+    ["job", job.jobId],
+    ["name", job.name],
+    ["state", `${job.state}, version ${job.version}`],
+    ["type", job.type],
+    ["handler", `${target.handler} in pool ${target.pool}`],
+    ["requires", target.requires?.join(", ") || null],
+    ["next", job.nextFireAt],
+    ["priority", String(job.priority)],
+    ["attempts", `${maxAttempts}, ${backoff} from ${initialDelayMs} ms to ${maxDelayMs} ms`],
+    ["timeout", `${job.timeoutSec} s`],
+    ["labels", labelsText(job.labels) || null],
+    ["payload", JSON.stringify(job.payload) ?? null],
+    ["created", job.createdAt],
+    ["updated", job.updatedAt],
+  ]);
+  return `${definition}\n\n${executionsText(job.latestExecutions)}`;
+}
+
+const FOLLOWS: Record<ChangedJob["execution"], string> = {
+  REPLACED: "its execution runs by the new definition",
+  KEPT: "its execution runs by what it started with, because a worker had it already",
+  REQUESTED: "whether its execution follows is not known yet: see `executions list --job`",
+  UNCHANGED: "it had this definition already",
+  CREATED: "the job is new",
+};
+
+/** What a change of a job came to. */
+export function changeText({ jobId, version, execution }: ChangedJob): string {
+  return `job ${jobId} has version ${version}: ${FOLLOWS[execution]}`;
+}
+
+function labelsText(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
+}

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  type ChangedJob,
+  type DeadLetter,
+  type DeadLetterRun,
+  type Execution,
+  type ExecutionEvent,
+  type ExecutionSummary,
+  type Explanation,
+  type Job,
+  type JobSummary,
+  type Pool,
+  type SettledDeadLetter,
+  type Stats,
+  type SubmittedJob,
+  TerminalError,
+  task,
+  Worker,
+  type WorkerInfo,
+} from "@mainspring/sdk";
+import { LongCommand, mainspring } from "./testing/command.ts";
+import { startServer, type TestServer } from "./testing/server.ts";
+
+const NOBODY = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+describe("operating by the command line", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  const run = (args: readonly string[], input = "") => mainspring(args, { env: server.clientEnv, input });
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(args);
+    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+    return stdout;
+  };
+  const json = async <T>(...args: string[]) => JSON.parse(await done(...args, "--json")) as T;
+  /** JSON lines. */
+  const jsonLines = async <T>(...args: string[]) => linesOf<T>(await done(...args, "--json"));
+  const submit = (...args: string[]) => json<SubmittedJob>("submit", ...args);
+
+  it("lists jobs by their labels, shows one, replaces what waits, and deletes it", async () => {
+    const { jobId, executionId } = await submit("echo", "--delay", "1h", "--name", "nightly", "--label", "team=a");
+    const listed = await jsonLines<JobSummary>("jobs", "list", "--label", "team=a", "--state", "ACTIVE");
+    assert.deepEqual(
+      listed.map((job) => job.jobId),
+      [jobId],
+    );
+    assert.match(await done("jobs", "list"), new RegExp(`^JOB .*\n[^]*${jobId}  ACTIVE +nightly .*team=a`));
+    assert.match(await done("jobs", "get", jobId), /state +ACTIVE, version 1\n[^]*handler +echo in pool default/);
+
+    const definition = JSON.stringify({ target: { handler: "sleep" }, payload: { ms: 1 }, delayMs: 7_200_000 });
+    const changed = await json<ChangedJob>("jobs", "replace", jobId, definition, "--if-version", "1");
+    assert.deepEqual([changed.version, changed.changed], [2, true]);
+    const late = await run(["jobs", "replace", jobId, "-", "--if-version", "1"], definition);
+    assert.equal(late.code, 1);
+    assert.match(late.stderr, /^mainspring: .*version/);
+    assert.equal((await json<Job>("jobs", "get", jobId)).target.handler, "sleep");
+
+    assert.equal(await done("jobs", "delete", jobId), "deleted\n");
+    const after = await json<Execution>("executions", "get", executionId, "--wait").catch(() => null);
+    assert.equal(after, null, "a wait for what did not succeed ends with 4");
+    assert.equal((await json<Execution>("executions", "get", executionId)).state, "CANCELLED");
+  });
+
+  it("says why an execution waits", async () => {
+    const { executionId } = await submit("nobody-offers-this");
+    const { reasons } = await json<Explanation>("executions", "explain", executionId);
+    assert.equal(reasons[0]?.reason, "NO_WORKER_FOR_HANDLER");
+    const text = await done("executions", "explain", executionId);
+    assert.match(
+      text,
+      /is PENDING\n\nREASON +WHY +FIGURES\nNO_WORKER_FOR_HANDLER +no worker .*handler nobody-offers-this/,
+    );
+  });
+
+  it("runs the job of a final execution again", async () => {
+    const { executionId } = await submit("echo", "--payload", "7", "--wait");
+    const again = await json<Execution>("executions", "retry", executionId, "--wait");
+    assert.deepEqual([again.trigger, again.retryOf, again.result], ["RETRY", executionId, 7]);
+    const { executionId: waiting } = await submit("echo", "--delay", "1h");
+    const refused = await run(["executions", "retry", waiting]);
+    assert.match(refused.stderr, /^mainspring: .*PENDING|final/);
+    assert.equal(refused.code, 1);
+  });
+
+  it("follows an execution: its states, its progress, its log, and how it ended", async (t) => {
+    const read = Promise.withResolvers<void>();
+    const steps = task({
+      name: "steps",
+      run: async (payload: { fails: boolean }, ctx) => {
+        ctx.log("the first line\u001b[2J");
+        ctx.progress(0.5, "half of it");
+        await read.promise;
+        if (payload.fails) throw new TerminalError("not today");
+      },
+    });
+    const well = await submit("steps", "--pool", "steps", "--payload", '{"fails":false}');
+    const ill = await submit("steps", "--pool", "steps", "--payload", '{"fails":true}');
+    const watch = new LongCommand(["executions", "watch", well.executionId], server.clientEnv);
+    const both = [well.executionId, ill.executionId];
+    const watchBoth = new LongCommand(["executions", "watch", ...both, "--json"], server.clientEnv);
+    await Promise.all([watch.says(/PENDING/), watchBoth.says(/PENDING[^]*PENDING/)]);
+
+    const worker = new Worker({ url: server.grpcAddress, pool: "steps", tasks: [steps] });
+    t.after(() => {
+      read.resolve();
+      return worker.stop();
+    });
+    await worker.start();
+    await Promise.all([watch.says(/half of it/), watchBoth.says(/half of it[^]*half of it/)]);
+    read.resolve();
+
+    const { code, stdout, stderr } = await watch.done;
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, / {2}info {2}the first line\\u001b\[2J\n/);
+    assert.match(stdout, /\[#{12}\.{12}\] {2}50 % {2}half of it\n/);
+    assert.match(stdout, /SUCCEEDED {2}attempt 1\n$/);
+    assert.ok(!stdout.includes("\u001b"), "no terminal, no bars that move");
+
+    const ended = await watchBoth.done;
+    assert.equal(ended.code, 4);
+    const events = linesOf<ExecutionEvent & { executionId: string }>(ended.stdout);
+    const states = events.flatMap(({ executionId, ...event }) =>
+      event.type === "state" ? [`${executionId} ${event.execution.state}`] : [],
+    );
+    assert.ok(states.includes(`${well.executionId} SUCCEEDED`));
+    assert.ok(states.includes(`${ill.executionId} DEAD`));
+  });
+
+  it("lists dead letters, replays and discards them, by id and by filter", async () => {
+    const dead = async () => {
+      const ended = await run(["submit", "sleep", "--payload", '{"ms":-1}', "--wait", "--json"]);
+      return JSON.parse(ended.stdout) as Execution;
+    };
+    const [first, second] = [await dead(), await dead()];
+    const letters = await jsonLines<DeadLetter>("dead-letters", "list", "--handler", "sleep");
+    assert.deepEqual(
+      letters.map((letter) => letter.executionId),
+      [second.executionId, first.executionId],
+    );
+    assert.match(await done("dead-letters", "list"), /^EXECUTION .*ERROR\n.*whole number from 0/);
+
+    const [replayed] = await jsonLines<SettledDeadLetter>("dead-letters", "replay", first.executionId);
+    assert.equal(replayed?.outcome, "REPLAYED");
+    const again = await run(["dead-letters", "replay", first.executionId]);
+    assert.match(again.stdout, /NOT_A_DEAD_LETTER/);
+    assert.equal(again.code, 1);
+    const executionId = replayed?.newExecutionId ?? "";
+    assert.equal((await run(["executions", "get", executionId, "--wait"])).code, 4);
+
+    const discarding = await json<DeadLetterRun>("dead-letters", "discard", "--all", "--handler", "sleep");
+    assert.equal(discarding.action, "DISCARD");
+    for (let state = discarding.state; state !== "FINISHED"; )
+      ({ state } = await json<DeadLetterRun>("dead-letters", "run", discarding.runId));
+    assert.match(await done("dead-letters", "run", discarding.runId), /settled +2\n/);
+    assert.equal(await done("dead-letters", "list", "--handler", "sleep"), "no dead letters\n");
+  });
+
+  it("pauses a pool, sets it up, and resumes it", async () => {
+    assert.equal((await json<Pool>("pools", "pause", "mail")).paused, true);
+    const set = ["--strategy", "PRIORITY", "--priority-step", "10m", "--placement", "ROUND_ROBIN"];
+    assert.match(await done("pools", "set", "mail", ...set), /state +PAUSED\n[^]*priority step +600 s a level/);
+    const pool = await json<Pool>("pools", "get", "mail");
+    assert.deepEqual([pool.paused, pool.priorityStepSec, pool.placement], [true, 600, "ROUND_ROBIN"]);
+    assert.match(await done("pools", "list"), /^POOL .*\n[^]*mail +PAUSED +0 +0 of 0 +PRIORITY +ROUND_ROBIN/);
+    assert.match(await done("pools", "resume", "mail"), /state +OPEN/);
+  });
+
+  it("lists workers and has one leave", async () => {
+    const worker = new Worker({
+      url: server.grpcAddress,
+      pool: "leaving",
+      tasks: [task({ name: "noop", run: () => 1 })],
+    });
+    await worker.start();
+    const workers = await jsonLines<WorkerInfo>("workers", "list");
+    const leaving = workers.find(({ pool }) => pool === "leaving");
+    assert.match(await done("workers", "drain", leaving?.workerId ?? ""), /^WORKER .*\n.* leaving +0 of 20 +noop/);
+    await worker.closed;
+    assert.match(await done("workers", "list"), /^WORKER .*HANDLERS[^]*echo/);
+  });
+
+  it("tells what the server has to do", async () => {
+    const stats = await json<Stats>("stats");
+    assert.equal(stats.addresses.http, server.httpUrl);
+    assert.match(await done("stats"), /^version +\d[^]*ready +\d+\n/);
+  });
+
+  it("prints lists for programs as one document a line, as many as are asked for", async () => {
+    const lines = await jsonLines<ExecutionSummary>("executions", "list", "--limit", "2");
+    assert.equal(lines.length, 2);
+    assert.equal(await done("executions", "list", "--pool", "empty", "--json"), "");
+  });
+
+  it("says what is wrong with the command line, and what would be right", async () => {
+    for (const [args, problem] of [
+      [["jobs", "get", "7"], /Give an id as `list` shows it: 0189/],
+      [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, FINISHED, DELETED/],
+      [["jobs", "replace", NOBODY, "[]"], /must be an object such as/],
+      [["jobs", "replace", NOBODY, "@nowhere.json"], /^mainspring: the definition: .*nowhere\.json/],
+      [["executions", "watch"], /missing required argument 'executionIds'/],
+      [["executions", "watch", NOBODY, "me"], /Give an id/],
+      [["dead-letters", "replay"], /give either execution ids, or --all/],
+      [["dead-letters", "replay", NOBODY, "--pool", "mail"], /give either execution ids, or --all/],
+      [["dead-letters", "discard", "--pool", "mail"], /give either execution ids, or --all/],
+      [["pools", "set", "mail"], /at least one of --strategy/],
+      [["pools", "set", "mail", "--priority-step", "10"], /number and its unit/],
+      [["completion", "tcsh"], /Allowed choices are bash, zsh, fish/],
+      [["jobs", "shred"], /unknown command 'shred'/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(args);
+      assert.match(stderr, problem);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
+    }
+  });
+
+  it("passes on that there is no such thing", async () => {
+    for (const args of [
+      ["jobs", "get", NOBODY],
+      ["jobs", "delete", NOBODY],
+      ["executions", "explain", NOBODY],
+      ["executions", "watch", NOBODY],
+      ["workers", "drain", NOBODY],
+      ["dead-letters", "run", NOBODY],
+    ]) {
+      const { code, stdout, stderr } = await run(args);
+      assert.deepEqual([code, stdout], [1, ""], args.join(" "));
+      assert.match(stderr, /^mainspring: /);
+    }
+  });
+});
+
+function linesOf<T>(text: string): T[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as T);
+}

@@ -1,0 +1,46 @@
+import type { ExecutionEvent, ExecutionState, ExecutionSummary } from "@mainspring/sdk";
+import { bar } from "./live-lines.ts";
+import { printable } from "./output.ts";
+
+/** What is known of an execution that is followed, for people. */
+export class WatchedExecution {
+  readonly #executionId: string;
+  #state: ExecutionState | null = null;
+  #fraction = 0;
+  #message = "";
+
+  constructor(executionId: string) {
+    this.#executionId = executionId;
+  }
+
+  /**
+   * Takes an event in.
+   * @param hasBar whether `line` is shown: then progress needs no line of its own
+   * @returns the line to print; null: none
+   */
+  say(event: ExecutionEvent, hasBar: boolean): string | null {
+    if (event.type === "log") return `${event.at}  ${event.level.toLowerCase()}  ${printable(event.line)}`;
+    if (event.type === "state") return this.#enter(event.execution);
+    this.#fraction = event.fraction;
+    this.#message = printable(event.message);
+    return hasBar ? null : `${event.at}  ${bar(event.fraction)}  ${this.#message}`.trimEnd();
+  }
+
+  /** How far it is, on one line. */
+  line(): string {
+    return `${this.#executionId}  ${(this.#state ?? "").padEnd(9)}  ${bar(this.#fraction)}  ${this.#message}`.trimEnd();
+  }
+
+  #enter({ state, reason, attempt, failures, assignedWorker, updatedAt }: ExecutionSummary): string {
+    // Another attempt begins anew.
+    if (state !== this.#state) this.#fraction = state === "SUCCEEDED" ? 1 : 0;
+    this.#state = state;
+    const details = [
+      reason === null ? "" : `(${reason})`,
+      attempt > 0 ? `attempt ${attempt}` : "",
+      failures > 0 ? `${failures} failed` : "",
+      state === "RUNNING" && assignedWorker !== null ? `on ${assignedWorker}` : "",
+    ];
+    return [`${updatedAt}  ${state}`, ...details.filter((detail) => detail !== "")].join("  ");
+  }
+}
