@@ -116,7 +116,9 @@ export class Holdings {
     this.#expiry?.cancel();
     this.#settled.resolve();
     await this.#round;
-    const { store, leases, profile, log } = this.#parts;
+    const { store, leases, profile, log, terms } = this.#parts;
+    // Nobody waits for what it leaves: its next life takes everything over.
+    if (terms.ttlMs === Number.POSITIVE_INFINITY) return;
     try {
       const held = (await store.readShards()).filter(({ owner }) => owner === profile.incarnation);
       if (held.length > 0) await store.letGo(held);
