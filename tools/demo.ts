@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@mainspring/sdk";
+import { Board } from "./demo/board.ts";
+import { Child } from "./demo/child.ts";
+import { countUnmet, reportText } from "./demo/report.ts";
+import { Shop } from "./demo/shop.ts";
+import type { Account, Stage } from "./demo/stage.ts";
+import { STORIES_OF_LOAD } from "./demo/stories-of-load.ts";
+import { STORIES_OF_PEOPLE } from "./demo/stories-of-people.ts";
+
+/**
+ * `npm run demo`: a server with a store of its own in a folder that is removed afterwards, a worker process, a mixed load, and
+ * what became of it. Ends with 1 where anything is not as it should be.
+ */
+
+const STORIES = [...STORIES_OF_LOAD, ...STORIES_OF_PEOPLE];
+/** These want to see what happens once a worker comes. */
+const BEFORE_THE_WORKER = 3;
+const PATIENCE_MS = 120_000;
+
+const MAINSPRING = fileURLToPath(new URL("../packages/cli/bin/mainspring.mjs", import.meta.url));
+const WORKER = fileURLToPath(new URL("./demo/worker.ts", import.meta.url));
+const interrupted = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => interrupted.abort(new Error(`the demo was stopped by ${signal}`)));
+const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(PATIENCE_MS)]);
+
+const dataDir = await mkdtemp(join(tmpdir(), "mainspring-demo-"));
+const shop = new Shop();
+const children: Child[] = [];
+try {
+  const begunMs = performance.now();
+  const accounts = await play();
+  const unmet = countUnmet(accounts);
+  const verdict = unmet === 0 ? "All is as it should be" : `${unmet} things are NOT as they should be`;
+  console.log(
+    `\n${reportText(accounts)}\n\n${verdict}, after ${((performance.now() - begunMs) / 1_000).toFixed(1)} s.`,
+  );
+  if (unmet > 0) process.exitCode = 1;
+} catch (error) {
+  console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+} finally {
+  // The worker first: it has nothing to come back to afterwards.
+  for (const child of children.reverse()) await child.stop();
+  shop.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function play(): Promise<Map<string, Account>> {
+  console.log("Starting a server, with a PostgreSQL of its own …");
+  const shopUrl = await shop.start();
+  const { httpUrl, grpcAddress } = await startServer();
+  console.log(`It serves on ${httpUrl}; what it is given to do:\n`);
+  // An empty key is none, whatever the environment has for another server.
+  const client = new Client({ url: httpUrl, apiKey: "" });
+  const board = new Board(client, process.stdout, signal);
+  const workerPid = Promise.withResolvers<number>();
+  const ready = new Set<string>();
+  const stage: Stage = {
+    ...{ client, board, shop, shopUrl, signal },
+    workerPid: workerPid.promise,
+    ready: (story) => {
+      if (ready.add(story).size === BEFORE_THE_WORKER) startWorker(grpcAddress).then(workerPid.resolve, fail);
+    },
+  };
+  const end = new AbortController();
+  const watching = board.watch(end.signal).catch(fail);
+  const accounts = await Promise.race([playAll(stage), failed()]);
+  end.abort();
+  await watching;
+  return accounts;
+}
+
+async function playAll(stage: Stage): Promise<Map<string, Account>> {
+  const accounts = await Promise.all(STORIES.map(async (story) => [story.name, await story.play(stage)] as const));
+  return new Map(accounts);
+}
+
+async function startServer(): Promise<{ httpUrl: string; grpcAddress: string }> {
+  const server = new Child([MAINSPRING, "serve"], {
+    MAINSPRING_HTTP: "127.0.0.1:0",
+    MAINSPRING_GRPC: "127.0.0.1:0",
+    MAINSPRING_DATA_DIR: dataDir,
+    MAINSPRING_LOG_LEVEL: "warn",
+    // The shop is on this machine, which `http` does not call unless it may.
+    MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8",
+  });
+  children.push(server);
+  const said = server.says(/api +(\S+)[^]*workers +(\S+)[^]*curl/);
+  const [, httpUrl = "", grpcAddress = ""] = await Promise.race([said, failed()]);
+  return { httpUrl, grpcAddress };
+}
+
+async function startWorker(grpcAddress: string): Promise<number> {
+  const worker = new Child([WORKER], { MAINSPRING_GRPC_URL: grpcAddress });
+  children.push(worker);
+  await worker.says(/connected/);
+  return worker.pid;
+}
+
+/** Ends all that waits. */
+function fail(error: unknown): void {
+  interrupted.abort(error);
+}
+
+/** Never resolves; rejects once the demo is interrupted or takes too long. */
+function failed(): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}

@@ -1,0 +1,89 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Client, ExecutionSummary } from "@mainspring/sdk";
+import { bar, LiveLines, type Screen } from "../../packages/cli/src/live-lines.ts";
+
+const FINAL = new Set(["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"]);
+const LOOK_EVERY_MS = 200;
+/** Where no bars move, a line tells now and then that it goes on. */
+const TELL_EVERY_MS = 2_000;
+
+/** Knows how far all executions of the demo are, and shows it. */
+export class Board {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #lines: LiveLines;
+  readonly #stories = new Map<string, string[]>();
+  #known = new Map<string, ExecutionSummary>();
+  #looked = Promise.withResolvers<void>();
+
+  constructor(client: Client, screen: Screen, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+    this.#lines = new LiveLines(screen);
+  }
+
+  print(line: string): void {
+    this.#lines.print(line);
+  }
+
+  /** Adds executions to a story's. */
+  add(story: string, executionIds: readonly string[]): void {
+    this.#stories.set(story, [...(this.#stories.get(story) ?? []), ...executionIds]);
+  }
+
+  /** Waits until all of them are as wanted; by default final. */
+  async reached(
+    executionIds: readonly string[],
+    wanted = (execution: ExecutionSummary) => FINAL.has(execution.state),
+  ): Promise<ExecutionSummary[]> {
+    for (;;) {
+      const found = executionIds.flatMap((id) => this.#known.get(id) ?? []);
+      if (found.length === executionIds.length && found.every(wanted)) return found;
+      await this.#looked.promise;
+      this.#signal.throwIfAborted();
+    }
+  }
+
+  /** Looks again and again, until it is told to end. */
+  async watch(end: AbortSignal): Promise<void> {
+    const begunMs = performance.now();
+    for (let toldMs = begunMs; !end.aborted && !this.#signal.aborted; await pause(LOOK_EVERY_MS)) {
+      await this.#look();
+      this.#lines.show(this.#bars());
+      if (this.#lines.isTerminal || performance.now() - toldMs < TELL_EVERY_MS) continue;
+      toldMs = performance.now();
+      this.print(`after ${((toldMs - begunMs) / 1_000).toFixed(0)} s: ${this.#total()}`);
+    }
+    await this.#look().catch(() => undefined);
+    this.#lines.show(this.#bars());
+  }
+
+  /** Who waits does not wait for what does not come. */
+  async #look(): Promise<void> {
+    const known = new Map<string, ExecutionSummary>();
+    try {
+      for await (const execution of this.#client.listExecutions({ limit: 1_000 }))
+        known.set(execution.executionId, execution);
+      this.#known = known;
+    } finally {
+      this.#looked.resolve();
+      this.#looked = Promise.withResolvers();
+    }
+  }
+
+  #bars(): string[] {
+    return [...this.#stories].map(([story, ids]) => {
+      const done = this.#countFinal(ids);
+      return `  ${story.padEnd(25)} ${bar(done / ids.length)}  ${done} of ${ids.length}`;
+    });
+  }
+
+  #total(): string {
+    const all = [...this.#stories.values()].flat();
+    return `${this.#countFinal(all)} of ${all.length} executions are final`;
+  }
+
+  #countFinal(ids: readonly string[]): number {
+    return ids.filter((id) => FINAL.has(this.#known.get(id)?.state ?? "")).length;
+  }
+}

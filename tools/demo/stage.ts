@@ -1,0 +1,65 @@
+import type { Client, Execution, ExecutionSummary, JobRequest } from "@mainspring/sdk";
+import type { Board } from "./board.ts";
+import type { Shop } from "./shop.ts";
+
+/** What a story may use. */
+export interface Stage {
+  client: Client;
+  board: Board;
+  shop: Shop;
+  shopUrl: string;
+  /** Starts the worker process. @returns its process id */
+  workerPid: Promise<number>;
+  /** The stories whose jobs are to be there before the worker is; it starts when all of them have told so. */
+  ready(story: string): void;
+  signal: AbortSignal;
+}
+
+/** A part of the load, and what has to come of it. */
+export interface Story {
+  name: string;
+  play(stage: Stage): Promise<Account>;
+}
+
+/** What became of a story. */
+export interface Account {
+  executions: readonly ExecutionSummary[];
+  expectations: Expectation[];
+}
+
+export interface Expectation {
+  text: string;
+  met: boolean;
+}
+
+export function expect(text: string, met: boolean): Expectation {
+  return { text, met };
+}
+
+/** @throws where the server does not take all of them */
+export async function submitAll({ client, board }: Stage, story: string, jobs: JobRequest[]): Promise<string[]> {
+  const items = await client.submitBatch(jobs);
+  const ids = items.map((item) => {
+    if ("error" in item) throw new Error(`${story}: ${item.error.detail ?? item.error.title}`);
+    return item.executionId;
+  });
+  board.add(story, ids);
+  return ids;
+}
+
+/** Executions with all that is known of them, a few at a time. */
+export async function readAll({ client }: Stage, ids: readonly string[]): Promise<Execution[]> {
+  const all: Execution[] = [];
+  for (let at = 0; at < ids.length; at += 20)
+    all.push(...(await Promise.all(ids.slice(at, at + 20).map((id) => client.getExecution(id)))));
+  return all;
+}
+
+export function allAre(executions: readonly ExecutionSummary[], state: ExecutionSummary["state"]): boolean {
+  return executions.every((execution) => execution.state === state);
+}
+
+/** One of each number from 0 on. */
+export function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
