@@ -97,10 +97,12 @@ describe("the command line", () => {
   });
 
   it("ends with 3 when no server answers", async () => {
-    const { code, stderr } = await run(["executions", "list", "--url", "http://127.0.0.1:1"]);
-    assert.match(stderr, /^mainspring: the server at http:\/\/127\.0\.0\.1:1 cannot be reached.*npm start/);
-    assert.doesNotMatch(stderr, /^ +at /m);
-    assert.equal(code, 3);
+    for (const args of [["list"], ["watch", "01890a5d-ac96-774b-bcce-b302099a8057"]]) {
+      const { code, stderr } = await run(["executions", ...args, "--url", "http://127.0.0.1:1"]);
+      assert.match(stderr, /^mainspring: the server at http:\/\/127\.0\.0\.1:1 cannot be reached.*npm start/);
+      assert.doesNotMatch(stderr, /^ +at /m);
+      assert.equal(code, 3);
+    }
   });
 
   it("runs a worker until it is told to stop", async () => {

@@ -21,6 +21,8 @@ export class WatchedExecution {
   say(event: ExecutionEvent, hasBar: boolean): string | null {
     if (event.type === "log") return `${event.at}  ${event.level.toLowerCase()}  ${printable(event.line)}`;
     if (event.type === "state") return this.#enter(event.execution);
+    // What progresses runs; that its state is told may take a second longer.
+    this.#state = "RUNNING";
     this.#fraction = event.fraction;
     this.#message = printable(event.message);
     return hasBar ? null : `${event.at}  ${bar(event.fraction)}  ${this.#message}`.trimEnd();
@@ -28,12 +30,15 @@ export class WatchedExecution {
 
   /** How far it is, on one line. */
   line(): string {
-    return `${this.#executionId}  ${(this.#state ?? "").padEnd(9)}  ${bar(this.#fraction)}  ${this.#message}`.trimEnd();
+    return `${this.#executionId}  ${(this.#state ?? "").padEnd(9)}  ${bar(this.#fraction, 12)}  ${this.#message}`.trimEnd();
   }
 
   #enter({ state, reason, attempt, failures, assignedWorker, updatedAt }: ExecutionSummary): string {
     // Another attempt begins anew.
-    if (state !== this.#state) this.#fraction = state === "SUCCEEDED" ? 1 : 0;
+    if (state !== this.#state) {
+      this.#fraction = state === "SUCCEEDED" ? 1 : 0;
+      this.#message = "";
+    }
     this.#state = state;
     const details = [
       reason === null ? "" : `(${reason})`,

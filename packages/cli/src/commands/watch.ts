@@ -17,6 +17,8 @@ export function watchCommand(): Command {
 
 async function watch(executionIds: string[], options: ConnectionOptions): Promise<void> {
   const { client, output } = connect(options);
+  // Following goes on through every failure of the server; one that is not there at all is to be told.
+  await Promise.all(executionIds.map((executionId) => client.getExecution(executionId)));
   const follow = output.json ? followForPrograms(client, output) : followForPeople(client, executionIds);
   const ends = await Promise.all([...new Set(executionIds)].map(follow));
   if (ends.some((state) => state !== "SUCCEEDED")) process.exitCode = EXIT.notSucceeded;

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ExecutionEvent, ExecutionState, ExecutionSummary } from "@mainspring/sdk";
+import { WatchedExecution } from "./watched-execution.ts";
+
+const AT = "2030-01-31T08:00:00.000Z";
+
+describe("an execution that is watched on a terminal", () => {
+  it("has a bar that moves, begins anew with each attempt, and is full when it succeeds", () => {
+    const watched = new WatchedExecution("id");
+    const bars = [
+      state("RUNNING", 1),
+      progress(0.5, "half"),
+      state("PENDING", 1),
+      progress(0.25, ""),
+      state("RUNNING", 2),
+      state("SUCCEEDED", 2),
+    ].map((event) => {
+      watched.say(event, true);
+      return watched.line();
+    });
+    assert.deepEqual(bars, [
+      "id  RUNNING    [............]   0 %",
+      "id  RUNNING    [######......]  50 %  half",
+      "id  PENDING    [............]   0 %",
+      // Progress comes sooner than the state.
+      "id  RUNNING    [###.........]  25 %",
+      "id  RUNNING    [###.........]  25 %",
+      "id  SUCCEEDED  [############] 100 %",
+    ]);
+  });
+
+  it("needs no line for what its bar shows, and escapes what the terminal would obey", () => {
+    const watched = new WatchedExecution("id");
+    assert.equal(watched.say(progress(0.5, "half"), true), null);
+    assert.equal(
+      watched.say(progress(0.5, "a\u001b[2J"), false),
+      `${AT}  [############............]  50 %  a\\u001b[2J`,
+    );
+    const log = { type: "log", id: "1", attempt: 1, at: AT, level: "INFO", line: "b\r" } as const;
+    assert.equal(watched.say(log, true), `${AT}  info  b\\r`);
+  });
+});
+
+function state(state: ExecutionState, attempt: number): ExecutionEvent {
+  const execution = { state, attempt, failures: 0, reason: null, assignedWorker: null, updatedAt: AT };
+  return { type: "state", id: "1", execution: execution as ExecutionSummary };
+}
+
+function progress(fraction: number, message: string): ExecutionEvent {
+  return { type: "progress", id: "1", attempt: 1, at: AT, fraction, message };
+}
