@@ -10,6 +10,7 @@ it("buries what the store refuses, acknowledges it only then, and does not begin
   const ended = story.finish(assign).commit();
   const change = only(changesOf(ended));
   bury(story.state, ended, story.batch, [{ change, shard: row.shard, message: "too odd" }]);
+  assert.deepEqual(changesOf(ended), [], "it did not become true");
   assert.deepEqual(
     [...ended.acks.values()].flatMap((workers) => [...workers.values()].flat()),
     [],

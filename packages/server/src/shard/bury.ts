@@ -16,6 +16,8 @@ export interface Refused {
  */
 export function bury(state: MachineState, answered: Batch, next: Batch, refused: readonly Refused[]): void {
   for (const { change, shard, message } of refused) {
+    // Nobody who watches is told of what did not become true, and it is not counted.
+    answered.shards.get(shard)?.changes.delete(change.id);
     next.write(shard, buried(change, message));
     state.touched.add(change.id, next.number);
   }

@@ -18,7 +18,9 @@ export function commandsAreObeyed(ledger: Ledger): Checker {
         // Said again by a read that began before: of an execution that is over that changes nothing.
         const executionId = known.get(id);
         open.delete(id);
-        if (executionId === undefined) continue;
+        // Its handler is over, and the next commit says so in other words than the store refused.
+        const isRefused = event.outcome.refused.some((refused) => refused.id === executionId);
+        if (executionId === undefined || isRefused) continue;
         const state = ledger.get(executionId)?.row.state ?? "unknown";
         if (!isOver(state)) throw new Violation(`the command to cancel ${executionId} is done, and it is ${state}`);
       }
