@@ -39,6 +39,12 @@ export function instant(text: string): string {
   throw new InvalidArgumentError("Give a time with its zone: 2030-01-31T08:00:00Z or 2030-01-31T08:00:00+01:00.");
 }
 
+/** The URL of a PostgreSQL. It may hold a password, which is kept out of the message. */
+export function postgresUrl(text: string): string {
+  if (/^postgres(ql)?:\/\//i.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError("Give a URL such as postgres://user:password@host:5432/database.");
+}
+
 /** The id of a job or an execution. */
 export function id(text: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text;

@@ -5,6 +5,7 @@ import { configCommand } from "./commands/config.ts";
 import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { executionsCommand } from "./commands/executions.ts";
 import { jobsCommand } from "./commands/jobs.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { poolsCommand } from "./commands/pools.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -33,6 +34,7 @@ export function program(): Command {
     .addCommand(workersCommand())
     .addCommand(statsCommand())
     .addCommand(configCommand())
+    .addCommand(migrateCommand())
     .addCommand(completionCommand())
     .addHelpText("after", EXIT_CODES);
   throwInsteadOfExit(commands);

@@ -11,6 +11,11 @@ export interface Owner {
   readonly gid: number;
 }
 
+/** Whether a data folder has (or leads to) a cluster. Looks only. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  return (await filesIn(join(dataDir, "postgres"))).includes(MARKER);
+}
+
 const ELSEWHERE = "choose another folder with MAINSPRING_DATA_DIR";
 
 /**

@@ -116,9 +116,7 @@ export class Connections {
 
   /** Several statements on one connection, which is closed if any of them failed. */
   session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.#borrow(purpose, never, (client) =>
-      use({ run: async (statement) => rows(await client.query(queryConfig(statement))) }),
-    );
+    return this.#borrow(purpose, never, (client) => use(sessionOf(client)));
   }
 
   /** All that is done within is done at once or not at all. */
@@ -169,6 +167,11 @@ export class Connections {
     if (pool === undefined) throw new Error(`There is no pool of connections for ${purpose}`);
     return pool;
   }
+}
+
+/** Statements on a connection that somebody else opened, and closes. */
+export function sessionOf(client: pg.ClientBase): Session {
+  return { run: async (statement) => rows(await client.query(queryConfig(statement))) };
 }
 
 export function clientConfig(connection: Connection, incarnation: Incarnation, purpose: Purpose): pg.ClientConfig {

@@ -8,6 +8,7 @@ import {
   monthNamed,
   monthsAround,
   PARTITIONED,
+  PARTITIONS,
   type PartitionedTable,
   uuidFloor,
 } from "./partitions.ts";
@@ -17,8 +18,6 @@ const DAY_MS = 86_400_000;
 const IDEMPOTENCY_DAYS = 7;
 /** Rows in one delete: short enough that nothing waits for it, and vacuum keeps up. */
 const PAGE = 1_000;
-
-const PARTITIONS = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1::regclass ORDER BY 1";
 
 const FORGET_KEYS = `
   DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(

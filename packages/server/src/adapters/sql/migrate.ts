@@ -15,26 +15,35 @@ const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
  */
 export async function migrate(db: Connections): Promise<void> {
   await db.transaction("maintain", async (session) => {
-    await refuseNewer(session);
-    await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MIGRATION_LOCK] });
-    await session.run({ text: CREATE_HISTORY });
-    const done = await version(session);
-    for (const { version, name, sql } of MIGRATIONS) {
-      if (version <= done) continue;
-      await session.run({ text: sql });
-      await session.run({
-        text: "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-        values: [version, name],
-      });
-    }
+    await schemaVersion(session);
+    await applyMigrations(session, MIGRATIONS.length);
   });
 }
 
-async function refuseNewer(session: Session): Promise<void> {
+/** Applies what is missing up to a version, within a transaction of the caller's. */
+export async function applyMigrations(session: Session, until: number): Promise<void> {
+  await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MIGRATION_LOCK] });
+  await session.run({ text: CREATE_HISTORY });
+  const done = await version(session);
+  for (const { version, name, sql } of MIGRATIONS) {
+    if (version <= done || version > until) continue;
+    await session.run({ text: sql });
+    await session.run({
+      text: "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+      values: [version, name],
+    });
+  }
+}
+
+/**
+ * The version of the schema that is there; 0: none.
+ * @throws {StoreUnusable} it is newer than the program
+ */
+export async function schemaVersion(session: Session): Promise<number> {
   const [exists] = await session.run({ text: "SELECT to_regclass('schema_migrations') IS NOT NULL" });
-  if (exists?.[0] !== true) return;
+  if (exists?.[0] !== true) return 0;
   const [found, known] = [await version(session), MIGRATIONS.length];
-  if (found <= known) return;
+  if (found <= known) return found;
   throw new StoreUnusable(
     `The database has schema version ${found}, which is newer than this program's ${known}: ` +
       "start the version of Mainspring that made it, or a newer one. Nothing was changed.",

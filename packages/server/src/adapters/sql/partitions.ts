@@ -12,6 +12,9 @@ export interface Month {
 export const PARTITIONED = ["jobs", "executions"] as const;
 export type PartitionedTable = (typeof PARTITIONED)[number];
 
+/** The names of a table's partitions. */
+export const PARTITIONS = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1::regclass ORDER BY 1";
+
 /** One month before for ids of clocks that run behind, two ahead so that a failed round or two do no harm. */
 const MONTHS_BEFORE = 1;
 const MONTHS_AHEAD = 2;

@@ -1,0 +1,155 @@
+import pg from "pg";
+import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
+import { Claim } from "./claim.ts";
+import { type Connection, Connections, type ConnectionsOptions, clientConfig, sessionOf } from "./connections.ts";
+import { copyRows, digestOf, type Side, type Table, tablesOf } from "./copy-table.ts";
+import { storeError } from "./errors.ts";
+import { applyMigrations, schemaVersion } from "./migrate.ts";
+import { createPartition, monthNamed, PARTITIONED, PARTITIONS } from "./partitions.ts";
+import { explained, preflight } from "./preflight.ts";
+
+export interface CopyOptions extends Omit<ConnectionsOptions, "connection"> {
+  /** A store that no server uses, nor will while this runs: the caller sees to that. Nothing is written there. */
+  from: Connection;
+  to: Connection;
+  /** Told of each table once all of it is there. */
+  onTable: (table: CopiedTable) => void;
+  /** Gives up, and leaves nothing behind; too late once everything was compared. */
+  signal: AbortSignal;
+}
+
+export interface CopiedTable {
+  name: string;
+  rows: number;
+}
+
+const BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const BEGIN_WRITING = "BEGIN";
+
+/** Large tables take their time, and what is compared must be written the same way by both servers. */
+const SETTINGS = `
+  SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0;
+  SET LOCAL bytea_output = 'hex';
+  SET LOCAL extra_float_digits = 1;`;
+
+/**
+ * Copies a whole store into a database that has none, byte by byte, in one transaction there: a copy that ends early,
+ * however that happens, has changed nothing. The schema keeps its version; the server that opens it next upgrades it.
+ * @throws {StoreUnusable} the target cannot take it (in use, not empty, too old …) or the source has nothing
+ * @throws {StoreUnavailable} one of the two does not answer; when that was at the very end, all of it may be there
+ */
+export async function copyStore(options: CopyOptions): Promise<CopiedTable[]> {
+  const target = { ...options, connection: options.to };
+  const db = new Connections(target);
+  const claim = new Claim(target);
+  try {
+    await preflight(db);
+    await claim.take();
+    return await explained(() =>
+      begun(options, options.from, BEGIN_READING, (from) =>
+        begun(options, options.to, BEGIN_WRITING, async (to, commit) => {
+          const copied = await copyAll(from, to, options);
+          await commit();
+          return copied;
+        }),
+      ),
+    );
+  } finally {
+    await claim.release();
+    await db.close();
+  }
+}
+
+async function copyAll(from: Side, to: Side, { onTable }: CopyOptions): Promise<CopiedTable[]> {
+  const tables = await makeSchema(from, to);
+  for (const table of tables) await copyRows(from, to, table);
+  const copied: CopiedTable[] = [];
+  for (const table of tables) {
+    const rows = await compare(from, to, table);
+    await to.session.run({ text: `ANALYZE ${pg.escapeIdentifier(table.name)}` });
+    onTable({ name: table.name, rows });
+    copied.push({ name: table.name, rows });
+  }
+  return copied;
+}
+
+/** @returns the tables that were made; they are empty */
+async function makeSchema(from: Side, to: Side): Promise<Table[]> {
+  const version = await schemaVersion(from.session);
+  if (version === 0) throw new StoreUnusable("There is nothing to copy: no server has ever used the source.");
+  const before = new Set((await tablesOf(to)).map(({ name }) => name));
+  const taken = (await tablesOf(from)).map(({ name }) => name).filter((name) => before.has(name));
+  if (taken.length > 0) throw occupied(taken);
+  await applyMigrations(to.session, version);
+  await makeMonths(from, to);
+  before.add("schema_migrations");
+  const made = (await tablesOf(to)).filter(({ name }) => !before.has(name));
+  // Rows that migrations write, such as those of the shards, come with the copy.
+  await to.session.run({ text: `TRUNCATE ${made.map(({ name }) => pg.escapeIdentifier(name)).join(", ")}` });
+  return made;
+}
+
+function occupied(names: readonly string[]): StoreUnusable {
+  return new StoreUnusable(
+    `The target already has tables of Mainspring or of the same names (${names.join(", ")}): ` +
+      "give an empty database, made with CREATE DATABASE. Nothing was changed.",
+  );
+}
+
+async function makeMonths(from: Side, to: Side): Promise<void> {
+  for (const table of PARTITIONED) {
+    for (const [partition] of await from.session.run({ text: PARTITIONS, values: [table] })) {
+      const month = monthNamed(table, partition as string);
+      if (month !== null) await to.session.run({ text: createPartition(table, month) });
+    }
+  }
+}
+
+async function compare(from: Side, to: Side, table: Table): Promise<number> {
+  const [source, target] = await Promise.all([digestOf(from, table), digestOf(to, table)]);
+  if (source.rows === target.rows && source.digest === target.digest) return source.rows;
+  throw new StoreUnusable(
+    `The copy of ${table.name} differs from its source (${source.rows} rows there, ${target.rows} in the copy). Nothing was changed.`,
+  );
+}
+
+/** Begins a transaction on a connection of its own, which has no limit of time but the signal. */
+async function begun<T>(
+  { incarnation, signal }: CopyOptions,
+  connection: Connection,
+  begin: string,
+  use: (side: Side, commit: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ ...clientConfig(connection, incarnation, "maintain"), query_timeout: 0 });
+  client.on("error", ignore);
+  const giveUp = () => void client.end().catch(ignore);
+  signal.addEventListener("abort", giveUp);
+  const commit = async () => {
+    signal.throwIfAborted();
+    // Whoever interrupted the commit would not know what came of it.
+    signal.removeEventListener("abort", giveUp);
+    await client.query("COMMIT").catch(unknownEnd);
+  };
+  try {
+    await client.connect();
+    await client.query(`${begin}; ${SETTINGS}`);
+    return await use({ client, session: sessionOf(client) }, commit);
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof StoreUnusable) throw error;
+    signal.throwIfAborted();
+    throw storeError(error);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    await client.end().catch(ignore);
+  }
+}
+
+function unknownEnd(cause: Error): never {
+  throw new StoreUnavailable(
+    `PostgreSQL did not say whether it kept the copy (${cause.message}): all of it is there, or nothing. Run it again: it refuses a target that has it.`,
+    { cause },
+  );
+}
+
+function ignore(): void {}
