@@ -97,18 +97,34 @@ describe("copying a store into another database", () => {
     assert.deepEqual(await rowsOf(to), await rowsOf(from));
   });
 
-  it("leaves nothing behind when its connection breaks half way", async () => {
-    const [from, to] = [await filled(server), await server.newDatabase()];
-    const other = new pg.Client(from);
-    await other.connect();
-    await other.query("BEGIN; LOCK TABLE pools");
-    const copying = assert.rejects(copy(from, to), StoreUnavailable);
-    const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pools'::regclass";
-    while ((await other.query(waiting)).rowCount === 0);
-    await other.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", [to.database]);
-    await copying;
-    await other.end();
-    assert.deepEqual(await asked(to, OBJECTS), []);
+  describe("leaves nothing behind half way", () => {
+    /** Lets a copy come to a table that somebody else has locked, and ends it there. */
+    const ending = async (end: (other: pg.Client, to: pg.ClientConfig) => unknown, signal?: AbortSignal) => {
+      const [from, to] = [await filled(server), await server.newDatabase()];
+      const other = new pg.Client(from);
+      await other.connect();
+      await other.query("BEGIN; LOCK TABLE pools");
+      const copying = copy(from, to, signal === undefined ? {} : { signal }).catch((error: unknown) => error);
+      const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pools'::regclass";
+      while ((await other.query(waiting)).rowCount === 0);
+      await end(other, to);
+      const error = await copying;
+      await other.end();
+      assert.deepEqual(await asked(to, OBJECTS), []);
+      return error;
+    };
+
+    it("when its connection breaks", async () => {
+      const terminate = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
+      const error = await ending((other, { database }) => other.query(terminate, [database]));
+      assert.ok(error instanceof StoreUnavailable);
+    });
+
+    it("when it is given up while rows are on their way", async () => {
+      const stopping = new AbortController();
+      const reason = new Error("enough");
+      assert.equal(await ending(() => stopping.abort(reason), stopping.signal), reason);
+    });
   });
 });
 
