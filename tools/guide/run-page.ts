@@ -11,7 +11,7 @@ const MAINSPRING = `node ${join(ROOT, "packages/cli/bin/mainspring.mjs")}`;
 const SCRIPTS = { mainspring: MAINSPRING, start: `${MAINSPRING} serve` };
 /** Each block has a shell of its own; what one sets is kept here for the next, as if they were typed into one terminal. */
 const KEPT = ".kept-by-the-shell";
-const SHELL = `set -a; if [ -f ${KEPT} ]; then . ./${KEPT}; fi; trap 'export -p > ${KEPT}' EXIT\n`;
+const SHELL = `set -a; if [ -f ${KEPT} ]; then . ./${KEPT}; fi; trap '{ export -p; declare -f; } > ${KEPT}' EXIT\n`;
 
 interface Surroundings {
   project: EmptyProject;
