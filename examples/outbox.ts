@@ -8,21 +8,20 @@ export interface Mail {
 }
 
 /** What a mail server answers. An application has its own way to ask it. */
-export type Deliver = (mail: Mail) => Promise<{ status: number; retryAfterMs?: number }>;
+export type Deliver = (mail: Mail) => Promise<{ status: number; retryAt?: Date }>;
 
 const SECOND_MS = 1_000;
 
-/** @param now the time, in milliseconds since 1970; a test has its own clock */
-export function mailTask(deliver: Deliver, now: () => number) {
+export function mailTask(deliver: Deliver) {
   return task({
     name: "mail",
     retry: { maxAttempts: 8, backoff: "EXPONENTIAL", initialDelayMs: 10 * SECOND_MS, jitter: false },
     run: async (mail: Mail) => {
-      const { status, retryAfterMs } = await deliver(mail);
+      const { status, retryAt } = await deliver(mail);
       if (status < 300) return;
       const problem = `the mail server answered ${status}`;
       // It knows better than any backoff when it will take the mail.
-      if (retryAfterMs !== undefined) throw new RetryAtError(now() + retryAfterMs, problem);
+      if (retryAt !== undefined) throw new RetryAtError(retryAt, problem);
       // There is no such address, and there will not be one in a minute.
       if (status >= 400 && status < 500) throw new TerminalError(problem);
       throw new Error(problem);
