@@ -3,6 +3,8 @@ export interface Block {
   kind: "ts" | "sh" | "output";
   /** The name that the fence gives a `ts` block; null: none. */
   file: string | null;
+  /** Of `sh`: what people run in another terminal. It goes on beside the blocks that follow, until the page ends. */
+  inBackground: boolean;
   text: string;
   /** Of its first line of code, from 1. */
   line: number;
@@ -42,10 +44,12 @@ export function readPage(markdown: string): Page {
 }
 
 function blockOf(language: string, rest: string, code: { text: string; line: number }): Block | null {
-  if (language === "text" && rest === "output") return { kind: "output", file: null, ...code };
+  const plain = { file: null, inBackground: false, ...code };
+  if (language === "text" && rest === "output") return { ...plain, kind: "output" };
   if ((language !== "ts" && language !== "sh") || rest === "no-run") return null;
-  if (rest === "") return { kind: language, file: null, ...code };
-  if (language === "ts" && /^[a-z0-9-]+([.]test)?[.]ts$/.test(rest)) return { kind: "ts", file: rest, ...code };
-  const right = "nothing, `no-run` or, for `ts`, the name of a file";
+  if (rest === "") return { ...plain, kind: language };
+  if (language === "sh" && rest === "background") return { ...plain, kind: "sh", inBackground: true };
+  if (language === "ts" && /^[a-z0-9-]+([.]test)?[.]ts$/.test(rest)) return { ...plain, kind: "ts", file: rest };
+  const right = "nothing, `no-run`, for `sh` `background` or, for `ts`, the name of a file";
   throw new Error(`line ${code.line - 1}: behind \`${language}\` stands ${right}, not "${rest}"`);
 }

@@ -8,10 +8,11 @@ import { typeCheck } from "./type-check.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-const PATHS = globSync("docs/guides/*.md", { cwd: ROOT }).sort();
+const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md"], { cwd: ROOT }).sort();
 const pageAt = (path: string) => readPage(readFileSync(join(ROOT, path), "utf8"));
 
-describe("the guides", () => {
+// Their commands mostly wait.
+describe("the guides", { concurrency: 2 }, () => {
   for (const path of PATHS) {
     it(`${path} says what works`, async () => {
       await assert.doesNotReject(runPage(pageAt(path)));
@@ -31,14 +32,14 @@ describe("a page", () => {
     assert.deepEqual(page, {
       needsServer: false,
       blocks: [
-        { kind: "sh", file: null, text: "echo 1", line: 4 },
-        { kind: "output", file: null, text: "1", line: 7 },
-        { kind: "ts", file: "a.ts", text: "export {};", line: 10 },
+        { kind: "sh", file: null, inBackground: false, text: "echo 1", line: 4 },
+        { kind: "output", file: null, inBackground: false, text: "1", line: 7 },
+        { kind: "ts", file: "a.ts", inBackground: false, text: "export {};", line: 10 },
       ],
     });
     assert.deepEqual(readPage("<!-- needs a server -->\n```sh no-run\nnpm ci\n```").blocks, []);
     assert.throws(() => readPage("```sh\necho"), /line 1: this fence is not closed/);
-    assert.throws(() => readPage("```ts a.js\n```"), /line 1: behind `ts` stands nothing, `no-run` or/);
+    assert.throws(() => readPage("```ts a.js\n```"), /line 1: behind `ts` stands nothing, `no-run`, for/);
   });
 
   it("runs from top to bottom: files for those after them, tests, programs, commands", async () => {
@@ -58,6 +59,20 @@ describe("a page", () => {
       /line 3: this block failed \(1\)\nno/,
     );
     await assert.rejects(runPage(readPage("```sh\necho 1\n```\n```text output\n2\n```")), /line 5: the output differs/);
+  });
+
+  it("keeps what its commands set for those that follow, as a terminal does", async () => {
+    const markdown =
+      "```sh\nNAME=$(echo Ada)\nexport PATH=$PWD/bin:$PATH\n```\n```sh\necho $NAME; [[ $PATH == $PWD/bin:* ]]\n```\n```text output\nAda\n```";
+    await assert.doesNotReject(runPage(readPage(markdown)));
+  });
+
+  it("runs in another terminal what does not end by itself, and fails where that did", async () => {
+    const waits = "```sh\nuntil [ -s said ]; do sleep 0.02; done; cat said\n```\n```text output\nhello\n```";
+    const lasting = "```sh background\nmkfifo never\necho hello > said; cat never\n```\n";
+    await assert.doesNotReject(runPage(readPage(lasting + waits)));
+    const failing = "```sh background\necho no >&2; echo hello > said; exit 3\n```\n";
+    await assert.rejects(runPage(readPage(failing + waits)), /line 2: this block failed \(3\)\nno/);
   });
 
   it("finds a server where it needs one, also by the address that it names", async () => {

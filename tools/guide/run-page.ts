@@ -4,47 +4,80 @@ import { delimiter, join, resolve } from "node:path";
 import { startServer, type TestServer } from "../../packages/cli/src/testing/server.ts";
 import { EmptyProject, type Ended } from "../pack/empty-project.ts";
 import type { Block, Page } from "./blocks.ts";
+import { Terminal } from "./terminal.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const SCRIPTS = { mainspring: `node ${join(ROOT, "packages/cli/bin/mainspring.mjs")}` };
+const MAINSPRING = `node ${join(ROOT, "packages/cli/bin/mainspring.mjs")}`;
+const SCRIPTS = { mainspring: MAINSPRING, start: `${MAINSPRING} serve` };
+/** Each block has a shell of its own; what one sets is kept here for the next, as if they were typed into one terminal. */
+const KEPT = ".kept-by-the-shell";
+const SHELL = `set -a; if [ -f ${KEPT} ]; then . ./${KEPT}; fi; trap '{ export -p; declare -f; } > ${KEPT}' EXIT\n`;
+
+interface Surroundings {
+  project: EmptyProject;
+  /** null: the page needs none. */
+  server: TestServer | null;
+  terminals: { block: Block; terminal: Terminal }[];
+}
 
 /**
  * Does what a page says, from top to bottom, in a folder of its own that has the packages of the repository: `ts` blocks
- * with a name are written down (and run if they are tests), the others run as programs, `sh` blocks by bash.
+ * with a name are written down (and run if they are tests), the others run as programs, `sh` blocks by bash. The folder
+ * of the page's server is `data` in it.
  * @throws {Error} the first block that fails, with its line and what it printed
  */
 export async function runPage({ blocks, needsServer }: Page): Promise<void> {
-  const project = await EmptyProject.make();
-  let server: TestServer | null = null;
+  const here: Surroundings = { project: await EmptyProject.make(), server: null, terminals: [] };
+  const { project } = here;
   try {
     await project.write("package.json", JSON.stringify({ private: true, type: "module", scripts: SCRIPTS }));
     await symlink(join(ROOT, "node_modules"), join(project.folder, "node_modules"), "junction");
-    if (needsServer) server = await startServer();
-    let printed = "";
-    for (const block of blocks) {
-      if (block.kind === "output")
-        assert.equal(printed.trim(), block.text.trim(), `line ${block.line}: the output differs`);
-      else printed = await runBlock({ ...block, text: pointedAt(server, block.text) }, project, server);
-    }
+    if (needsServer) here.server = await startServer();
+    if (here.server !== null) await symlink(here.server.dataDir, join(project.folder, "data"), "junction");
+    await runBlocks(blocks, here);
   } finally {
-    await server?.stop();
+    await closeAll(here);
     await project.remove();
   }
 }
 
-async function runBlock(block: Block, project: EmptyProject, server: TestServer | null): Promise<string> {
+async function runBlocks(blocks: readonly Block[], here: Surroundings): Promise<void> {
+  let printed = "";
+  for (const block of blocks) {
+    if (block.kind === "output")
+      assert.equal(printed.trim(), block.text.trim(), `line ${block.line}: the output differs`);
+    else printed = await runBlock({ ...block, text: pointedAt(here.server, block.text) }, here);
+  }
+  for (const { block, terminal } of here.terminals.splice(0).reverse()) judge(block, await terminal.close());
+}
+
+async function runBlock(block: Block, here: Surroundings): Promise<string> {
+  const { project } = here;
   const command = await commandOf(block, project);
   if (command === null) return "";
   const [program, ...args] = command;
-  const PATH = `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env["PATH"]}`;
-  const ended = await project.run(program, args, { PATH, ...server?.clientEnv });
-  if (ended.code !== 0) throw new Error(`line ${block.line}: this block failed (${ended.code})\n${said(ended)}`);
+  if (block.inBackground) {
+    here.terminals.push({ block, terminal: new Terminal(project.start(program, args, environment(here))) });
+    return "";
+  }
+  const ended = await project.run(program, args, environment(here));
+  if (ended.code === null) throw new Error(`line ${block.line}: this block did not end\n${said(ended)}`);
+  judge(block, ended);
   return ended.stdout;
+}
+
+function environment({ server }: Surroundings): Record<string, string> {
+  const PATH = `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env["PATH"]}`;
+  if (server === null) return { PATH };
+  // A server that the page starts takes the place of the one that it has stopped.
+  const addresses = { MAINSPRING_HTTP: new URL(server.httpUrl).host, MAINSPRING_GRPC: server.grpcAddress };
+  return { PATH, MAINSPRING_LOG_LEVEL: "warn", ...addresses, ...server.clientEnv };
 }
 
 /** @returns null: there is nothing to run */
 async function commandOf(block: Block, project: EmptyProject): Promise<[string, ...string[]] | null> {
-  if (block.kind === "sh") return ["bash", "-euo", "pipefail", "-c", block.text];
+  if (block.kind === "sh")
+    return ["bash", "-euo", "pipefail", "-c", block.inBackground ? block.text : SHELL + block.text];
   const file = block.file ?? `line-${block.line}.ts`;
   await project.write(file, block.text);
   if (file.endsWith(".test.ts")) return [process.execPath, "--test", file];
@@ -56,6 +89,18 @@ function pointedAt(server: TestServer | null, text: string): string {
   if (server === null) return text;
   const { host } = new URL(server.httpUrl);
   return text.replaceAll("127.0.0.1:8080", host).replaceAll("127.0.0.1:8081", server.grpcAddress);
+}
+
+/** What is left after a block that failed. */
+async function closeAll({ server, terminals }: Surroundings): Promise<void> {
+  for (const { terminal } of terminals.reverse()) await terminal.close();
+  await server?.stop();
+}
+
+/** @throws {Error} it failed */
+function judge({ line }: Block, ended: Ended): void {
+  if (ended.code !== 0 && ended.code !== null)
+    throw new Error(`line ${line}: this block failed (${ended.code})\n${said(ended)}`);
 }
 
 function said({ stdout, stderr }: Ended): string {

@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile } from "node:child_process";
+import { type ChildProcess, type ExecFileException, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,6 +50,12 @@ export class EmptyProject {
       });
       child.stdin?.end();
     });
+  }
+
+  /** Starts a program in the folder, as the leader of a process group of its own. */
+  start(program: string, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+    const options = { cwd: this.folder, env: { ...inherited(), ...env }, detached: true } as const;
+    return spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   }
 
   async remove(): Promise<void> {
