@@ -1,0 +1,40 @@
+import { type Static, type TSchema, Type } from "typebox";
+import { SHARD_COUNT } from "../../../domain/ids.ts";
+
+/** A message as JSON carries it: bytes travel beside it, and their place holds the number of the attachment. */
+export type Wire<T> = T extends Uint8Array
+  ? number
+  : T extends readonly (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { [Field in keyof T]: Wire<T[Field]> }
+      : T;
+
+/** One schema for each kind of message: a kind that is forgotten, or described as something else, does not compile. */
+export type SchemasOf<M extends { kind: string }> = { [Kind in M["kind"]]: SchemaOf<Extract<M, { kind: Kind }>> };
+type SchemaOf<M> = TSchema & { "~wire"?: Wire<M> };
+
+/** @param schema whose values are what JSON carries of a `T`; a newer node may send more fields */
+export function schemaOf<T>() {
+  return <S extends TSchema>(
+    schema: S & (Static<S> extends Wire<T> ? unknown : never),
+  ): TSchema & { "~wire"?: Wire<T> } => schema;
+}
+
+export const Id = Type.String({ minLength: 1, maxLength: 256 });
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+export const Shard = Type.Integer({ minimum: 0, maximum: SHARD_COUNT - 1 });
+export const Instant = Type.Number();
+/** The number of an attachment. */
+export const Bytes = nullable(Count);
+
+export function nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export function oneOf<const T extends string>(...values: T[]) {
+  return Type.Union(values.map((value) => Type.Literal(value)));
+}
+
+export const tokenFields = { shard: Shard, executionId: Id, attempt: Count };
+export const TokenSchema = Type.Object(tokenFields);
