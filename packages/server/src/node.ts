@@ -96,6 +96,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   const profile: NodeProfile = {
     incarnation: bus.node,
     name: bus.node,
+    address: bus.node,
     roles: ["api", "scheduler", "gateway"],
     version: packageJson.version,
     startedAt: ground.runtime.now(),
