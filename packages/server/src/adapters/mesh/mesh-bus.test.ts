@@ -6,13 +6,14 @@ import type { ToApi } from "../../ports/messages.ts";
 import { Cluster, type TestNode } from "./mesh.fixture.ts";
 
 const cluster = new Cluster();
-afterEach(() => cluster.close());
 
 busConformance("mesh, alone", () => cluster.bus("node-1"));
 
 const final = (executionId: string): ToApi => ({ kind: "FINAL", executionId, state: "SUCCEEDED" });
 
 describe("the mesh between nodes", () => {
+  afterEach(() => cluster.close());
+
   it("delivers between three nodes, in both directions, and says who sent it", async () => {
     const nodes = await cluster.start("a", "b", "c");
     for (const from of nodes) {
