@@ -9,7 +9,7 @@ export class Wire {
   connections = 0;
 
   constructor(targetPort: number) {
-    this.#listener = createServer({ allowHalfOpen: true }, (near) => this.#join(near, targetPort));
+    this.#listener = createServer((near) => this.#join(near, targetPort));
   }
 
   async listen(port: number): Promise<string> {
@@ -43,7 +43,7 @@ export class Wire {
     // Taken while it was being closed.
     if (!this.#listener.listening) return void near.destroy();
     this.connections++;
-    const far = connect({ port: targetPort, host: "127.0.0.1", allowHalfOpen: true });
+    const far = connect({ port: targetPort, host: "127.0.0.1" });
     const pair: [Socket, Socket] = [near, far];
     this.#pairs.add(pair);
     far.on("error", () => undefined);
@@ -53,7 +53,6 @@ export class Wire {
       near.destroy();
       far.destroy();
     };
-    near.on("close", part);
-    far.on("close", part);
+    for (const socket of pair) socket.on("end", part).on("close", part);
   }
 }
