@@ -5,19 +5,22 @@ import { SHARD_COUNT } from "../../../domain/ids.ts";
 export type Wire<T> = T extends Uint8Array
   ? number
   : T extends readonly (infer Item)[]
-    ? readonly Wire<Item>[]
+    ? Wire<Item>[]
     : T extends object
-      ? { [Field in keyof T]: Wire<T[Field]> }
+      ? { -readonly [Field in keyof T]: Wire<T[Field]> }
       : T;
 
 /** One schema for each kind of message: a kind that is forgotten, or described as something else, does not compile. */
 export type SchemasOf<M extends { kind: string }> = { [Kind in M["kind"]]: SchemaOf<Extract<M, { kind: Kind }>> };
 type SchemaOf<M> = TSchema & { "~wire"?: Wire<M> };
 
+/** A schema that takes less than what is said would drop it without a word. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+
 /** @param schema whose values are what JSON carries of a `T`; a newer node may send more fields */
 export function schemaOf<T>() {
   return <S extends TSchema>(
-    schema: S & (Static<S> extends Wire<T> ? unknown : never),
+    schema: S & (Same<Static<S>, Wire<T>> extends true ? unknown : never),
   ): TSchema & { "~wire"?: Wire<T> } => schema;
 }
 
@@ -32,8 +35,8 @@ export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-export function oneOf<const T extends string>(...values: T[]) {
-  return Type.Union(values.map((value) => Type.Literal(value)));
+export function oneOf<const T extends readonly string[]>(...values: T) {
+  return Type.Unsafe<T[number]>({ type: "string", enum: values });
 }
 
 export const tokenFields = { shard: Shard, executionId: Id, attempt: Count };

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
-import { EXECUTION_STATES } from "../../../domain/execution.ts";
+import { EXECUTION_STATES, FINAL_STATES } from "../../../domain/execution.ts";
 import type { ToApi } from "../../../ports/messages.ts";
 import { Count, Id, Instant, nullable, oneOf, type SchemasOf, schemaOf } from "./fields.ts";
+import { Reason } from "./reasons.ts";
 import { OwnedSchema } from "./to-gateway.ts";
 import { WorkerSchema } from "./to-scheduler.ts";
 
@@ -23,6 +24,21 @@ const Worker = Type.Object({
   loopLagMs: Type.Number(),
 });
 
+const said = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };
+const Progress = Type.Object({
+  kind: Type.Literal("PROGRESS"),
+  ...said,
+  fraction: Type.Number(),
+  message: Type.String(),
+});
+const LogLine = Type.Object({ kind: Type.Literal("LOG"), ...said, level: Type.String(), line: Type.String() });
+
+const Tally = Type.Object({
+  ownedShards: Count,
+  lateness: Type.Array(Count),
+  finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+});
+
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
 
 export const toApi: SchemasOf<ToApi> = {
@@ -35,10 +51,20 @@ export const toApi: SchemasOf<ToApi> = {
     Type.Object({
       kind: Type.Literal("COMMAND_DONE"),
       commandId: Id,
-      outcome: oneOf("CANCELLED", "REQUESTED", "FINAL"),
+      outcome: oneOf("CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"),
     }),
   ),
   WORKERS: schemaOf<Is<"WORKERS">>()(
     Type.Object({ kind: Type.Literal("WORKERS"), request: Id, workers: Type.Array(Worker) }),
+  ),
+  TALLY: schemaOf<Is<"TALLY">>()(Type.Object({ kind: Type.Literal("TALLY"), request: Id, tally: Tally })),
+  EXPLAINED: schemaOf<Is<"EXPLAINED">>()(
+    Type.Object({ kind: Type.Literal("EXPLAINED"), request: Id, reasons: Type.Array(Reason) }),
+  ),
+  PROGRESS: schemaOf<Is<"PROGRESS">>()(
+    Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),
+  ),
+  CHATTER: schemaOf<Is<"CHATTER">>()(
+    Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
   ),
 };

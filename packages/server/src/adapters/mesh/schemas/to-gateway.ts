@@ -67,4 +67,17 @@ export const toGateway: SchemasOf<ToGateway> = {
   ACK: schemaOf<Is<"ACK">>()(Type.Object({ kind: Type.Literal("ACK"), ...tokens })),
   REFUSED: schemaOf<Is<"REFUSED">>()(Type.Object({ kind: Type.Literal("REFUSED"), ...tokens })),
   LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id })),
+  DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
+    Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),
+  ),
+  FOLLOW: schemaOf<Is<"FOLLOW">>()(
+    Type.Object({
+      kind: Type.Literal("FOLLOW"),
+      follows: Type.Array(Type.Object({ executionId: Id, after: Type.Number() })),
+    }),
+  ),
+  UNFOLLOW: schemaOf<Is<"UNFOLLOW">>()(Type.Object({ kind: Type.Literal("UNFOLLOW"), executionIds: Type.Array(Id) })),
+  ASK_PROGRESS: schemaOf<Is<"ASK_PROGRESS">>()(
+    Type.Object({ kind: Type.Literal("ASK_PROGRESS"), request: Id, executionId: Id }),
+  ),
 };

@@ -45,6 +45,7 @@ const Row = Type.Object({
   dueAt: Instant,
   scheduledAt: Instant,
   policy: Policy,
+  jobVersion: Count,
   payloadBytes: Count,
   state: oneOf("PENDING", "RUNNING"),
   queue: oneOf("NONE", "WAITING", "READY", "HELD"),
@@ -85,7 +86,26 @@ const Result = Type.Object({
   ),
 });
 
-const Command = Type.Object({ id: Id, shard: Shard, kind: Type.Literal("CANCEL"), executionId: Id });
+const command = { id: Id, shard: Shard };
+const ofJob = { ...command, jobId: Id, executionIds: Type.Array(Id) };
+const Definition = Type.Object({
+  name: nullable(Type.String()),
+  pool: Id,
+  handler: Id,
+  requires: Type.Array(Type.String()),
+  priority: Count,
+  scheduledAt: Instant,
+  policy: Policy,
+  concurrencyKey: nullable(Type.String()),
+  concurrencyLimit: Count,
+  uniqueKey: nullable(Type.String()),
+  labels: Type.Record(Type.String(), Type.String()),
+});
+const Command = Type.Union([
+  Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
+  Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
+  Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
+]);
 const watch = { executionId: Id, shard: Shard };
 
 type Is<Kind extends ToScheduler["kind"]> = Extract<ToScheduler, { kind: Kind }>;
@@ -96,6 +116,8 @@ export const toScheduler: SchemasOf<ToScheduler> = {
   ),
   COMMAND: schemaOf<Is<"COMMAND">>()(Type.Object({ kind: Type.Literal("COMMAND"), command: Command })),
   ASK: schemaOf<Is<"ASK">>()(Type.Object({ kind: Type.Literal("ASK"), request: Id, executionIds: Type.Array(Id) })),
+  ASK_TALLY: schemaOf<Is<"ASK_TALLY">>()(Type.Object({ kind: Type.Literal("ASK_TALLY"), request: Id })),
+  EXPLAIN: schemaOf<Is<"EXPLAIN">>()(Type.Object({ kind: Type.Literal("EXPLAIN"), request: Id, row: Row })),
   WATCH: schemaOf<Is<"WATCH">>()(Type.Object({ kind: Type.Literal("WATCH"), ...watch })),
   UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
   WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
