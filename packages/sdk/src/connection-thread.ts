@@ -14,7 +14,7 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
   const runtime = systemRuntime(true);
   const tell = (message: FromThread) => port.postMessage(message);
   const lag = new LoopLag(runtime, () => tell({ kind: "PING" }));
-  const link = grpcLink(settings.target, settings.apiKey, runtime);
+  const link = grpcLink(settings.targets, settings.apiKey, runtime);
   const session = new Session(settings.profile, link, runtime, {
     loopLagMs: () => lag.lagMs,
     orders: ({ assigns, ...rest }) => tell({ kind: "ORDERS", assigns: packAssigns(assigns), rest }),

@@ -27,11 +27,13 @@ const CHANNEL: ClientOptions = {
   "grpc.enable_retries": 0,
 };
 
-/** Connections to a gateway over gRPC. */
-export function grpcLink(target: GrpcTarget, apiKey: string | null, runtime: Runtime): WorkerLink {
-  const credentials = target.isTls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure();
+/** Connections to gateways over gRPC: each goes to the next one. Workers begin anywhere, so that they spread. */
+export function grpcLink(targets: readonly GrpcTarget[], apiKey: string | null, runtime: Runtime): WorkerLink {
+  let turn = Math.floor(runtime.random() * targets.length);
   return {
     open(events) {
+      const target = targets[turn++ % targets.length] as GrpcTarget;
+      const credentials = target.isTls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure();
       const metadata = new Metadata();
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
       const client = new Client(target.address, credentials, CHANNEL);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { targetOf } from "./grpc-target.ts";
+import { targetsOf } from "./grpc-target.ts";
 import { checkedProfile, type WorkerProfile } from "./profile.ts";
 import { task } from "./task.ts";
 import { Worker } from "./worker.ts";
@@ -43,14 +43,19 @@ describe("what a worker says of itself", () => {
 
 describe("the address of a gateway", () => {
   it("is host and port, with TLS where https asks for it", () => {
-    assert.deepEqual(targetOf("127.0.0.1:8081"), { address: "127.0.0.1:8081", isTls: false });
-    assert.deepEqual(targetOf("http://gateway:8081/"), { address: "gateway:8081", isTls: false });
-    assert.deepEqual(targetOf("https://[::1]:443"), { address: "[::1]:443", isTls: true });
+    assert.deepEqual(targetsOf("127.0.0.1:8081"), [{ address: "127.0.0.1:8081", isTls: false }]);
+    assert.deepEqual(targetsOf("http://gateway:8081/"), [{ address: "gateway:8081", isTls: false }]);
+    const two = [
+      { address: "a:1", isTls: false },
+      { address: "b:2", isTls: false },
+    ];
+    assert.deepEqual([targetsOf("a:1, b:2"), targetsOf(["a:1", "b:2"])], [two, two]);
+    assert.deepEqual(targetsOf("https://[::1]:443"), [{ address: "[::1]:443", isTls: true }]);
   });
 
   it("is refused otherwise, with an example", () => {
     for (const url of ["", "gateway", "http://gateway", "grpc://gateway:1", "gateway:http", "http://gateway:1/path"]) {
-      assert.throws(() => targetOf(url), { code: "BAD_OPTION", message: /as 127\.0\.0\.1:8081 is/ });
+      assert.throws(() => targetsOf(url), { code: "BAD_OPTION", message: /as 127\.0\.0\.1:8081 is/ });
     }
   });
 

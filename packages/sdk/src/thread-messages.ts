@@ -7,7 +7,8 @@ import type { Orders, Report } from "./work.ts";
 /** What the thread is started with. */
 export interface ThreadSettings {
   profile: WorkerProfile;
-  target: GrpcTarget;
+  /** Gateways of one cluster. */
+  targets: readonly GrpcTarget[];
   apiKey: string | null;
 }
 

@@ -192,7 +192,7 @@ describe("a connection's thread that fails", () => {
       prefetch: 0,
     };
     // A key that gRPC does not take; a Worker would not have let it through.
-    const settings = { profile, target: { address: "127.0.0.1:1", isTls: false }, apiKey: "\n" };
+    const settings = { profile, targets: [{ address: "127.0.0.1:1", isTls: false }], apiKey: "\n" };
     const session = new ThreadSession(settings, {
       orders: (order) => orders.push(order),
       left: left.resolve,

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { targetOf } from "./grpc-target.ts";
+import { targetsOf } from "./grpc-target.ts";
 import { apiKeyOf } from "./headers.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
@@ -8,8 +8,12 @@ import { type StopOptions, WorkerLife } from "./worker-life.ts";
 
 export interface WorkerOptions {
   tasks: readonly Task<never, unknown>[];
-  /** The server's gRPC address, host:port (https://host:port with TLS). Default: the environment's MAINSPRING_GRPC_URL, else 127.0.0.1:8081. */
-  url?: string;
+  /**
+   * The server's gRPC address, host:port (https://host:port with TLS); of a cluster several, as a list or with commas
+   * between them: when the connection to one breaks, the worker carries on at another. Default: the environment's
+   * MAINSPRING_GRPC_URL, else 127.0.0.1:8081.
+   */
+  url?: string | readonly string[];
   /** Default: the environment's MAINSPRING_API_KEY. */
   apiKey?: string;
   /** Default `default`. */
@@ -39,12 +43,12 @@ export class Worker {
   constructor(options: WorkerOptions) {
     const { tasks, capabilities = [], pool = "default", slots = 20, prefetch = 0 } = options;
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
-    const target = targetOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
+    const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
     const apiKey = apiKeyOf(options.apiKey);
     const warn = options.warn ?? ((message) => console.error(`mainspring worker ${name}: ${message}`));
     const runtime = systemRuntime(false);
     const life = { workerId: runtime.uuid(), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
-    this.#life = new WorkerLife(life, (profile, events) => new ThreadSession({ profile, target, apiKey }, events));
+    this.#life = new WorkerLife(life, (profile, events) => new ThreadSession({ profile, targets, apiKey }, events));
     this.closed = this.#life.closed;
   }
 

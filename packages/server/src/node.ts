@@ -3,6 +3,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
+import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -13,6 +14,7 @@ import { builtinWorker } from "./builtin-worker.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
+import { Membership } from "./membership.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -23,14 +25,15 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
-import { ALONE } from "./scheduler/holdings.ts";
+import { ALONE, SHARED } from "./scheduler/holdings.ts";
+import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
 
 /** A server that serves. */
 export interface RunningNode {
-  /** http://host:port in use */
+  /** http://host:port in use; empty where the node has no api */
   readonly httpUrl: string;
   /** host:port in use */
   readonly grpcAddress: string;
@@ -81,7 +84,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
 
 async function start(config: Config, log: Logger, life: Lifecycle): Promise<RunningNode> {
   const system = systemRuntime();
-  const bus = memoryBus(system.uuid());
+  const { bus, mesh } = openBus(config, system, log);
   const { store, failed } = await openStore({ config, runtime: system, log, bus, life });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
@@ -90,23 +93,85 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
 
-  const gateway = createGateway(ground);
+  const gateway = config.roles.includes("gateway") ? createGateway(ground) : null;
   metrics.watch(() => loadOf(gateway, store));
-  life.started("gateway", async () => gateway.close());
+  // Before the node is known to others, who will connect at once.
+  const grpcAddress = await serveGrpc(ground, gateway, mesh);
+  const leases = mesh === null ? soloLeases() : store.leases;
+  const membership = new Membership(leases, ground.runtime, (nodes) => mesh?.meet(nodes));
+  const joined = await join(ground, { store, metrics, membership, address: addressOf(config, grpcAddress) });
+  life.started("gateway", async () => gateway?.close());
+  if (config.builtInWorker && gateway !== null) await startBuiltinWorker(ground, gateway);
+
+  const httpUrl = config.roles.includes("api")
+    ? await serveHttp(ground, { store, metrics, membership, grpcAddress })
+    : null;
+  return {
+    httpUrl: httpUrl ?? "",
+    grpcAddress,
+    failed: Promise.race([failed, joined.failed]),
+    stop: () => life.stop(),
+  };
+}
+
+function openBus({ bus, apiKey }: Config, runtime: Runtime, log: Logger): { bus: Bus; mesh: MeshBus | null } {
+  const node = runtime.uuid();
+  if (bus === "memory") return { bus: memoryBus(node), mesh: null };
+  const mesh = new MeshBus({ node, apiKey, runtime, log });
+  return { bus: mesh, mesh };
+}
+
+/** Where other nodes reach this one. */
+function addressOf({ advertise }: Config, listensAt: string): string {
+  if (advertise === null) return listensAt;
+  const { host, port } = advertise;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+interface Joining {
+  store: SqlStore;
+  metrics: ReturnType<typeof createMetrics>;
+  membership: Membership;
+  /** Advertised. */
+  address: string;
+}
+
+interface Joined {
+  /** Resolves when the node cannot own anything any more. */
+  readonly failed: Promise<Error>;
+}
+
+/** Lets the node live, and own what is placed on it. */
+async function join(ground: Ground, { store, metrics, membership, address }: Joining): Promise<Joined> {
+  const { config, bus, life, runtime } = ground;
+  const { leases } = membership;
+  const isAlone = config.bus === "memory";
   const profile: NodeProfile = {
     incarnation: bus.node,
-    name: bus.node,
-    roles: ["api", "scheduler", "gateway"],
+    name: isAlone ? bus.node : address,
+    address,
+    roles: config.roles,
     version: packageJson.version,
-    startedAt: ground.runtime.now(),
+    startedAt: runtime.now(),
   };
-  const leases = soloLeases();
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms: ALONE, ...ground });
+  const terms = isAlone ? ALONE : SHARED;
+  if (!config.roles.includes("scheduler")) {
+    const presence = new Presence({ leases, profile, terms, ...ground });
+    life.started("presence", () => presence.stop());
+    return { failed: new Promise<Error>(() => undefined) };
+  }
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
-  const grpcAddress = await serveWorkers(ground, gateway);
-  if (config.builtInWorker) await startBuiltinWorker(ground, gateway);
+  return scheduler;
+}
 
+interface Serving extends Omit<Joining, "address"> {
+  grpcAddress: string;
+}
+
+async function serveHttp(ground: Ground, { store, metrics, membership, grpcAddress }: Serving): Promise<string> {
+  const { config, life, bus } = ground;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const api = await createApi({
     ...ground,
@@ -117,20 +182,20 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
       timeZoneData: timeZoneDataVersion(),
       addresses: () => addresses,
       storeConnections: () => store.connectionLoad(),
-      readiness: () => readiness(store, bus, ground.runtime),
+      readiness: () => readiness(store, bus, ground.runtime, () => membership.stands),
     },
   });
   life.started("api", () => api.close());
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
   addresses.http = httpUrl;
-  return { httpUrl, grpcAddress, failed: Promise.race([failed, scheduler.failed]), stop: () => life.stop() };
+  return httpUrl;
 }
 
-function loadOf({ counters }: Gateway, store: SqlStore): Readings {
+function loadOf(gateway: Gateway | null, store: SqlStore): Readings {
   const pools = store.connectionLoad();
   return {
-    workersConnected: counters.workersConnected,
-    workersLost: counters.workersLost,
+    workersConnected: gateway?.counters.workersConnected ?? 0,
+    workersLost: gateway?.counters.workersLost ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
     storeConnectionsMax: new Map(pools.map(({ purpose, max }) => [purpose, max])),
     storeWaiting: new Map(pools.map(({ purpose, waiting }) => [purpose, waiting])),
@@ -147,7 +212,8 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
     connection = postgres.connection;
     failed = postgres.exited;
   }
-  const store = await openPatiently(() => openSqlStore({ connection, incarnation: bus.node, runtime, log }), ground);
+  const options = { connection, incarnation: bus.node, runtime, log, isShared: config.bus === "mesh" };
+  const store = await openPatiently(() => openSqlStore(options), ground);
   life.started("store", () => store.close());
   return { store, failed };
 }
@@ -167,11 +233,12 @@ async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Ground
   }
 }
 
-async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
+async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
       gateway,
+      services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
       isAuthorized: config.apiKey === null ? () => true : authorizes(config.apiKey),
       runtime,
@@ -179,7 +246,9 @@ async function serveWorkers(ground: Ground, gateway: Gateway): Promise<string> {
     }),
   );
   life.started("gRPC", async () => {
-    gateway.close();
+    gateway?.close();
+    // Last: until then it says to others what was committed at the end.
+    mesh?.close();
     await server.stop();
   });
   return server.address;

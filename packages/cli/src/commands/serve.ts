@@ -6,7 +6,7 @@ import { onStopSignal } from "../stop-signals.ts";
 const ENVIRONMENT = `
 Configured by the environment, or by the same keys in the JSON file that MAINSPRING_CONFIG names:
   MAINSPRING_HTTP=127.0.0.1:8080     where the HTTP api listens; port 0 picks a free one
-  MAINSPRING_GRPC=127.0.0.1:8081     where workers connect
+  MAINSPRING_GRPC=127.0.0.1:8081     where workers and other nodes connect
   MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
@@ -15,6 +15,10 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
   MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: http signs with it by Standard Webhooks
   MAINSPRING_EXEC=off                on: offers exec, and who may submit jobs may run any program
+  MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL
+  MAINSPRING_ROLES=api,scheduler,gateway   what this node of a cluster does
+  MAINSPRING_ADVERTISE               host:port where other nodes reach it; by default where MAINSPRING_GRPC listens
+  MAINSPRING_LEASES=store            what says which nodes of a cluster live
   MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent
 Ctrl-C stops it gracefully; a second one at once.`;
 
@@ -46,6 +50,7 @@ function aborted(signal: AbortSignal): Promise<null> {
 }
 
 function welcome({ httpUrl, grpcAddress }: RunningNode, needsKey: boolean): string {
+  if (httpUrl === "") return `\nMainspring is ready.\n\n  nodes and workers  ${grpcAddress}\n\n`;
   const key = needsKey ? ` -H "authorization: Bearer $MAINSPRING_API_KEY"` : "";
   const job = `{"target":{"handler":"echo"},"payload":{"hello":"world"}}`;
   return `

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { fromBinary } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type ServerOptions, status } from "@grpc/grpc-js";
+import {
+  type handleBidiStreamingCall,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerOptions,
+  status,
+} from "@grpc/grpc-js";
 import { WorkerMessageSchema, WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Runtime } from "../ports/runtime.ts";
@@ -17,8 +24,19 @@ import {
   STREAMS_MAX,
 } from "./limits.ts";
 
+/** What else the server offers: streams of which this side knows nothing. */
+export interface GrpcService {
+  path: string;
+  serve(call: ServerDuplexStream<never, never>): void;
+  read(bytes: Buffer): unknown;
+  write(reply: never): Buffer;
+}
+
 export interface GrpcServerOptions {
-  gateway: Gateway;
+  /** null: it takes no workers. */
+  gateway: Gateway | null;
+  /** Beside the workers' protocol; none by default. */
+  services?: readonly GrpcService[];
   /** An address of this machine; `127.0.0.1` keeps it private. */
   host: string;
   /** 0 picks a free one. */
@@ -34,6 +52,7 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** `host:port` in use. */
   readonly address: string;
+  readonly port: number;
   /** Takes no more connections and ends those that are left; close the gateway first, so that workers hear why. */
   stop(): Promise<void>;
 }
@@ -52,22 +71,18 @@ const OPTIONS: ServerOptions = {
  * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { gateway, host, port, isAuthorized, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
+  const { gateway, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
   const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
-  const path = `/${WorkerService.typeName}/${WorkerService.method.connect.name}`;
-  const admit = (call: WorkerCall) => {
-    if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call, gateway, runtime, log, sockets);
-    else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
-  };
-  grpc.register(path, admit, asIs, readMessage, "bidi");
+  if (gateway !== null) register(grpc, workerService(gateway, runtime, log, sockets), options);
+  for (const service of options.services ?? []) register(grpc, service, options);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer({ noDelay: true }, (socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
     socket.once("close", () => sockets.delete(peer));
     // What a broken socket means for its streams they are told by grpc-js.
-    socket.on("error", (error) => log.debug({ err: error, peer }, "a worker's socket broke"));
+    socket.on("error", (error) => log.debug({ err: error, peer }, "a peer's socket broke"));
     injector.injectConnection(socket);
   });
   listener.maxConnections = CONNECTIONS_MAX;
@@ -75,6 +90,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   await once(listener, "listening");
   const bound = listener.address() as AddressInfo;
   return {
+    port: bound.port,
     address: `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`,
     async stop() {
       const isClosed = once(listener, "close");
@@ -88,6 +104,29 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       patience.cancel();
       grpc.forceShutdown();
     },
+  };
+}
+
+/** Whoever does not show the key is not heard. */
+function register(grpc: Server, { path, serve, read, write }: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+  const admit = (call: ServerDuplexStream<never, never>) => {
+    if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
+    else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
+  };
+  grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");
+}
+
+function workerService(
+  gateway: Gateway,
+  runtime: Runtime,
+  log: Logger,
+  sockets: ReadonlyMap<string, Socket>,
+): GrpcService {
+  return {
+    path: `/${WorkerService.typeName}/${WorkerService.method.connect.name}`,
+    serve: (call) => serve(call as unknown as WorkerCall, gateway, runtime, log, sockets),
+    read: readMessage,
+    write: asIs,
   };
 }
 

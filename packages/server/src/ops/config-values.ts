@@ -83,21 +83,26 @@ export function choice<const T extends string>(...values: T[]): Parse<T> {
 
 export const text: Parse<string> = (value) => value;
 
-/** A key whose feature has one shape only, so far. */
-export function only(value: string, why: string): Parse<string> {
-  return (text) => (sorted(text) === sorted(value) ? value : new Unfit(`must be ${value}: ${why}`));
+/** Where others reach this node: an address that can be connected to, unlike one that only can be listened on. */
+export const advertisedAddress: Parse<ListenAddress> = (text) => {
+  const address = listenAddress(text);
+  if (address instanceof Unfit || address.port === 0 || isWildcard(address)) {
+    return new Unfit("must be host:port where other nodes reach this one, as 10.0.0.5:8081 or node-1.example:8081");
+  }
+  return address;
+};
+
+/** Whether it stands for every address of a machine, and so for none that one can connect to. */
+export function isWildcard({ host }: ListenAddress): boolean {
+  return /^(0+(\.0+){0,3}|[0:]*:[0:]*(:0\.0\.0\.0)?)$/.test(host);
 }
 
-/** A key whose feature does not exist. */
-export function absent(why: string): Parse<never> {
-  return () => new Unfit(`must not be set: ${why}`);
-}
-
-/** Lists may be written in any order. */
-function sorted(list: string): string {
-  return list
-    .split(",")
-    .map((item) => item.trim())
-    .sort()
-    .join(",");
+/** One or more of the values, in any order. */
+export function someOf<const T extends string>(...values: T[]): Parse<readonly T[]> {
+  return (text) => {
+    const given = text.split(",").map((item) => item.trim());
+    const found = values.filter((value) => given.includes(value));
+    const fits = found.length > 0 && given.every((item) => (values as string[]).includes(item));
+    return fits ? found : new Unfit(`must be one or more of ${values.join(",")}`);
+  };
 }

@@ -36,6 +36,9 @@ describe("the configuration", () => {
       logLevel: "info",
       builtInWorker: true,
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
+      bus: "memory",
+      roles: ["api", "scheduler", "gateway"],
+      advertise: null,
       warnings: [],
     });
   });
@@ -95,14 +98,31 @@ describe("the configuration", () => {
     }
   });
 
-  it("takes the one value of what has one value, and refuses what does not exist yet", () => {
-    loadConfig({ MAINSPRING_BUS: "memory", MAINSPRING_LEASES: "store", MAINSPRING_ROLES: "gateway, api,scheduler" });
+  it("makes a server a node of a cluster", () => {
+    const mesh = { MAINSPRING_BUS: "mesh", MAINSPRING_STORE: "postgres://db/mainspring", MAINSPRING_LEASES: "store" };
+    const key = { MAINSPRING_API_KEY: "k".repeat(16) };
+    const config = loadConfig({
+      ...mesh,
+      MAINSPRING_ROLES: "gateway, api",
+      MAINSPRING_ADVERTISE: "node-1.example:8081",
+    });
+    assert.deepEqual([config.bus, config.roles], ["mesh", ["api", "gateway"]]);
+    assert.deepEqual(config.advertise, { host: "node-1.example", port: 8081 });
     assert.match(
       complaint({ MAINSPRING_BUS: "mesh" }),
-      /MAINSPRING_BUS must be memory: this version runs as a single node/,
+      /^MAINSPRING_STORE must be a URL .* that all nodes have in common/m,
     );
-    assert.match(complaint({ MAINSPRING_ROLES: "api" }), /MAINSPRING_ROLES must be api,scheduler,gateway/);
-    assert.match(complaint({ MAINSPRING_ADVERTISE: "10.0.0.1:8081" }), /MAINSPRING_ADVERTISE must not be set/);
+    assert.match(
+      complaint({ MAINSPRING_ROLES: "api" }),
+      /^MAINSPRING_ROLES must be api,scheduler,gateway: a server that/,
+    );
+    assert.match(complaint({ ...mesh, MAINSPRING_ROLES: "api,worker" }), /one or more of api,scheduler,gateway/);
+    for (const grpc of ["0.0.0.0:8081", "[::]:8081", "0:8081"]) {
+      assert.match(complaint({ ...mesh, ...key, MAINSPRING_GRPC: grpc }), /^MAINSPRING_ADVERTISE must be set/, grpc);
+      assert.match(complaint({ ...mesh, MAINSPRING_ADVERTISE: grpc }), /^MAINSPRING_ADVERTISE must be host:port where/);
+    }
+    assert.match(complaint({ ...mesh, MAINSPRING_ADVERTISE: "10.0.0.5:0" }), /^MAINSPRING_ADVERTISE must be host:port/);
+    loadConfig({ ...mesh, ...key, MAINSPRING_GRPC: "10.0.0.5:8081" });
   });
 
   it("serves other machines only with a key", () => {

@@ -1,16 +1,18 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Role } from "../ports/bus.ts";
 import {
-  absent,
+  advertisedAddress,
   choice,
   cidrList,
   isLoopback,
+  isWildcard,
   type ListenAddress,
   listenAddress,
-  only,
   type Parse,
   secret,
   signingSecret,
+  someOf,
   storeAddress,
   text,
   Unfit,
@@ -34,6 +36,11 @@ export interface Config {
   /** Whether the server brings a worker for the handlers that it comes with. */
   builtInWorker: boolean;
   handlers: HandlerConfig;
+  /** memory: this server is alone. mesh: it is a node of the cluster that its store belongs to. */
+  bus: "memory" | "mesh";
+  roles: readonly Role[];
+  /** null: where it listens. */
+  advertise: ListenAddress | null;
   /** To be logged once there is a log. */
   warnings: readonly string[];
 }
@@ -64,10 +71,9 @@ function key<T>(parse: Parse<T>, fallback: string | null, help: string): Key<T> 
   return { parse, fallback, help };
 }
 
-const oneNode = "this version runs as a single node";
 const KEYS = {
   MAINSPRING_HTTP: key(listenAddress, "127.0.0.1:8080", "where the HTTP API listens; port 0 picks a free one"),
-  MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081", "where workers connect"),
+  MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081", "where workers and other nodes connect"),
   MAINSPRING_DATA_DIR: key(text, "./data", "the folder where the embedded store keeps its data"),
   MAINSPRING_STORE: key(
     storeAddress,
@@ -97,13 +103,21 @@ const KEYS = {
   ),
   MAINSPRING_WEBHOOK_SECRET: key(signingSecret, null, "signs the requests of the handler `http` (Standard Webhooks)"),
   MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
-  MAINSPRING_BUS: key(only("memory", oneNode), null, "what carries messages between roles"),
-  MAINSPRING_LEASES: key(only("store", "owners are settled in the store"), null, "what says who should own a shard"),
-  MAINSPRING_ROLES: key(only("api,scheduler,gateway", `${oneNode} with all roles`), null, "what this process does"),
+  MAINSPRING_BUS: key(
+    choice("memory", "mesh"),
+    "memory",
+    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL",
+  ),
+  MAINSPRING_LEASES: key(choice("store"), "store", "what says which nodes of a cluster live"),
+  MAINSPRING_ROLES: key(
+    someOf("api", "scheduler", "gateway"),
+    "api,scheduler,gateway",
+    "what this node of a cluster does",
+  ),
   MAINSPRING_ADVERTISE: key(
-    absent(`${oneNode}, which has nobody to advertise itself to`),
+    advertisedAddress,
     null,
-    "where other nodes reach it",
+    "where other nodes of a cluster reach MAINSPRING_GRPC of this one; by default there, if that is one address",
   ),
 };
 type KeyName = keyof typeof KEYS;
@@ -114,7 +128,7 @@ const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRE
 export const OTHER_VARIABLES = {
   MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
-  MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`",
+  MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 
 /** A key of the configuration, as people are told of it. */
@@ -151,7 +165,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
  */
 export function loadConfig(env: Texts): Config {
   const { values, errors } = readKeys(env, KEY_NAMES);
-  errors.push(...exposures(values as Values));
+  errors.push(...exposures(values as Values), ...misfits(values as Values));
   if (errors.length > 0) throw new ConfigError(errors.join("\n"));
   return configOf(values as Values, unknownVariables(env));
 }
@@ -194,6 +208,9 @@ function configOf(values: Values, warnings: string[]): Config {
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
+    bus: values.MAINSPRING_BUS,
+    roles: values.MAINSPRING_ROLES,
+    advertise: values.MAINSPRING_ADVERTISE,
     warnings,
   };
 }
@@ -212,6 +229,33 @@ function exposures(values: Values): string[] {
   return (["MAINSPRING_HTTP", "MAINSPRING_GRPC"] as const)
     .filter((name) => values[name] !== null && !isLoopback(values[name]))
     .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
+}
+
+/** What each for itself may be, and not together. */
+function misfits(values: Values): string[] {
+  const {
+    MAINSPRING_BUS: bus,
+    MAINSPRING_ROLES: roles,
+    MAINSPRING_ADVERTISE: advertise,
+    MAINSPRING_GRPC: grpc,
+  } = values;
+  const errors: string[] = [];
+  if (bus === "memory" && roles !== null && roles.length < 3) {
+    errors.push(
+      "MAINSPRING_ROLES must be api,scheduler,gateway: a server that is alone does it all (MAINSPRING_BUS=mesh makes it a node of a cluster)",
+    );
+  }
+  if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
+    errors.push(
+      "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
+    );
+  }
+  if (bus === "mesh" && advertise === null && grpc !== null && isWildcard(grpc)) {
+    errors.push(
+      "MAINSPRING_ADVERTISE must be set, as 10.0.0.5:8081: MAINSPRING_GRPC listens on every address, and other nodes need one",
+    );
+  }
+  return errors;
 }
 
 function unknownVariables(env: Texts): string[] {

@@ -11,9 +11,17 @@ export interface Readiness {
   checks: { name: string; ok: boolean; detail: string }[];
 }
 
-/** Whether work should be sent here: the store answers and every shard has an owner. Never throws. */
-export async function readiness(store: Pick<Store, "clock">, bus: Bus, runtime: Runtime): Promise<Readiness> {
-  const checks = [await checkStore(store, runtime), checkShards(bus)];
+/**
+ * Whether work should be sent here: the store answers, every shard has an owner, and the other nodes know of this one.
+ * Never throws.
+ */
+export async function readiness(
+  store: Pick<Store, "clock">,
+  bus: Bus,
+  runtime: Runtime,
+  isMember: () => boolean = () => true,
+): Promise<Readiness> {
+  const checks = [await checkStore(store, runtime), checkShards(bus), checkMembership(isMember())];
   return { status: checks.every(({ ok }) => ok) ? "ready" : "unready", checks };
 }
 
@@ -40,4 +48,8 @@ function checkShards(bus: Bus) {
   );
   const detail = orphans.length === 0 ? "" : `${orphans.length} of ${SHARD_COUNT} shards have no owner`;
   return { name: "shards", ok: detail === "", detail };
+}
+
+function checkMembership(ok: boolean) {
+  return { name: "lease", ok, detail: ok ? "" : "this node's lease has run out: it owns nothing" };
 }

@@ -23,6 +23,8 @@ export interface NodeProfile {
   incarnation: Incarnation;
   /** Keeps its value over restarts, so that a node that comes back finds its shards; its advertised address. */
   name: string;
+  /** host:port where other nodes reach it. */
+  address: string;
   roles: readonly Role[];
   version: string;
   startedAt: EpochMs;

@@ -41,6 +41,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const profile: NodeProfile = {
     incarnation: bus.node,
     name: "local",
+    address: "local",
     roles: ["api", "scheduler", "gateway"],
     version: "simulated",
     startedAt: parts.runtime.now(),

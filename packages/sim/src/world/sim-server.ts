@@ -130,6 +130,7 @@ export class SimServer {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
+      address: this.machine,
       roles: this.#roles,
       version: "simulated",
       startedAt: parts.runtime.now(),

@@ -28,6 +28,20 @@ it("refuses a second server on the same database, names the first, and touches n
   await second.close();
 });
 
+it("lets the nodes of a cluster share a database, and keeps them and a server that is alone apart", async () => {
+  const database = await server.newDatabase();
+  const open = (name: string, isShared: boolean) => openTestStore(database, hurriedRuntime(), name, isShared);
+  const nodes = await Promise.all(["node-1", "node-2", "node-3"].map((name) => open(name, true)));
+  await assert.rejects(
+    open("solo", false),
+    /A cluster of Mainspring servers \(mainspring\/node-\d\/claim\).* MAINSPRING_BUS=mesh to join/,
+  );
+  await Promise.all(nodes.map((node) => node.close()));
+  const solo = await open("solo", false);
+  await assert.rejects(open("node-4", true), /server that is alone \(mainspring\/solo\/claim\) uses this database/);
+  await solo.close();
+});
+
 it("waits for the claim of a server that was just killed", async () => {
   const database = await server.newDatabase();
   const runtime = systemRuntime();

@@ -12,23 +12,28 @@ const RETRY_MS = 100;
 const RETAKE_MS = 1_000;
 
 const HOLDER = `
-  SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  SELECT a.application_name, l.mode FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (l.classid::bigint << 32 | l.objid::bigint) = $1`;
 
+export interface ClaimOptions {
+  /** Whether other servers that say so too may use the database; default: this one alone. */
+  isShared?: boolean;
+}
+
 /**
- * That this server alone uses its database. Held by a session, so it ends with the process however that ends, and it is
+ * That this server alone uses its database, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
  * taken again when the connection broke. What keeps data right is the fence; this keeps two servers that were started by
  * mistake from taking the shards from each other for ever.
  */
 export class Claim {
-  readonly #options: ConnectionsOptions;
+  readonly #options: ConnectionsOptions & ClaimOptions;
   #client: pg.Client | null = null;
   #taking: Promise<void> | null = null;
   #retake: Timer | null = null;
   #released = false;
 
-  constructor(options: ConnectionsOptions) {
+  constructor(options: ConnectionsOptions & ClaimOptions) {
     this.#options = options;
   }
 
@@ -53,14 +58,14 @@ export class Claim {
   }
 
   async #acquire(): Promise<void> {
-    const { connection, incarnation, runtime } = this.#options;
+    const { connection, incarnation, runtime, isShared = false } = this.#options;
     const client = new pg.Client(clientConfig(connection, incarnation, "claim"));
     client.on("error", ignore);
     try {
       await client.connect();
       const deadlineMs = runtime.monotonicMs() + PATIENCE_MS;
-      while (!(await tryLock(client))) {
-        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client);
+      while (!(await tryLock(client, isShared))) {
+        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client, isShared);
         await new Promise<void>((resolve) => runtime.setTimer(RETRY_MS, resolve));
       }
     } catch (error) {
@@ -87,21 +92,30 @@ export class Claim {
   }
 }
 
-async function tryLock(client: pg.Client): Promise<boolean> {
+async function tryLock(client: pg.Client, isShared: boolean): Promise<boolean> {
   const { rows } = await client.query<[boolean]>({
-    text: "SELECT pg_try_advisory_lock($1)",
+    text: `SELECT pg_try_advisory_lock${isShared ? "_shared" : ""}($1)`,
     values: [CLAIM_LOCK],
     rowMode: "array",
   } as never);
   return rows[0]?.[0] === true;
 }
 
-async function inUse(client: pg.Client): Promise<StoreUnusable> {
-  const { rows } = await client.query<{ application_name: string }>(HOLDER, [CLAIM_LOCK]);
-  const holder = rows[0]?.application_name ?? "unknown";
-  return new StoreUnusable(
-    `Another Mainspring server (${holder}) uses this database: stop it, or give this one a database of its own.`,
-  );
+async function inUse(client: pg.Client, isShared: boolean): Promise<StoreUnusable> {
+  const { rows } = await client.query<{ application_name: string; mode: string }>(HOLDER, [CLAIM_LOCK]);
+  const { application_name: holder = "unknown", mode = "" } = rows[0] ?? {};
+  const other = "stop it, or give this one a database of its own";
+  if (isShared) {
+    return new StoreUnusable(
+      `A Mainspring server that is alone (${holder}) uses this database: start it with MAINSPRING_BUS=mesh too, ${other}.`,
+    );
+  }
+  if (mode === "ShareLock") {
+    return new StoreUnusable(
+      `A cluster of Mainspring servers (${holder}) uses this database: set MAINSPRING_BUS=mesh to join it, ${other}.`,
+    );
+  }
+  return new StoreUnusable(`Another Mainspring server (${holder}) uses this database: ${other}.`);
 }
 
 function ignore(): void {}

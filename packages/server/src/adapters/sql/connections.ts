@@ -8,7 +8,7 @@ import { isDataError, storeError } from "./errors.ts";
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
  * without touching anything else of its node.
  */
-export type Purpose = "commit" | "submit" | "read" | "query" | "maintain" | "claim";
+export type Purpose = "commit" | "submit" | "read" | "query" | "maintain" | "lease" | "claim";
 
 export type Connection = string | pg.ClientConfig;
 
@@ -50,11 +50,25 @@ export interface ConnectionLoad {
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 const LONG_STATEMENT_TIMEOUT_MS = 600_000;
+/** Well below the time that a lease stands, so that it can be asked for again. */
+const LEASE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const CLOSE_GRACE_MS = 5_000;
 
-/** Connections for each purpose; with the one that holds the claim at most 12 in all. */
-const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = { commit: 1, submit: 3, read: 2, query: 4, maintain: 1 };
+const ANSWER_TIMEOUTS_MS: Partial<Record<Purpose, number>> = {
+  maintain: LONG_STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
+  lease: LEASE_TIMEOUT_MS,
+};
+
+/** Connections for each purpose; with the one that holds the claim at most 13 in all. */
+const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
+  commit: 1,
+  submit: 3,
+  read: 2,
+  query: 4,
+  maintain: 1,
+  lease: 1,
+};
 
 /** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
 const HOT_SETTINGS = {
@@ -78,6 +92,7 @@ const SETTINGS: Record<Purpose, Record<string, string>> = {
     // Looking through a month may take its time.
     statement_timeout: String(LONG_STATEMENT_TIMEOUT_MS),
   },
+  lease: { ...HOT_SETTINGS, statement_timeout: String(LEASE_TIMEOUT_MS) },
   // A predecessor whose machine vanished must not keep its claim for the two hours that TCP takes by default.
   claim: { tcp_keepalives_idle: "5", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" },
 };
@@ -176,14 +191,13 @@ export function sessionOf(client: pg.ClientBase): Session {
 
 export function clientConfig(connection: Connection, incarnation: Incarnation, purpose: Purpose): pg.ClientConfig {
   const given = typeof connection === "string" ? fromUrl(connection) : connection;
-  const timeoutMs = purpose === "maintain" ? LONG_STATEMENT_TIMEOUT_MS : STATEMENT_TIMEOUT_MS;
   return {
     ...given,
     application_name: applicationName(incarnation, purpose),
     options: options(purpose, given.options),
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: timeoutMs + ANSWER_GRACE_MS,
+    query_timeout: ANSWER_TIMEOUTS_MS[purpose] ?? STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
   };
 }
 

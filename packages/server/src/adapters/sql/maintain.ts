@@ -1,7 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Retention } from "../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, Session } from "./connections.ts";
 import {
   createPartition,
   type Month,
@@ -12,6 +12,9 @@ import {
   type PartitionedTable,
   uuidFloor,
 } from "./partitions.ts";
+
+/** Held by who keeps the tables up; any number that nobody else in the database uses. */
+const UPKEEP_LOCK = 7_303_014_004;
 
 const DAY_MS = 86_400_000;
 /** How long a repeated request is recognised by its Idempotency-Key. */
@@ -30,72 +33,92 @@ const FORGET_PAYLOADS = `
       SELECT FROM executions e WHERE e.job_id = p.job_id AND e.job_version = p.version
     ) AND NOT EXISTS (SELECT FROM commands c WHERE c.job_id = p.job_id) LIMIT ${PAGE})) RETURNING 1`;
 
-/** See Store.maintain. */
-export async function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
-  await makePartitions(db, now);
-  const keepFrom = now - retention.days * DAY_MS;
-  const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
-  for (const month of await months(db, "executions")) {
-    if (month.endMs <= keepFrom) await retireExecutions(db, month, keepFrom, keepDeadFrom);
-  }
-  for (const month of await months(db, "jobs")) {
-    if (month.endMs <= keepFrom) await retireJobs(db, month);
-  }
-  while ((await db.run("maintain", { text: FORGET_PAYLOADS })).length === PAGE);
-  const values = [now - IDEMPOTENCY_DAYS * DAY_MS];
-  while ((await db.run("maintain", { text: FORGET_KEYS, values })).length === PAGE);
+/**
+ * See Store.maintain. Of several nodes that ask at the same time one does it: dropping a month twice would be an error,
+ * and looking through it twice a waste.
+ */
+export function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
+  return db.session("maintain", async (session) => {
+    const [locked] = await session.run({ text: "SELECT pg_try_advisory_lock($1)", values: [UPKEEP_LOCK] });
+    if (locked?.[0] !== true) return;
+    await makeMissing(session, now);
+    await retire(session, now, retention);
+    // A session that failed is closed, and its locks with it.
+    await session.run({ text: "SELECT pg_advisory_unlock($1)", values: [UPKEEP_LOCK] });
+  });
 }
 
-/** Makes the months that are missing around `now`. */
-export async function makePartitions(db: Connections, now: EpochMs): Promise<void> {
+/** Makes the months that are missing around `now`, after those who are making them already. */
+export function makePartitions(db: Connections, now: EpochMs): Promise<void> {
+  return db.transaction("maintain", async (session) => {
+    await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [UPKEEP_LOCK] });
+    await makeMissing(session, now);
+  });
+}
+
+async function makeMissing(session: Session, now: EpochMs): Promise<void> {
   for (const table of PARTITIONED) {
-    const existing = new Set((await months(db, table)).map((month) => month.name));
+    const existing = new Set((await months(session, table)).map((month) => month.name));
     for (const month of monthsAround(now)) {
-      if (!existing.has(month.name)) await db.run("maintain", { text: createPartition(table, month) });
+      if (!existing.has(month.name)) await session.run({ text: createPartition(table, month) });
     }
   }
 }
 
-async function months(db: Connections, table: PartitionedTable): Promise<Month[]> {
-  const rows = await db.run("maintain", { text: PARTITIONS, values: [table] });
+async function retire(session: Session, now: EpochMs, retention: Retention): Promise<void> {
+  const keepFrom = now - retention.days * DAY_MS;
+  const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
+  for (const month of await months(session, "executions")) {
+    if (month.endMs <= keepFrom) await retireExecutions(session, month, keepFrom, keepDeadFrom);
+  }
+  for (const month of await months(session, "jobs")) {
+    if (month.endMs <= keepFrom) await retireJobs(session, month);
+  }
+  while ((await session.run({ text: FORGET_PAYLOADS })).length === PAGE);
+  const values = [now - IDEMPOTENCY_DAYS * DAY_MS];
+  while ((await session.run({ text: FORGET_KEYS, values })).length === PAGE);
+}
+
+async function months(session: Session, table: PartitionedTable): Promise<Month[]> {
+  const rows = await session.run({ text: PARTITIONS, values: [table] });
   return rows.map(([name]) => monthNamed(table, name as string)).filter((month) => month !== null);
 }
 
 /** Drops the month if none of its rows is to be kept, else removes those that are not. */
-async function retireExecutions(db: Connections, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
+async function retireExecutions(session: Session, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
   const partition = `executions_${month.name}`;
   const isOver = `queue = ${QUEUE_CODES.NONE} AND coalesce(finished_at, updated_at) <
     CASE state WHEN ${STATE_CODES.DEAD} THEN ${keepDeadFrom} ELSE ${keepFrom} END`;
-  const [kept] = await db.run("maintain", { text: `SELECT EXISTS (SELECT FROM ${partition} WHERE NOT (${isOver}))` });
-  if (kept?.[0] === false) await drop(db, partition);
-  else await removeByPages(db, partition, isOver);
+  const [kept] = await session.run({ text: `SELECT EXISTS (SELECT FROM ${partition} WHERE NOT (${isOver}))` });
+  if (kept?.[0] === false) await drop(session, partition);
+  else await removeByPages(session, partition, isOver);
 }
 
 /** The same for jobs: a job is kept for as long as any execution of it is. */
-async function retireJobs(db: Connections, month: Month) {
+async function retireJobs(session: Session, month: Month) {
   const partition = `jobs_${month.name}`;
-  const [needed] = await db.run("maintain", {
+  const [needed] = await session.run({
     text: "SELECT EXISTS (SELECT FROM executions WHERE job_id >= $1 AND job_id < $2)",
     values: [uuidFloor(month.startMs), uuidFloor(month.endMs)],
   });
-  if (needed?.[0] === false) await drop(db, partition);
-  else await removeByPages(db, partition, "NOT EXISTS (SELECT FROM executions e WHERE e.job_id = r.id)");
+  if (needed?.[0] === false) await drop(session, partition);
+  else await removeByPages(session, partition, "NOT EXISTS (SELECT FROM executions e WHERE e.job_id = r.id)");
 }
 
 /** Goes through the partition by its key: rows that stay are not looked at again for every page. */
-async function removeByPages(db: Connections, partition: string, condition: string) {
+async function removeByPages(session: Session, partition: string, condition: string) {
   const text = `
     WITH page AS MATERIALIZED (SELECT id FROM ${partition} WHERE id > $1 ORDER BY id LIMIT ${PAGE}), gone AS (
       DELETE FROM ${partition} r USING page p WHERE r.id = p.id AND ${condition}
     )
     SELECT id FROM page ORDER BY id DESC LIMIT 1`;
   for (let after = uuidFloor(0); ; ) {
-    const [last] = await db.run("maintain", { text, values: [after] });
+    const [last] = await session.run({ text, values: [after] });
     if (last === undefined) return;
     after = last[0] as string;
   }
 }
 
-async function drop(db: Connections, partition: string): Promise<void> {
-  await db.run("maintain", { text: `DROP TABLE ${partition}` });
+async function drop(session: Session, partition: string): Promise<void> {
+  await session.run({ text: `DROP TABLE ${partition}` });
 }

@@ -1,8 +1,9 @@
+import type { Leases } from "../../ports/leases.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
-import { Claim } from "./claim.ts";
+import { Claim, type ClaimOptions } from "./claim.ts";
 import { addCommand, readCommands } from "./commands.ts";
 import { Committer } from "./commit.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connections.ts";
@@ -11,6 +12,7 @@ import { deadLetters } from "./dead-letters.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
 import { deleteJob, replaceJob } from "./job-changes.ts";
 import { getJob, listJobs } from "./job-queries.ts";
+import { sqlLeases } from "./leases.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
@@ -25,16 +27,19 @@ import { isVanishedKey } from "./submit-keyed.ts";
 import { letGo, readShards, takeOver } from "./take-over.ts";
 
 export interface SqlStore extends Store {
+  /** Which nodes live, kept in the same database. */
+  readonly leases: Leases;
   /** How busy its connections are, by purpose. */
   connectionLoad(): ConnectionLoad[];
 }
 
 /**
- * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server.
+ * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server, or for
+ * its cluster.
  * @throws {StoreUnusable} too old, in use by another server, of a newer schema, or refusing us; says what to do
  * @throws {StoreUnavailable} it does not answer (yet)
  */
-export async function openSqlStore(options: ConnectionsOptions): Promise<SqlStore> {
+export async function openSqlStore(options: ConnectionsOptions & ClaimOptions): Promise<SqlStore> {
   const { runtime } = options;
   const db = new Connections(options);
   const claim = new Claim(options);
@@ -55,6 +60,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
   const committer = new Committer(db, () => runtime.now());
   return {
     queries: queries(db),
+    leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     jobs: jobs(db, () => runtime.now()),
     deadLetters: deadLetters(db),

@@ -58,8 +58,9 @@ export async function openTestStore(
   connection: pg.ClientConfig,
   runtime: Runtime = systemRuntime(),
   incarnation: string = runtime.uuid(),
+  isShared = false,
 ): Promise<SqlStore> {
-  return await openSqlStore({ connection, incarnation, runtime, log: silent });
+  return await openSqlStore({ connection, incarnation, runtime, log: silent, isShared });
 }
 
 /** Timers that run at once, and a clock that jumps there: what waits for seconds is over in a moment. */

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { Client, task, Worker } from "@mainspring/sdk";
+import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
+import { serveOn } from "./testing/server.ts";
+
+const JOBS = 300;
+
+describe("a cluster of processes", () => {
+  let cluster: TestCluster;
+  let nodes: ClusterNode[];
+  before(async () => {
+    cluster = await TestCluster.open();
+    nodes = await Promise.all([1, 2, 3].map(() => cluster.node()));
+  });
+  after(() => cluster.close());
+
+  it("ends every job once when a node is killed under load and another is stopped gracefully", async () => {
+    const runs = new Map<string, number>();
+    const tick = task({
+      name: "tick",
+      run: async (_payload, context) => {
+        runs.set(context.executionId, (runs.get(context.executionId) ?? 0) + 1);
+      },
+    });
+    const url = nodes.map(({ grpcAddress }) => grpcAddress);
+    const worker = new Worker({ tasks: [tick], url, pool: "ticks", warn: () => undefined });
+    await worker.start();
+    const [first, second, third] = nodes as [ClusterNode, ClusterNode, ClusterNode];
+    const client = new Client({ url: first.httpUrl });
+    const ids: string[] = [];
+    for (let i = 0; i < JOBS; i++) {
+      const { executionId } = await client.submit({ target: { pool: "ticks", handler: "tick" } });
+      ids.push(executionId as string);
+      if (i === JOBS / 3) second.command.signal("SIGKILL");
+      if (i === (2 * JOBS) / 3) third.command.signal("SIGTERM");
+    }
+    const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 50 })));
+    assert.deepEqual(new Set(ended.map(({ state }) => state)), new Set(["SUCCEEDED"]));
+    assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);
+    assert.equal((await third.command.done).code, 0);
+    await worker.stop();
+  });
+
+  it("refuses a server that does not know of it", async () => {
+    const { stderr, code } = await serveOn(".", { MAINSPRING_STORE: cluster.storeUrl }).done;
+    assert.match(stderr, /^mainspring: A cluster of Mainspring servers .* MAINSPRING_BUS=mesh to join it/m);
+    assert.equal(code, 1);
+  });
+});

@@ -1,0 +1,86 @@
+import type { Logger } from "pino";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Bus, Role } from "../../ports/bus.ts";
+import type { NodeProfile } from "../../ports/leases.ts";
+import { Mailboxes } from "../../ports/mailboxes.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { MeshServer } from "./mesh-service.ts";
+import type { Letter } from "./packet.ts";
+import { Peer } from "./peer.ts";
+
+export interface MeshParts {
+  node: Incarnation;
+  /** What nodes show each other; null: none is asked for. */
+  apiKey: string | null;
+  runtime: Runtime;
+  log: Logger;
+}
+
+/** A bus between the nodes of a cluster, over gRPC. Within a node it delivers in order, once. */
+export class MeshBus implements Bus {
+  readonly node: Incarnation;
+  /** To be offered by this node's gRPC server. */
+  readonly service: MeshServer;
+  readonly #parts: MeshParts;
+  readonly #mailboxes = new Mailboxes();
+  readonly #peers = new Map<Incarnation, Peer>();
+  #isClosed = false;
+
+  constructor(parts: MeshParts) {
+    this.#parts = parts;
+    this.node = parts.node;
+    this.service = new MeshServer({
+      node: parts.node,
+      log: parts.log,
+      receive: (from, letters) => {
+        for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
+      },
+    });
+  }
+
+  ownerOf: Bus["ownerOf"] = (shard) => this.#mailboxes.ownerOf(shard);
+
+  listen: Bus["listen"] = (role, receive) => this.#mailboxes.listen(role, receive);
+
+  nodes = (role: Role): Incarnation[] => {
+    const others = [...this.#peers].filter(([, peer]) => peer.canBe(role)).map(([node]) => node);
+    return this.#mailboxes.hasListener(role) ? [this.node, ...others] : others;
+  };
+
+  send: Bus["send"] = ({ node, role }, message) => {
+    if (node === this.node) this.#mailboxes.put(node, role, message);
+    // To a node that nobody knows it is lost, as on a network.
+    else this.#peers.get(node)?.send({ role, message } as Letter);
+  };
+
+  /** These nodes live, all of them: to be told whenever the leases were looked at. */
+  meet(nodes: readonly NodeProfile[]): void {
+    if (this.#isClosed) return;
+    const living = new Set(nodes.map(({ incarnation }) => incarnation));
+    for (const [node, peer] of this.#peers) {
+      if (living.has(node)) continue;
+      peer.close();
+      this.#peers.delete(node);
+    }
+    for (const profile of nodes) if (profile.incarnation !== this.node) this.#meet(profile);
+  }
+
+  /** Says nothing any more, and hears nothing of others. */
+  close(): void {
+    this.#isClosed = true;
+    this.service.close();
+    for (const peer of this.#peers.values()) peer.close();
+    this.#peers.clear();
+  }
+
+  #meet(profile: NodeProfile): void {
+    let peer = this.#peers.get(profile.incarnation);
+    if (peer === undefined) {
+      const { incarnation: to, address } = profile;
+      const { node: from, apiKey, runtime, log } = this.#parts;
+      peer = new Peer({ link: { from, to, address, apiKey }, runtime, log });
+      this.#peers.set(to, peer);
+    }
+    peer.meet(profile);
+  }
+}

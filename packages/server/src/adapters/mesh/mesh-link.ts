@@ -1,0 +1,113 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  type ClientOptions,
+  Metadata,
+  type StatusObject,
+} from "@grpc/grpc-js";
+import {
+  MESH_PROTOCOL_VERSION,
+  type MeshMessage,
+  MeshMessageSchema,
+  type MeshReply,
+  MeshReplySchema,
+  MeshService,
+} from "@mainspring/proto";
+import type { Incarnation } from "../../domain/ids.ts";
+import { PART_MAX_BYTES, UNSENT_MAX_BYTES } from "./limits.ts";
+
+export const PATH = `/${MeshService.typeName}/${MeshService.method.connect.name}`;
+
+const CHANNEL: ClientOptions = {
+  // A peer that vanished without a word is noticed; the leases know it sooner.
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+  // Who is reachable is judged by each connection: no backoff of the channel's own, and none shared with an earlier one.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.enable_retries": 0,
+  "grpc.initial_reconnect_backoff_ms": 60_000,
+};
+
+export interface LinkTo {
+  from: Incarnation;
+  to: Incarnation;
+  /** host:port */
+  address: string;
+  apiKey: string | null;
+}
+
+export interface LinkEvents {
+  /** The node that is meant listens. */
+  opened(): void;
+  /** There is room again after it was congested. */
+  drained(): void;
+  /** Once, whatever ended it. */
+  closed(reason: string): void;
+}
+
+/** One stream to another node. */
+export class MeshLink {
+  readonly #client: Client;
+  readonly #call: ClientDuplexStream<MeshMessage, MeshReply>;
+  readonly #events: LinkEvents;
+  #unsentBytes = 0;
+  #isOver = false;
+
+  constructor({ from, to, address, apiKey }: LinkTo, events: LinkEvents) {
+    this.#events = events;
+    const metadata = new Metadata();
+    if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
+    this.#client = new Client(address, ChannelCredentials.createInsecure(), CHANNEL);
+    this.#call = this.#client.makeBidiStreamRequest(PATH, serialize, deserialize, metadata);
+    this.#call.on("data", (reply: MeshReply) => {
+      if (reply.welcome !== undefined) events.opened();
+    });
+    // The status says the same and always comes; without a listener an error would be thrown.
+    this.#call.on("error", () => undefined);
+    this.#call.on("status", ({ code, details }: StatusObject) => this.#end(details || `gRPC status ${code}`));
+    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to };
+    this.#call.write(create(MeshMessageSchema, { hello }));
+  }
+
+  isCongested(): boolean {
+    return this.#unsentBytes >= UNSENT_MAX_BYTES;
+  }
+
+  send(packet: Buffer): void {
+    for (let at = 0; at < packet.length; at += PART_MAX_BYTES) {
+      const part = packet.subarray(at, at + PART_MAX_BYTES);
+      this.#unsentBytes += part.length;
+      const message = create(MeshMessageSchema, { part, more: at + part.length < packet.length });
+      this.#call.write(message, () => this.#wasTaken(part.length));
+    }
+  }
+
+  /** At once: what is on its way may be lost. */
+  close(): void {
+    this.#call.cancel();
+  }
+
+  /** It was handed to the network, which flow control allows only as the other node reads. */
+  #wasTaken(bytes: number): void {
+    const wasCongested = this.isCongested();
+    this.#unsentBytes -= bytes;
+    if (wasCongested && !this.isCongested() && !this.#isOver) this.#events.drained();
+  }
+
+  #end(reason: string): void {
+    this.#isOver = true;
+    this.#client.close();
+    this.#events.closed(reason);
+  }
+}
+
+function serialize(message: MeshMessage): Buffer {
+  const bytes = toBinary(MeshMessageSchema, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function deserialize(bytes: Buffer): MeshReply {
+  return fromBinary(MeshReplySchema, bytes);
+}

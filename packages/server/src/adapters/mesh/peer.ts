@@ -1,0 +1,122 @@
+import type { Logger } from "pino";
+import type { Role } from "../../ports/bus.ts";
+import type { NodeProfile } from "../../ports/leases.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import { RETRY_FIRST_MS, RETRY_MAX_MS, WAITING_MAX_BYTES, WELCOME_WITHIN_MS } from "./limits.ts";
+import { type LinkTo, MeshLink } from "./mesh-link.ts";
+import { type Letter, packed } from "./packet.ts";
+import { portions } from "./portions.ts";
+
+export interface PeerParts {
+  link: LinkTo;
+  runtime: Runtime;
+  log: Logger;
+}
+
+/** Another node, as this one sends to it. */
+export class Peer {
+  readonly #parts: PeerParts;
+  #roles: readonly Role[] = [];
+  #link: MeshLink | null = null;
+  #isOpen = false;
+  /** Refused or reset, and not come back since. One that is only silent is not: then its lease says what became of it. */
+  #isBroken = false;
+  #failures = 0;
+  #timer: Timer | null = null;
+  #isClosed = false;
+  /** What was said to it in this turn. */
+  #letters: Letter[] = [];
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+
+  constructor(parts: PeerParts) {
+    this.#parts = parts;
+    this.#connect();
+  }
+
+  meet({ roles }: Pick<NodeProfile, "roles">): void {
+    this.#roles = roles;
+  }
+
+  /** Whether it has the role and can be reached, as far as is known. */
+  canBe(role: Role): boolean {
+    return !this.#isBroken && this.#roles.includes(role);
+  }
+
+  send(letter: Letter): void {
+    if (this.#isBroken || this.#isClosed) return;
+    if (this.#letters.push(letter) > 1) return;
+    const leave = () => this.#leave();
+    const { defer } = this.#parts.runtime;
+    if (defer === undefined) this.#parts.runtime.setTimer(0, leave);
+    else defer(leave);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#link?.close();
+  }
+
+  #leave(): void {
+    const letters = this.#letters;
+    this.#letters = [];
+    if (this.#isBroken || this.#isClosed) return;
+    for (const portion of portions(letters)) this.#carry(packed(portion));
+  }
+
+  #carry(packet: Buffer): void {
+    if (this.#isOpen && this.#waiting.length === 0 && !this.#link?.isCongested()) return this.#link?.send(packet);
+    this.#waiting.push(packet);
+    this.#waitingBytes += packet.length;
+    while (this.#waitingBytes > WAITING_MAX_BYTES) this.#waitingBytes -= this.#waiting.shift()?.length ?? 0;
+  }
+
+  #sendWaiting(): void {
+    while (this.#isOpen && this.#link?.isCongested() === false) {
+      const packet = this.#waiting.shift();
+      if (packet === undefined) return;
+      this.#waitingBytes -= packet.length;
+      this.#link.send(packet);
+    }
+  }
+
+  #connect(): void {
+    const link = new MeshLink(this.#parts.link, {
+      opened: () => this.#opened(),
+      drained: () => this.#sendWaiting(),
+      closed: (reason) => this.#closed(reason),
+    });
+    this.#link = link;
+    this.#timer = this.#parts.runtime.setTimer(WELCOME_WITHIN_MS, () => {
+      this.#timer = null;
+      link.close();
+    });
+  }
+
+  #opened(): void {
+    this.#timer?.cancel();
+    this.#isOpen = true;
+    this.#isBroken = false;
+    this.#failures = 0;
+    this.#sendWaiting();
+  }
+
+  #closed(reason: string): void {
+    const { log, runtime, link } = this.#parts;
+    // The timer has run out: nobody has refused.
+    const wasSilent = this.#timer === null && !this.#isOpen;
+    this.#timer?.cancel();
+    this.#isOpen = false;
+    this.#link = null;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    if (this.#isClosed) return;
+    if (!wasSilent && !this.#isBroken) {
+      this.#isBroken = true;
+      log.warn({ node: link.to, address: link.address, reason }, "another node cannot be reached");
+    }
+    const waitMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 10));
+    this.#timer = runtime.setTimer(waitMs * (0.5 + runtime.random() / 2), () => this.#connect());
+  }
+}

@@ -1,0 +1,70 @@
+import { Type } from "typebox";
+import { EXECUTION_STATES, FINAL_STATES } from "../../../domain/execution.ts";
+import type { ToApi } from "../../../ports/messages.ts";
+import { Count, Id, Instant, nullable, oneOf, type SchemasOf, schemaOf } from "./fields.ts";
+import { Reason } from "./reasons.ts";
+import { OwnedSchema } from "./to-gateway.ts";
+import { WorkerSchema } from "./to-scheduler.ts";
+
+const Live = Type.Object({
+  executionId: Id,
+  state: oneOf("PENDING", "SCHEDULED", "RUNNING"),
+  attempt: Count,
+  workerId: nullable(Id),
+  startedAt: nullable(Instant),
+  cancelRequested: Type.Boolean(),
+});
+
+const Worker = Type.Object({
+  ...WorkerSchema,
+  state: oneOf("ALIVE", "DISCONNECTED", "DRAINING", "DEAD"),
+  running: Count,
+  connectedAt: Instant,
+  lastHeartbeatAt: Instant,
+  loopLagMs: Type.Number(),
+});
+
+const said = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };
+const Progress = Type.Object({
+  kind: Type.Literal("PROGRESS"),
+  ...said,
+  fraction: Type.Number(),
+  message: Type.String(),
+});
+const LogLine = Type.Object({ kind: Type.Literal("LOG"), ...said, level: Type.String(), line: Type.String() });
+
+const Tally = Type.Object({
+  ownedShards: Count,
+  lateness: Type.Array(Count),
+  finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+});
+
+type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
+
+export const toApi: SchemasOf<ToApi> = {
+  OWNER: schemaOf<Is<"OWNER">>()(Type.Object({ kind: Type.Literal("OWNER"), term: Count, shards: OwnedSchema })),
+  LIVE: schemaOf<Is<"LIVE">>()(Type.Object({ kind: Type.Literal("LIVE"), request: Id, executions: Type.Array(Live) })),
+  FINAL: schemaOf<Is<"FINAL">>()(
+    Type.Object({ kind: Type.Literal("FINAL"), executionId: Id, state: oneOf(...EXECUTION_STATES) }),
+  ),
+  COMMAND_DONE: schemaOf<Is<"COMMAND_DONE">>()(
+    Type.Object({
+      kind: Type.Literal("COMMAND_DONE"),
+      commandId: Id,
+      outcome: oneOf("CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"),
+    }),
+  ),
+  WORKERS: schemaOf<Is<"WORKERS">>()(
+    Type.Object({ kind: Type.Literal("WORKERS"), request: Id, workers: Type.Array(Worker) }),
+  ),
+  TALLY: schemaOf<Is<"TALLY">>()(Type.Object({ kind: Type.Literal("TALLY"), request: Id, tally: Tally })),
+  EXPLAINED: schemaOf<Is<"EXPLAINED">>()(
+    Type.Object({ kind: Type.Literal("EXPLAINED"), request: Id, reasons: Type.Array(Reason) }),
+  ),
+  PROGRESS: schemaOf<Is<"PROGRESS">>()(
+    Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),
+  ),
+  CHATTER: schemaOf<Is<"CHATTER">>()(
+    Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
+  ),
+};

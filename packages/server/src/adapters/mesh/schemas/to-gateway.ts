@@ -1,0 +1,83 @@
+import { Type } from "typebox";
+import type { ToGateway } from "../../../ports/messages.ts";
+import {
+  Bytes,
+  Count,
+  Id,
+  Instant,
+  oneOf,
+  type SchemasOf,
+  Shard,
+  schemaOf,
+  TokenSchema,
+  tokenFields,
+} from "./fields.ts";
+
+const Demand = Type.Object({ pool: Id, rank: Type.Number() });
+export const OwnedSchema = Type.Array(Type.Object({ shard: Shard, epoch: Count }));
+
+const Assignment = Type.Object({
+  ...tokenFields,
+  epoch: Count,
+  workerId: Id,
+  gateway: Id,
+  account: Count,
+  credit: Count,
+  handler: Id,
+  payload: Bytes,
+  payloadBytes: Count,
+  timeoutMs: Count,
+  cancelGraceMs: Count,
+  failures: Count,
+  maxAttempts: Count,
+  scheduledAt: Instant,
+});
+
+const tokens = { workerId: Id, tokens: Type.Array(TokenSchema) };
+
+type Is<Kind extends ToGateway["kind"]> = Extract<ToGateway, { kind: Kind }>;
+
+export const toGateway: SchemasOf<ToGateway> = {
+  OWNER: schemaOf<Is<"OWNER">>()(
+    Type.Object({
+      kind: Type.Literal("OWNER"),
+      term: Count,
+      life: Count,
+      shards: OwnedSchema,
+      demand: Type.Array(Demand),
+    }),
+  ),
+  DEMAND: schemaOf<Is<"DEMAND">>()(
+    Type.Object({ kind: Type.Literal("DEMAND"), term: Count, demand: Type.Array(Demand) }),
+  ),
+  VOID: schemaOf<Is<"VOID">>()(
+    Type.Object({ kind: Type.Literal("VOID"), workerId: Id, account: Count, credits: Type.Array(Count) }),
+  ),
+  WHO: schemaOf<Is<"WHO">>()(Type.Object({ kind: Type.Literal("WHO"), workerIds: Type.Array(Id) })),
+  ASSIGN: schemaOf<Is<"ASSIGN">>()(Type.Object({ kind: Type.Literal("ASSIGN"), assigns: Type.Array(Assignment) })),
+  CANCEL: schemaOf<Is<"CANCEL">>()(
+    Type.Object({
+      kind: Type.Literal("CANCEL"),
+      workerId: Id,
+      token: TokenSchema,
+      reason: oneOf("REQUESTED", "TIMED_OUT"),
+      graceMs: Count,
+    }),
+  ),
+  ACK: schemaOf<Is<"ACK">>()(Type.Object({ kind: Type.Literal("ACK"), ...tokens })),
+  REFUSED: schemaOf<Is<"REFUSED">>()(Type.Object({ kind: Type.Literal("REFUSED"), ...tokens })),
+  LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id })),
+  DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
+    Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),
+  ),
+  FOLLOW: schemaOf<Is<"FOLLOW">>()(
+    Type.Object({
+      kind: Type.Literal("FOLLOW"),
+      follows: Type.Array(Type.Object({ executionId: Id, after: Type.Number() })),
+    }),
+  ),
+  UNFOLLOW: schemaOf<Is<"UNFOLLOW">>()(Type.Object({ kind: Type.Literal("UNFOLLOW"), executionIds: Type.Array(Id) })),
+  ASK_PROGRESS: schemaOf<Is<"ASK_PROGRESS">>()(
+    Type.Object({ kind: Type.Literal("ASK_PROGRESS"), request: Id, executionId: Id }),
+  ),
+};

@@ -1,0 +1,156 @@
+import { Type } from "typebox";
+import type { ToScheduler } from "../../../ports/messages.ts";
+import {
+  Bytes,
+  Count,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  type SchemasOf,
+  Shard,
+  schemaOf,
+  TokenSchema,
+  tokenFields,
+} from "./fields.ts";
+
+const Policy = Type.Object({
+  retry: Type.Object({
+    maxAttempts: Count,
+    backoff: oneOf("FIXED", "EXPONENTIAL"),
+    initialDelayMs: Count,
+    maxDelayMs: Count,
+    jitter: Type.Boolean(),
+  }),
+  timeoutMs: Count,
+  cancelGraceMs: Count,
+  maxLost: Count,
+  onWorkerLost: oneOf("RETRY", "DEAD"),
+  startBefore: nullable(Instant),
+});
+
+const Row = Type.Object({
+  id: Id,
+  jobId: Id,
+  shard: Shard,
+  tenant: Id,
+  pool: Id,
+  handler: Id,
+  requires: Type.Array(Type.String()),
+  concurrencyKey: nullable(Type.String()),
+  concurrencyLimit: Count,
+  hasUniqueKey: Type.Boolean(),
+  priority: Count,
+  rank: Type.Number(),
+  dueAt: Instant,
+  scheduledAt: Instant,
+  policy: Policy,
+  jobVersion: Count,
+  payloadBytes: Count,
+  state: oneOf("PENDING", "RUNNING"),
+  queue: oneOf("NONE", "WAITING", "READY", "HELD"),
+  attempt: Count,
+  failures: Count,
+  lost: Count,
+  startedAt: nullable(Instant),
+});
+
+export const WorkerSchema = {
+  workerId: Id,
+  name: Type.String(),
+  pool: Id,
+  handlers: Type.Array(Type.String()),
+  capabilities: Type.Array(Type.String()),
+  slots: Count,
+  prefetch: Count,
+};
+
+const Credit = Type.Object({
+  workerId: Id,
+  account: Count,
+  granted: Count,
+  highest: Count,
+  missing: Type.Array(Count),
+});
+
+const Result = Type.Object({
+  ...tokenFields,
+  workerId: Id,
+  state: oneOf("SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED"),
+  startedAt: nullable(Instant),
+  finishedAt: Instant,
+  result: Bytes,
+  error: nullable(Type.Object({ name: Type.String(), message: Type.String(), stack: Type.Optional(Type.String()) })),
+  advice: nullable(
+    Type.Union([Type.Object({ kind: Type.Literal("NEVER") }), Type.Object({ kind: Type.Literal("AT"), at: Instant })]),
+  ),
+});
+
+const command = { id: Id, shard: Shard };
+const ofJob = { ...command, jobId: Id, executionIds: Type.Array(Id) };
+const Definition = Type.Object({
+  name: nullable(Type.String()),
+  pool: Id,
+  handler: Id,
+  requires: Type.Array(Type.String()),
+  priority: Count,
+  scheduledAt: Instant,
+  policy: Policy,
+  concurrencyKey: nullable(Type.String()),
+  concurrencyLimit: Count,
+  uniqueKey: nullable(Type.String()),
+  labels: Type.Record(Type.String(), Type.String()),
+});
+const Command = Type.Union([
+  Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
+  Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
+  Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
+]);
+const watch = { executionId: Id, shard: Shard };
+
+type Is<Kind extends ToScheduler["kind"]> = Extract<ToScheduler, { kind: Kind }>;
+
+export const toScheduler: SchemasOf<ToScheduler> = {
+  HINT: schemaOf<Is<"HINT">>()(
+    Type.Object({ kind: Type.Literal("HINT"), rows: Type.Array(Type.Object({ row: Row, payload: Bytes })) }),
+  ),
+  COMMAND: schemaOf<Is<"COMMAND">>()(Type.Object({ kind: Type.Literal("COMMAND"), command: Command })),
+  ASK: schemaOf<Is<"ASK">>()(Type.Object({ kind: Type.Literal("ASK"), request: Id, executionIds: Type.Array(Id) })),
+  ASK_TALLY: schemaOf<Is<"ASK_TALLY">>()(Type.Object({ kind: Type.Literal("ASK_TALLY"), request: Id })),
+  EXPLAIN: schemaOf<Is<"EXPLAIN">>()(Type.Object({ kind: Type.Literal("EXPLAIN"), request: Id, row: Row })),
+  WATCH: schemaOf<Is<"WATCH">>()(Type.Object({ kind: Type.Literal("WATCH"), ...watch })),
+  UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
+  WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
+    Type.Object({
+      kind: Type.Literal("WORKER_UP"),
+      term: Count,
+      worker: Type.Object(WorkerSchema),
+      connection: Count,
+      account: Count,
+      holds: Type.Array(Type.Object({ ...tokenFields, startedAt: nullable(Instant) })),
+    }),
+  ),
+  WORKER_LOST: schemaOf<Is<"WORKER_LOST">>()(
+    Type.Object({ kind: Type.Literal("WORKER_LOST"), workerId: Id, connection: Count, reason: Type.String() }),
+  ),
+  WORKER_DRAINING: schemaOf<Is<"WORKER_DRAINING">>()(
+    Type.Object({ kind: Type.Literal("WORKER_DRAINING"), workerId: Id }),
+  ),
+  CREDITS: schemaOf<Is<"CREDITS">>()(
+    Type.Object({ kind: Type.Literal("CREDITS"), term: Count, roll: Type.Boolean(), credits: Type.Array(Credit) }),
+  ),
+  RECALL: schemaOf<Is<"RECALL">>()(
+    Type.Object({
+      kind: Type.Literal("RECALL"),
+      term: Count,
+      workers: Type.Array(Type.Object({ workerId: Id, account: Count })),
+    }),
+  ),
+  STARTED: schemaOf<Is<"STARTED">>()(
+    Type.Object({
+      kind: Type.Literal("STARTED"),
+      tokens: Type.Array(Type.Object({ ...TokenSchema.properties, workerId: Id, startedAt: Instant })),
+    }),
+  ),
+  FINISHED: schemaOf<Is<"FINISHED">>()(Type.Object({ kind: Type.Literal("FINISHED"), results: Type.Array(Result) })),
+};
