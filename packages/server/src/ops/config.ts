@@ -151,7 +151,8 @@ export function describeKeys(): KeyHelp[] {
       name,
       fallback,
       help,
-      takes: refused instanceof Unfit ? refused.message.replace(/^must be /, "") : "any text",
+      takes:
+        refused instanceof Unfit ? refused.message.replace(/^must be /, "").replace(", not \u0000", "") : "any text",
     };
   });
 }
