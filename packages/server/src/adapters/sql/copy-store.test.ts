@@ -14,7 +14,7 @@ const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const AWKWARD = 'a\tb\\N\\.\n"(,)" \u0001 é 😀';
 
 const TABLES = `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
-  AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'schema_migrations' ORDER BY 1`;
+  AND relkind IN ('r', 'p') AND relpersistence = 'p' AND NOT relispartition AND relname <> 'schema_migrations' ORDER BY 1`;
 const OBJECTS = `SELECT relname::text, relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
   AND relname NOT LIKE 'pg_toast%' ORDER BY 1`;
 

@@ -14,11 +14,15 @@ export interface Table {
   columns: readonly string[];
 }
 
-/** Partitions are reached through their table; the history of the schema is written by the migrations themselves. */
+/**
+ * Partitions are reached through their table; the history of the schema is written by the migrations themselves. What is
+ * unlogged says who lives at the moment, and is of no use elsewhere.
+ */
 const TABLES = `
   SELECT c.relname::text, json_agg(a.attname ORDER BY a.attnum)::text
   FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   WHERE c.relnamespace = current_schema()::text::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND c.relpersistence = 'p'
   GROUP BY 1 ORDER BY 1`;
 
 /** The tables of a database's first schema, whosever they are. */
