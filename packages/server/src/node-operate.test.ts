@@ -101,9 +101,13 @@ describe("a node that is operated", () => {
     const first = await slow.submit(client, undefined as never);
     await running.promise;
     const second = await slow.submit(client, undefined as never);
+    // It waits at the worker, behind the first.
+    while ((await second.get()).state !== "SCHEDULED");
     const [known] = (await client.workers()).filter(({ handlers }) => handlers.includes("slow"));
     assert.ok(known);
     assert.equal((await client.drainWorker(known.workerId)).state, "DRAINING");
+    // The worker has heard of it, and has handed back what it had not begun.
+    while ((await second.get()).state !== "PENDING");
     finish.resolve("finished");
     await worker.closed;
     assert.equal(await first.result(), "finished");
