@@ -37,7 +37,7 @@ export function builtinWorker({ gateway, incarnation, runtime, log, tasks }: Bui
 }
 
 /** Neither side is called from within its own call, as over a network. */
-function linkTo(gateway: Gateway): WorkerLink {
+export function linkTo(gateway: Gateway): WorkerLink {
   return {
     open: (events) => {
       const worker = gateway.connect({

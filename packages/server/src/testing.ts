@@ -13,6 +13,7 @@ export { Inbox } from "./api/inbox.ts";
 export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export { PoolOrders } from "./api/pool-orders.ts";
+export { linkTo } from "./builtin-worker.ts";
 export type {
   Candidate,
   EndedAttempt,

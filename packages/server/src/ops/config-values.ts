@@ -3,10 +3,14 @@ import ipaddr from "ipaddr.js";
 
 /** A text that does not fit its key, and what would. */
 export class Unfit {
+  /** What would be right. */
+  readonly expected: string;
   readonly message: string;
 
-  constructor(message: string) {
-    this.message = message;
+  /** @param found what is wrong with it, where it is a part of a longer text */
+  constructor(expected: string, found: string | null = null) {
+    this.expected = expected;
+    this.message = found === null ? expected : `${expected}, not ${found}`;
   }
 }
 
@@ -57,7 +61,7 @@ export const signingSecret: Parse<string> = (text) => {
 export const cidrList: Parse<readonly string[]> = (text) => {
   const networks = text.split(",").flatMap((part) => part.trim() || []);
   const wrong = networks.find((network) => !isNetwork(network));
-  return wrong === undefined ? networks : new Unfit(`must be networks such as 127.0.0.0/8,fd00::/8, not ${wrong}`);
+  return wrong === undefined ? networks : new Unfit("must be networks such as 127.0.0.0/8,fd00::/8", wrong);
 };
 
 /** "10/8" and "010.0.0.0/8" are other networks than one may think: addresses are written out. */

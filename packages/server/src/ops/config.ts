@@ -151,8 +151,7 @@ export function describeKeys(): KeyHelp[] {
       name,
       fallback,
       help,
-      takes:
-        refused instanceof Unfit ? refused.message.replace(/^must be /, "").replace(", not \u0000", "") : "any text",
+      takes: refused instanceof Unfit ? refused.expected.replace(/^must be /, "") : "any text",
     };
   });
 }

@@ -165,7 +165,7 @@ export class Holdings {
     if (left.length > 0) await this.#parts.store.letGo(left);
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
-    const next = plan({ me: profile.incarnation, leases, holders, mine, isUnreachable, isSettling });
+    const next = plan({ me: profile.incarnation, living, placed, holders, mine, isSettling });
     if (this.#stopped) return;
     if (next.take.length > 0) await this.#take(next.take);
     if (next.letGo !== null) await this.#letGo(next.letGo, holders);

@@ -11,12 +11,12 @@ export const SETTLE_MS = 10_000;
 /** What a node knows when it decides which shards to take and which to let go. */
 export interface Outlook {
   me: Incarnation;
-  leases: readonly NodeLease[];
+  living: readonly NodeLease[];
+  /** Shards that should be this node's. */
+  placed: ReadonlySet<ShardId>;
   holders: readonly ShardHolder[];
   /** Shards that this node has in its machine. */
   mine: ReadonlyMap<ShardId, unknown>;
-  /** Whether connections to the node are refused or reset. */
-  isUnreachable(node: Incarnation): boolean;
   /** Whether the shard was lost to another within the last SETTLE_MS. */
   isSettling(shard: ShardId): boolean;
 }
@@ -27,7 +27,10 @@ export interface Plan {
   letGo: ShardId | null;
 }
 
-/** The nodes that shards are placed on: those with the role whose leases stand. */
+/**
+ * The nodes that shards are placed on: those with the role whose leases stand.
+ * @param isUnreachable whether connections to the node are refused or reset
+ */
 export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: Incarnation) => boolean): NodeLease[] {
   const living = leases.filter(
     ({ incarnation, renewedAgoMs, roles }) =>
@@ -54,9 +57,7 @@ export function placedHere(me: Incarnation, living: readonly NodeLease[]): Set<S
 
 /** What follows from it. A shard of a living owner is waited for: that one lets it go when it sees the same. */
 export function plan(outlook: Outlook): Plan {
-  const { me, mine, holders } = outlook;
-  const living = livingNodes(outlook.leases, outlook.isUnreachable);
-  const placed = placedHere(me, living);
+  const { me, living, placed, mine, holders } = outlook;
   const alive = new Set(living.map(({ incarnation }) => incarnation));
   const take = holders.filter(({ shard, owner }) => {
     if (!placed.has(shard) || mine.has(shard)) return false;

@@ -1,6 +1,6 @@
 import { MainspringError, type Task } from "@mainspring/sdk";
-import { createWorkerCore, type WorkerLife, type WorkerLink } from "@mainspring/sdk/worker-core";
-import type { Gateway } from "@mainspring/server/testing";
+import { createWorkerCore, type WorkerLife } from "@mainspring/sdk/worker-core";
+import { linkTo } from "@mainspring/server/testing";
 import type { StoreEvent } from "../store/history.ts";
 import { StoreData } from "../store/store-data.ts";
 import { Handlers } from "./handlers.ts";
@@ -72,20 +72,4 @@ function startOf(startAt: Date | string | undefined): number {
   if (ms >= 0 && ms <= Date.UTC(9000, 0)) return ms;
   const right = "a Date or ISO 8601 with a zone, as 2026-03-01T09:00:00Z, from 1970 to 9000";
   throw new MainspringError("BAD_OPTION", `startAt: must be ${right}, not ${String(startAt)}`);
-}
-
-/** Neither side is called from within its own call, as over a network. */
-function linkTo(gateway: Gateway): WorkerLink {
-  return {
-    open: (events) => {
-      const worker = gateway.connect({
-        send: (message) => queueMicrotask(() => events.message(message)),
-        close: (_code, message) => queueMicrotask(() => events.closed({ message })),
-      });
-      return {
-        send: (message) => queueMicrotask(() => worker.receive(message)),
-        close: () => queueMicrotask(() => worker.closed()),
-      };
-    },
-  };
 }

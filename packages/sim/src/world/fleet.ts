@@ -53,19 +53,19 @@ export class Fleet {
   }
 
   breakConnections(which: (connection: SimConnection) => boolean): void {
-    for (const connection of [...this.#connections]) {
-      if (!which(connection)) continue;
-      this.#connections.delete(connection);
-      connection.break(this.#dice.chance(0.3));
-    }
+    this.#breakAll(which, () => this.#dice.chance(0.3));
   }
 
   /** The other end does not answer: the keepalive will notice. */
   abandon(which: (connection: SimConnection) => boolean): void {
+    this.#breakAll(which, () => true);
+  }
+
+  #breakAll(which: (connection: SimConnection) => boolean, isHalfOpen: () => boolean): void {
     for (const connection of [...this.#connections]) {
       if (!which(connection)) continue;
       this.#connections.delete(connection);
-      connection.break(true);
+      connection.break(isHalfOpen());
     }
   }
 
