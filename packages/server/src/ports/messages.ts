@@ -19,6 +19,8 @@ export interface Token {
 export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
+  /** A recurring job was submitted, and fires soon. */
+  | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
   /** What have you seen lately? */
   | { kind: "ASK_TALLY"; request: string }
@@ -238,9 +240,18 @@ export interface LiveExecution {
 /**
  * CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how.
  * REPLACED: what was not final runs by the new definition. KEPT: some of it had started, and keeps what it started with.
- * DELETED: nothing of the job waits any more.
+ * DELETED: nothing of the job waits any more. PLANNED: the plan follows. NOT_PLANNED: it had ended. BACKFILL_OPEN: one at a time.
  */
-export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL" | "REPLACED" | "KEPT" | "DELETED";
+export type CommandOutcome =
+  | "CANCELLED"
+  | "REQUESTED"
+  | "FINAL"
+  | "REPLACED"
+  | "KEPT"
+  | "DELETED"
+  | "PLANNED"
+  | "NOT_PLANNED"
+  | "BACKFILL_OPEN";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

@@ -1,6 +1,7 @@
 import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import type { ExecutionPolicy, JobDefinition, JobState } from "../domain/job.ts";
+import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domain/job.ts";
+import type { Plan, SkipReason } from "../domain/recurrence.ts";
 
 /** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
@@ -8,6 +9,8 @@ export interface StoreQueries {
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
+  /** What became of the planned instants of [since, until), newest first; `after` is the instant of the last item before, as decimal text. */
+  ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
 }
@@ -48,6 +51,7 @@ export interface ExecutionFilter {
 
 export interface JobFilter {
   state?: JobState;
+  type?: JobType;
   pool?: string;
   handler?: string;
   name?: string;
@@ -99,7 +103,10 @@ export interface JobSummary {
   tenant: string;
   name: string | null;
   state: JobState;
+  type: JobType;
   version: number;
+  /** null: a one-time job. */
+  plan: Plan | null;
   pool: string;
   handler: string;
   priority: number;
@@ -108,6 +115,14 @@ export interface JobSummary {
   createdAt: EpochMs;
   updatedAt: EpochMs;
 }
+
+/**
+ * One planned instant, or, with a `count` of more than 100, so many in a row that were skipped. One that was skipped and made up for later is
+ * the execution that made up for it.
+ */
+export type LedgerItem =
+  | { plannedAt: EpochMs; execution: ExecutionSummary }
+  | { plannedAt: EpochMs; skipped: { until: EpochMs; count: number; reason: SkipReason } };
 
 export interface JobView extends JobSummary {
   definition: JobDefinition;
