@@ -1,6 +1,6 @@
 import type { DelayBuckets } from "../domain/delay-buckets.ts";
 import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
-import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
