@@ -9,7 +9,10 @@ export interface StoreQueries {
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
-  /** What became of the planned instants of [since, until), newest first; `after` is the instant of the last item before, as decimal text. */
+  /**
+   * What became of the planned instants of [since, until), newest first. A stretch that was skipped stands where it begins, and is
+   * told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing to anybody else.
+   */
   ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
