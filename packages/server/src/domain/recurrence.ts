@@ -77,7 +77,9 @@ export interface CatchUp {
   id: string;
   /** SCHEDULE: misfired. BACKFILL: asked for; those that have an execution already are left out. */
   trigger: "SCHEDULE" | "BACKFILL";
-  /** Where it goes on. */
+  /** By which its instants are planned: what is past is not changed by an edit. */
+  schedule: Schedule;
+  /** The planned instant where it goes on; `until`: it is through, and waits for the end of those that are open. */
   nextAt: EpochMs;
   /** The first instant that does not belong to it. */
   until: EpochMs;

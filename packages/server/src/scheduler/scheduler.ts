@@ -147,8 +147,12 @@ export class Scheduler {
         payloads.keep(message.rows, this.#parts.runtime.now() + DEFAULT_LIMITS.horizonMs);
         inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
         break;
+      case "PLANNED":
+        inputs.push(message);
+        break;
       case "COMMAND":
-        inputs.push({ kind: "COMMANDS", commands: [message.command] });
+        if (message.command.kind === "PLAN") this.#runner?.lookForCommands();
+        else inputs.push({ kind: "COMMANDS", commands: [message.command] });
         break;
       case "ASK":
         this.#answer(from, message.request, message.executionIds);

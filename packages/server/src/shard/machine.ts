@@ -10,6 +10,8 @@ import { fromGateway, judgeSilence } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { letGo } from "./let-go.ts";
+import { takeBorn, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
+import { advancePlans } from "./plans/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { takeOwnership } from "./takeover.ts";
@@ -25,10 +27,12 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   for (const input of inputs) take(view, input);
   passTime(view);
   judgeSilence(view);
+  advancePlans(view);
   dispatch(view);
   giveBackRecalled(view);
   refill(view);
-  return { wants, wakeAt: nextRing(view), demand: newDemand(view) };
+  const more = state.plans.isDue(now);
+  return { wants, wakeAt: nextRing(view, more), demand: newDemand(view), more };
 }
 
 function take(view: Step, input: Input): void {
@@ -60,6 +64,17 @@ function take(view: Step, input: Input): void {
       return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
+      return;
+    case "PLANNED":
+      return takePlannedHint(view, input);
+    case "BORN":
+      return takeBorn(view, input);
+    case "READ_PLANS":
+      return takePlans(view, input);
+    case "LOADED_PLANS":
+      return takeLoadedPlans(view, input);
+    case "READ_FIRED":
+      return takeFired(view, input);
   }
 }
 

@@ -46,7 +46,13 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     version: "simulated",
     startedAt: parts.runtime.now(),
   };
-  const scheduler = new Scheduler({ ...parts, leases: soloLeases(), profile, terms: ALONE });
+  const scheduler = new Scheduler({
+    ...parts,
+    leases: soloLeases(),
+    profile,
+    terms: ALONE,
+    tzdata: timeZoneDataVersion(),
+  });
   await scheduler.start();
   const api = await createApi({
     ...parts,

@@ -128,7 +128,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms" | "tzdata">): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -138,7 +138,7 @@ export class SimServer {
       startedAt: parts.runtime.now(),
     };
     const leases = this.#around.leases.client(this.process);
-    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
+    await new Scheduler({ ...parts, leases, profile, terms: SHARED, tzdata: timeZoneDataVersion() }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {
