@@ -40,7 +40,8 @@ export function instantsAreAccountedFor(books: PlanBooks): Checker {
     atEnd() {
       for (const book of books.all.values()) {
         if (book.plan === null) continue;
-        if (book.plan.state === "ACTIVE") throw new Violation(`the plan of ${book.jobId} came to no end`);
+        if (book.plan.state === "ACTIVE" && book.deletedAt === null)
+          throw new Violation(`${book.jobId} came to no end: ${JSON.stringify(book.plan)}`);
         nothingIsMissing(book);
         nothingIsInvented(book);
       }
@@ -78,7 +79,8 @@ function nothingIsInvented(book: PlanBook): void {
   book.versions.forEach((version, index) => {
     const next = book.versions[index + 1];
     const until = next === undefined ? Number.POSITIVE_INFINITY : (next.followedAt ?? Number.POSITIVE_INFINITY);
-    if (!isFixedDelay(version)) for (const at of instantsOf(book, version, version.writtenAt, until + 1)) planned.add(at);
+    if (!isFixedDelay(version))
+      for (const at of instantsOf(book, version, version.writtenAt, until + 1)) planned.add(at);
   });
   if (book.versions.some(isFixedDelay)) return;
   for (const { id, job } of book.births) {

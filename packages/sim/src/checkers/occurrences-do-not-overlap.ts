@@ -32,7 +32,8 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
         const isLate = at - to > rule.misfireGraceMs || book.pausedBefore;
         if (reason === "OVERLAP" && rule.overlap === "ALLOW") throw new Violation(`${book.jobId} allows overlaps`);
         if (reason === "PAUSED" && !book.pausedBefore) throw new Violation(`${book.jobId} was never paused`);
-        if (reason.startsWith("MISFIRE") && !isLate) throw new Violation(`${to} of ${book.jobId} was not late: ${reason}`);
+        if (reason.startsWith("MISFIRE") && !isLate)
+          throw new Violation(`${to} of ${book.jobId} was not late: ${reason}`);
       }
     }
   };

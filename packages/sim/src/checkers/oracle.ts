@@ -20,7 +20,8 @@ export function plannedInstants(
   from: number,
   until: number,
 ): number[] {
-  const instants = rule.times.type === "CRON" ? cronInstants(rule.times) : intervalInstants(rule.times.everyMs, anchorAt);
+  const instants =
+    rule.times.type === "CRON" ? cronInstants(rule.times) : intervalInstants(rule.times.everyMs, anchorAt);
   const [startAt, endAt] = [rule.startAt ?? Number.NEGATIVE_INFINITY, rule.endAt ?? Number.POSITIVE_INFINITY];
   return instants
     .filter((at) => at >= startAt && at < endAt)

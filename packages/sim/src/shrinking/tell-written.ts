@@ -29,6 +29,7 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
 
 /** The executions that a command is about. */
 export function commanded(command: Command): readonly string[] {
+  if (command.kind === "PLAN") return [];
   return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
 }
 

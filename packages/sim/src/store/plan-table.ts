@@ -25,6 +25,10 @@ export class PlanTable {
     return this.#rows.get(jobId);
   }
 
+  all(): IterableIterator<PlanRow> {
+    return this.#rows.values();
+  }
+
   insert(row: PlanRow): void {
     this.#ids.add(row.jobId);
     this.#put(row);

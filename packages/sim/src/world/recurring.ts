@@ -8,7 +8,17 @@ import { someRule } from "./some-rule.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
-const DEEDS = ["EDIT", "EDIT", "PAUSE", "RESUME", "RESUME_AND_CATCH_UP", "TRIGGER", "BACKFILL", "DELETE", "UPSERT"] as const;
+const DEEDS = [
+  "EDIT",
+  "EDIT",
+  "PAUSE",
+  "RESUME",
+  "RESUME_AND_CATCH_UP",
+  "TRIGGER",
+  "BACKFILL",
+  "DELETE",
+  "UPSERT",
+] as const;
 type Deed = (typeof DEEDS)[number];
 
 /** Clients with recurring jobs: they edit, pause, resume, trigger, backfill and delete them while they fire. */
@@ -66,14 +76,22 @@ export class Recurring {
     this.#clock.plan(ANSWER_WITHIN_MS, again);
     const intake = this.#server()?.intake;
     if (!intake) return;
-    intake.take([received], { tenant: "default", key, requestHash: key }).then(({ bodies: [body] }) => {
-      if (isOver || body === undefined) return;
-      isOver = true;
-      this.#open--;
-      if ("error" in body) return;
-      this.#history.add({ kind: "PLAN_ACCEPTED", key, jobId: body.jobId });
-      this.#live(key, body.jobId, received, dice.fork("life"), withinMs);
-    }, again);
+    intake.take([received], { tenant: "default", key, requestHash: key }).then(
+      ({ bodies: [body] }) => {
+        if (isOver || body === undefined) return;
+        isOver = true;
+        this.#open--;
+        if ("error" in body) return;
+        this.#history.add({ kind: "PLAN_ACCEPTED", key, jobId: body.jobId });
+        this.#live(key, body.jobId, received, dice.fork("life"), withinMs);
+      },
+      (error: Error) => {
+        if (error.name !== "ProblemError") return again();
+        // Refused: its rule leaves nothing to fire until its end.
+        if (!isOver) this.#open--;
+        isOver = true;
+      },
+    );
   }
 
   #live(key: string, jobId: string, { job }: ReceivedJob, dice: Dice, withinMs: number): void {
@@ -87,7 +105,11 @@ export class Recurring {
       const atMs = this.#clock.nowMs + dice.roll() * (withinMs - this.#clock.nowMs);
       const deed = dice.pick(DEEDS);
       const received = this.#definition(dice, `${key}/${left}`, keys);
-      const range = { sinceMs: dice.roll() * atMs, lengthMs: dice.between(60_000, 1_200_000), limit: dice.between(1, 5) };
+      const range = {
+        sinceMs: dice.roll() * atMs,
+        lengthMs: dice.between(60_000, 1_200_000),
+        limit: dice.between(1, 5),
+      };
       this.#clock.plan(atMs - this.#clock.nowMs, () => this.#do(deed, jobId, received, range));
     }
   }

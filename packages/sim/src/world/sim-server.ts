@@ -9,6 +9,8 @@ import {
   Inbox,
   JobChanger,
   type JobIntake,
+  JobPlans,
+  JobRuns,
   type NodeProfile,
   PoolOrders,
   type Role,
@@ -51,6 +53,8 @@ export class SimServer {
   #intake: JobIntake | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
+  #plans: JobPlans | null = null;
+  #runs: JobRuns | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
@@ -72,6 +76,14 @@ export class SimServer {
 
   get changer(): JobChanger | null {
     return this.#changer;
+  }
+
+  get plans(): JobPlans | null {
+    return this.#plans;
+  }
+
+  get runs(): JobRuns | null {
+    return this.#runs;
   }
 
   get deadLetters(): DeadLetterRuns | null {
@@ -107,7 +119,10 @@ export class SimServer {
     // Nobody is told here, but what would be told is seen.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
+    const orders = new PoolOrders(store, runtime);
+    this.#changer = new JobChanger({ ...parts, commands, orders });
+    this.#plans = new JobPlans({ ...parts, commands });
+    this.#runs = new JobRuns({ ...parts, orders });
     this.#deadLetters = new DeadLetterRuns(parts);
     this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {

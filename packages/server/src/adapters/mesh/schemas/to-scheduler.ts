@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { MISFIRES, OVERLAPS } from "../../../domain/recurrence.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
   Bytes,
@@ -88,6 +89,27 @@ const Result = Type.Object({
 
 const command = { id: Id, shard: Shard };
 const ofJob = { ...command, jobId: Id, executionIds: Type.Array(Id) };
+const Times = Type.Union([
+  Type.Object({
+    type: Type.Literal("CRON"),
+    cron: Type.String(),
+    timezone: Type.String(),
+    dst: Type.Object({ gap: oneOf("SHIFT", "SKIP"), fold: oneOf("FIRST", "LAST", "BOTH") }),
+  }),
+  Type.Object({ type: Type.Literal("INTERVAL"), everyMs: Count, mode: oneOf("FIXED_RATE", "FIXED_DELAY") }),
+]);
+const Rule = Type.Object({
+  times: Times,
+  startAt: nullable(Instant),
+  endAt: nullable(Instant),
+  maxFires: nullable(Count),
+  spreadSec: Type.Number(),
+  overlap: oneOf(...OVERLAPS),
+  misfire: oneOf(...MISFIRES),
+  misfireGraceMs: Count,
+  maxCatchUp: Count,
+  startWithinMs: nullable(Count),
+});
 const Definition = Type.Object({
   name: nullable(Type.String()),
   pool: Id,
@@ -95,16 +117,24 @@ const Definition = Type.Object({
   requires: Type.Array(Type.String()),
   priority: Count,
   scheduledAt: Instant,
+  recurrence: nullable(Rule),
   policy: Policy,
   concurrencyKey: nullable(Type.String()),
   concurrencyLimit: Count,
   uniqueKey: nullable(Type.String()),
   labels: Type.Record(Type.String(), Type.String()),
 });
+const Order = Type.Union([
+  Type.Object({ kind: Type.Literal("LOOK") }),
+  Type.Object({ kind: Type.Literal("PAUSE"), at: Instant }),
+  Type.Object({ kind: Type.Literal("RESUME"), at: Instant, catchUp: Type.Boolean() }),
+  Type.Object({ kind: Type.Literal("BACKFILL"), since: Instant, until: Instant, limit: Count }),
+]);
 const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
   Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
+  Type.Object({ ...command, kind: Type.Literal("PLAN"), jobId: Id, order: Order }),
 ]);
 const watch = { executionId: Id, shard: Shard };
 
@@ -115,6 +145,7 @@ export const toScheduler: SchemasOf<ToScheduler> = {
     Type.Object({ kind: Type.Literal("HINT"), rows: Type.Array(Type.Object({ row: Row, payload: Bytes })) }),
   ),
   COMMAND: schemaOf<Is<"COMMAND">>()(Type.Object({ kind: Type.Literal("COMMAND"), command: Command })),
+  PLANNED: schemaOf<Is<"PLANNED">>()(Type.Object({ kind: Type.Literal("PLANNED"), shard: Shard, jobId: Id })),
   ASK: schemaOf<Is<"ASK">>()(Type.Object({ kind: Type.Literal("ASK"), request: Id, executionIds: Type.Array(Id) })),
   ASK_TALLY: schemaOf<Is<"ASK_TALLY">>()(Type.Object({ kind: Type.Literal("ASK_TALLY"), request: Id })),
   EXPLAIN: schemaOf<Is<"EXPLAIN">>()(Type.Object({ kind: Type.Literal("EXPLAIN"), request: Id, row: Row })),
