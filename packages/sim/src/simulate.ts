@@ -66,6 +66,8 @@ const CALM_MS = 3 * HOUR_MS;
 /** Until then what faults began may still have to end. */
 const CALM_LEAST_MS = 120_000;
 const LOOK_EVERY_MS = 5_000;
+/** Nothing in a world waits for the platform. */
+const EVENTS_A_TURN = 256;
 /** How often somebody who runs the servers does something. */
 const OPERATE_EVERY_MS = 120_000;
 /** How long a killed server is away. */
@@ -118,7 +120,7 @@ function machinesOf(nodes: number, dice: Dice): Machine[] {
 
 class World {
   readonly #options: SimulationOptions;
-  readonly #clock = new VirtualClock();
+  readonly #clock = new VirtualClock(EVENTS_A_TURN);
   readonly #dice: Dice;
   readonly history: History;
   readonly #checkers: readonly Checker[];
@@ -266,7 +268,7 @@ class World {
       time,
       latency,
       // Answers reach a process that is there, when it goes on.
-      deliver: (run) => void process.plan(0, run),
+      deliver: (run) => process.take(run),
       sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
   }

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { RUN_FLAGS } from "../run-flags.ts";
 import { simulate } from "../simulate.ts";
 import { HUNTED } from "./hunted.ts";
 import type { Mutant } from "./mutant.ts";
@@ -24,7 +25,7 @@ export interface Hunted {
 export async function hunt(mutant: Mutant): Promise<Hunted> {
   const seed = recordedSeeds().get(mutant.name) ?? 1;
   const [plant, main] = ["plant-process.ts", "hunt-process.ts"].map((name) => new URL(name, import.meta.url));
-  const args = ["--import", String(plant), fileURLToPath(main as URL), String(seed), String(SEEDS)];
+  const args = [...RUN_FLAGS, "--import", String(plant), fileURLToPath(main as URL), String(seed), String(SEEDS)];
   const env = { ...process.env, MAINSPRING_MUTANT: mutant.name };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: HUNT_MAX_MS });
   const caught = JSON.parse(stdout) as Hunted["caught"];
