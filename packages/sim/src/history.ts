@@ -114,18 +114,18 @@ export class History {
   add(seen: Seen): void {
     const moment = { ...seen, atMs: this.#clock.nowMs };
     this.entries.push(moment);
-    this.#trace(seen);
+    this.#trace(JSON.stringify(seen));
     this.#observer.noticed?.(moment);
   }
 
   wrote(event: StoreEvent): void {
     this.entries.push({ kind: "WRITTEN", atMs: this.#clock.nowMs, event });
-    this.#trace([event.kind, event.kind === "COMMITTED" ? event.asked : null]);
+    this.#trace(JSON.stringify([event.kind, event.kind === "COMMITTED" ? event.asked : null], withoutStacks));
     this.#observer.saw?.(event);
   }
 
-  #trace(what: unknown): void {
-    this.#hash.update(`${this.#clock.nowMs} ${JSON.stringify(what, withoutStacks)}\n`);
+  #trace(what: string): void {
+    this.#hash.update(`${this.#clock.nowMs} ${what}\n`);
   }
 
   of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {

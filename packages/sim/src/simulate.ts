@@ -145,9 +145,11 @@ class World {
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
     this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown())];
+    const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
+    const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
-      saw: (event) => this.#judge((checker) => checker.saw?.(event)),
-      noticed: (moment) => this.#judge((checker) => checker.noticed?.(moment)),
+      saw: (event) => this.#judge(seers, (checker) => checker.saw?.(event)),
+      noticed: (moment) => this.#judge(noticers, (checker) => checker.noticed?.(moment)),
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
@@ -195,7 +197,7 @@ class World {
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();
-    this.#judge((checker) => checker.atEnd?.(this.history));
+    this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
   }
 
@@ -214,13 +216,13 @@ class World {
       await this.#clock.runUntil(Math.min(untilMs, this.#clock.nowMs + LOOK_EVERY_MS), () => {
         if (this.#broken !== null) throw this.#broken;
       });
-      this.#judge((checker) => checker.looked?.(this.#clock.nowMs));
+      this.#judge(this.#checkers, (checker) => checker.looked?.(this.#clock.nowMs));
     }
   }
 
   /** A violation stops the simulation at the event that showed it. */
-  #judge(check: (checker: Checker) => void): void {
-    for (const checker of this.#checkers) {
+  #judge(checkers: readonly Checker[], check: (checker: Checker) => void): void {
+    for (const checker of checkers) {
       try {
         check(checker);
       } catch (error) {

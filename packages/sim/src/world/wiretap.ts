@@ -25,12 +25,14 @@ export function tapped(bus: Bus, server: string, history: History): Bus {
 }
 
 type AnyMail = Mail[Role];
+type OwnerSaid = Extract<AnyMail, { kind: "OWNER"; demand: unknown }>;
 
 class BusTap {
   readonly #server: string;
   readonly #history: History;
-  readonly #owned = new Map<string, string>();
-  readonly #granted = new Map<string, string>();
+  readonly #owned = new Map<string, OwnerSaid>();
+  /** By owner, then by worker. */
+  readonly #granted = new Map<string, Map<string, { account: number; granted: number }>>();
 
   constructor(server: string, history: History) {
     this.#server = server;
@@ -42,7 +44,7 @@ class BusTap {
     if (message.kind === "CREDITS") {
       for (const { workerId, account, granted } of message.credits) this.#lent(to, workerId, account, granted);
     } else if (message.kind === "WORKER_LOST") {
-      this.#granted.delete(`${to}/${message.workerId}`);
+      this.#granted.get(to)?.delete(message.workerId);
       this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
     }
   }
@@ -72,22 +74,30 @@ class BusTap {
     }
   }
 
-  #owns(owner: string, { term, life, shards }: Extract<AnyMail, { kind: "OWNER"; demand: unknown }>): void {
-    const said = `${term} ${shards.map(({ shard, epoch }) => `${shard}:${epoch}`).join()}`;
+  #owns(owner: string, said: OwnerSaid): void {
+    const { term, life, shards } = said;
+    const before = this.#owned.get(owner);
     // It is repeated each second.
-    if (this.#owned.get(owner) === said) return;
+    if (before?.term === term && isSame(before.shards, shards)) return;
     this.#owned.set(owner, said);
     this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, life, shards });
   }
 
   #lent(owner: string, worker: string, account: number, granted: number): void {
-    const name = `${owner}/${worker}`;
-    const lent = `${account}:${granted}`;
+    const known = this.#granted.get(owner) ?? new Map<string, { account: number; granted: number }>();
+    const before = known.get(worker);
     // It is repeated each second.
-    if (this.#granted.get(name) === lent) return;
-    this.#granted.set(name, lent);
+    if (before?.account === account && before.granted === granted) return;
+    this.#granted.set(owner, known.set(worker, { account, granted }));
     this.#history.add({ kind: "LENT", server: this.#server, worker, owner, account, granted });
   }
+}
+
+function isSame(before: OwnerSaid["shards"], now: OwnerSaid["shards"]): boolean {
+  return (
+    before.length === now.length &&
+    before.every(({ shard, epoch }, i) => shard === now[i]?.shard && epoch === now[i]?.epoch)
+  );
 }
 
 /** The same for the stream between a worker and a gateway. */
