@@ -54,6 +54,8 @@ export type Seen =
   | ({ kind: "ACKED"; worker: string } & Ref)
   | ({ kind: "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
+  /** An owner sends an assignment; `owner` is its incarnation. */
+  | ({ kind: "ASSIGN_LEFT"; owner: string } & Ref)
   /** Said anew only when it changed. */
   | {
       kind: "OWNER_ARRIVED";

@@ -7,7 +7,7 @@ type ServerMessage = Parameters<LinkEvents["message"]>[0];
 
 /** Listens on the bus of a server and writes down what matters to whoever judges. Changes nothing. */
 export function tapped(bus: Bus, server: string, history: History): Bus {
-  const tap = new BusTap(server, history);
+  const tap = new BusTap(server, bus.node, history);
   return {
     node: bus.node,
     ownerOf: (shard) => bus.ownerOf(shard),
@@ -29,13 +29,15 @@ type OwnerSaid = Extract<AnyMail, { kind: "OWNER"; demand: unknown }>;
 
 class BusTap {
   readonly #server: string;
+  readonly #node: string;
   readonly #history: History;
   readonly #owned = new Map<string, OwnerSaid>();
   /** By owner, then by worker. */
   readonly #granted = new Map<string, Map<string, { account: number; granted: number }>>();
 
-  constructor(server: string, history: History) {
+  constructor(server: string, node: string, history: History) {
     this.#server = server;
+    this.#node = node;
     this.#history = history;
   }
 
@@ -43,6 +45,9 @@ class BusTap {
     const server = this.#server;
     if (message.kind === "CREDITS") {
       for (const { workerId, account, granted } of message.credits) this.#lent(to, workerId, account, granted);
+    } else if (message.kind === "ASSIGN") {
+      for (const assign of message.assigns)
+        this.#history.add({ kind: "ASSIGN_LEFT", owner: this.#node, ...refOf(assign) });
     } else if (message.kind === "WORKER_LOST") {
       this.#granted.get(to)?.delete(message.workerId);
       this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
