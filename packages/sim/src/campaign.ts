@@ -1,8 +1,11 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
+import { RUN_FLAGS } from "./run-flags.ts";
 import { neverHappened } from "./sightings.ts";
 import type { SimulationOptions, Verdict } from "./simulate.ts";
+
+const STDIO: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
 
 interface Ran {
   verdict: Verdict;
@@ -20,7 +23,7 @@ export async function campaign(runs: readonly SimulationOptions[], say: (text: s
   const ran: Ran[] = [];
   let told = 0;
   const worker = async () => {
-    const child = fork(new URL("run-process.ts", import.meta.url), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const child = fork(new URL("run-process.ts", import.meta.url), { execArgv: RUN_FLAGS, stdio: STDIO });
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       ran[next[0]] = await ask(child, next[1]);
       for (let done = ran[told]; done !== undefined; done = ran[++told]) say(lineOf(done));

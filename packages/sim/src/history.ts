@@ -56,6 +56,8 @@ export type Seen =
   | ({ kind: "ACKED"; worker: string } & Ref)
   | ({ kind: "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
+  /** An owner sends an assignment; `owner` is its incarnation. */
+  | ({ kind: "ASSIGN_LEFT"; owner: string } & Ref)
   /** Said anew only when it changed. */
   | {
       kind: "OWNER_ARRIVED";
@@ -116,18 +118,18 @@ export class History {
   add(seen: Seen): void {
     const moment = { ...seen, atMs: this.#clock.nowMs };
     this.entries.push(moment);
-    this.#trace(seen);
+    this.#trace(JSON.stringify(seen));
     this.#observer.noticed?.(moment);
   }
 
   wrote(event: StoreEvent): void {
     this.entries.push({ kind: "WRITTEN", atMs: this.#clock.nowMs, event });
-    this.#trace([event.kind, event.kind === "COMMITTED" ? event.asked : null]);
+    this.#trace(JSON.stringify([event.kind, event.kind === "COMMITTED" ? event.asked : null], withoutStacks));
     this.#observer.saw?.(event);
   }
 
-  #trace(what: unknown): void {
-    this.#hash.update(`${this.#clock.nowMs} ${JSON.stringify(what, withoutStacks)}\n`);
+  #trace(what: string): void {
+    this.#hash.update(`${this.#clock.nowMs} ${what}\n`);
   }
 
   of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {

@@ -8,6 +8,8 @@ import type { VirtualClock } from "./virtual-clock.ts";
  */
 export const EPOCH_MS = Date.UTC(2018, 10, 4, 3, 40);
 
+const OVER = (): void => undefined;
+
 /**
  * One simulated process: its clock, its timers, its dice. When it dies, nothing that it planned happens any more and
  * nothing that it waits for comes. While it is paused everything waits, and then comes at once.
@@ -59,11 +61,17 @@ export class SimProcess {
   /** Happens in this process, if it is there then; when it is paused, as soon as it goes on. */
   plan(delayMs: number, run: () => void): () => void {
     let cancel = this.#clock.plan(delayMs, () => {
-      if (!this.isAlive) return;
-      if (this.isPaused) cancel = this.plan(this.#resumesMs - this.#clock.nowMs, run);
-      else run();
+      cancel = this.take(run);
     });
     return () => cancel();
+  }
+
+  /** Happens in this process now, if it is there; when it is paused, as soon as it goes on. @returns takes it back until then */
+  take(run: () => void): () => void {
+    if (!this.isAlive) return OVER;
+    if (this.isPaused) return this.plan(this.#resumesMs - this.#clock.nowMs, run);
+    run();
+    return OVER;
   }
 
   /** What the production code is given for a platform. */

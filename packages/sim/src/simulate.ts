@@ -69,6 +69,8 @@ const CALM_LEAST_MS = 120_000;
 /** So long after the faults recurring jobs still fire. */
 const STILL_RECURRING_MS = 100_000;
 const LOOK_EVERY_MS = 5_000;
+/** Nothing in a world waits for the platform. */
+const EVENTS_A_TURN = 256;
 /** How often somebody who runs the servers does something. */
 const OPERATE_EVERY_MS = 120_000;
 /** How long a killed server is away. */
@@ -121,7 +123,7 @@ function machinesOf(nodes: number, dice: Dice): Machine[] {
 
 class World {
   readonly #options: SimulationOptions;
-  readonly #clock = new VirtualClock();
+  readonly #clock = new VirtualClock(EVENTS_A_TURN);
   readonly #dice: Dice;
   readonly history: History;
   readonly #checkers: readonly Checker[];
@@ -147,9 +149,11 @@ class World {
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
     this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown())];
+    const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
+    const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
-      saw: (event) => this.#judge((checker) => checker.saw?.(event)),
-      noticed: (moment) => this.#judge((checker) => checker.noticed?.(moment)),
+      saw: (event) => this.#judge(seers, (checker) => checker.saw?.(event)),
+      noticed: (moment) => this.#judge(noticers, (checker) => checker.noticed?.(moment)),
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
@@ -203,7 +207,7 @@ class World {
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();
-    this.#judge((checker) => checker.atEnd?.(this.history));
+    this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
   }
 
@@ -230,13 +234,13 @@ class World {
       await this.#clock.runUntil(Math.min(untilMs, this.#clock.nowMs + LOOK_EVERY_MS), () => {
         if (this.#broken !== null) throw this.#broken;
       });
-      this.#judge((checker) => checker.looked?.(this.#clock.nowMs));
+      this.#judge(this.#checkers, (checker) => checker.looked?.(this.#clock.nowMs));
     }
   }
 
   /** A violation stops the simulation at the event that showed it. */
-  #judge(check: (checker: Checker) => void): void {
-    for (const checker of this.#checkers) {
+  #judge(checkers: readonly Checker[], check: (checker: Checker) => void): void {
+    for (const checker of checkers) {
       try {
         check(checker);
       } catch (error) {
@@ -284,7 +288,7 @@ class World {
       time,
       latency,
       // Answers reach a process that is there, when it goes on.
-      deliver: (run) => void process.plan(0, run),
+      deliver: (run) => process.take(run),
       sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
   }

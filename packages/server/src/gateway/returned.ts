@@ -14,13 +14,17 @@ interface Returned {
 export class ReturnedAttempts {
   readonly #returned = new Map<string, Returned>();
 
+  get isEmpty(): boolean {
+    return this.#returned.size === 0;
+  }
+
   add(news: FinishedAttempt, nowMs: number): void {
     this.#returned.set(keyOf(news), { news, saidAtMs: nowMs });
   }
 
   /** The owner has heard of it. */
   delete(token: Token): void {
-    if (this.#returned.size > 0) this.#returned.delete(keyOf(token));
+    if (!this.isEmpty) this.#returned.delete(keyOf(token));
   }
 
   /** Those of which it is time to speak again. */

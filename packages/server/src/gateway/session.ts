@@ -254,11 +254,15 @@ export class Session {
 
   /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
   chaseResults(nowMs: number): void {
-    const { news, owners } = this.#shared;
-    for (const returned of this.#returned.overdue(nowMs)) news.finished(owners.of(returned.shard), returned);
+    if (!this.#returned.isEmpty) this.#sayReturned(nowMs);
     if (this.link === null || this.held.unacknowledged === 0) return;
     if (nowMs - this.#resendAskedAtMs < RESEND_AFTER_MS || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
     this.askForResults();
+  }
+
+  #sayReturned(nowMs: number): void {
+    const { news, owners } = this.#shared;
+    for (const returned of this.#returned.overdue(nowMs)) news.finished(owners.of(returned.shard), returned);
   }
 
   /** If there are any that nobody acknowledged. */

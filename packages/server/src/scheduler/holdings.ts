@@ -5,7 +5,7 @@ import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
-import { livingNodes, placedHere, plan, SETTLE_MS } from "./ownership.ts";
+import { livingNodes, Placement, plan, SETTLE_MS } from "./ownership.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
 const VERIFY_EVERY_MS = 2_000;
@@ -41,7 +41,7 @@ export interface HoldingsParts {
   profile: NodeProfile;
   terms: LeaseTerms;
   machine: {
-    /** The shards in it, and under which epochs. */
+    /** The shards in it as they are now, and under which epochs; goes on changing. */
     has(): ReadonlyMap<ShardId, Epoch>;
     own(owned: Owned): void;
     /** @returns whether they were let go properly, with nothing on its way */
@@ -60,6 +60,7 @@ export class Holdings {
   readonly #settled = Promise.withResolvers<void>();
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
+  readonly #placement = new Placement();
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
@@ -152,12 +153,12 @@ export class Holdings {
     const leases = await this.#renew();
     const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
     const living = livingNodes(leases, isUnreachable);
-    const placed = placedHere(profile.incarnation, living);
+    const placed = this.#placement.here(profile.incarnation, living);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
     const holders = await this.#parts.store.readShards();
     await this.#letGoOvertaken(holders);
-    const mine = machine.has();
+    const mine = new Map(machine.has());
     // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
     const left = holders.filter(
       (held) => held.owner === profile.incarnation && !mine.has(held.shard) && !placed.has(held.shard),

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
-import { livingNodes, placedHere, plan } from "./ownership.ts";
+import { livingNodes, Placement, plan } from "./ownership.ts";
 
 const nobodyIs = () => false;
 
@@ -19,7 +19,7 @@ function heldBy(owner: string | null): ShardHolder[] {
 
 /** What `a` would do, with these nodes living. */
 function planOf(living: NodeLease[], holders: ShardHolder[], fields: Partial<Parameters<typeof plan>[0]> = {}) {
-  const placed = placedHere("a", living);
+  const placed = new Placement().here("a", living);
   return { placed, ...plan({ me: "a", living, placed, holders, mine: new Map(), isSettling: nobodyIs, ...fields }) };
 }
 
@@ -44,6 +44,19 @@ describe("who lives", () => {
       nobodyIs,
     );
     assert.equal(node?.incarnation, "new");
+  });
+});
+
+describe("the placement", () => {
+  it("is thought out again only where another list of nodes lives, or the node is another of them", () => {
+    const placement = new Placement();
+    const both = [lease("a"), lease("b")];
+    const first = placement.here("a", both);
+    assert.equal(placement.here("a", [lease("a", { renewedAgoMs: 90 }), lease("b")]), first);
+    const other = placement.here("b", both);
+    assert.deepEqual([first.size + other.size, [...first].some((shard) => other.has(shard))], [SHARD_COUNT, false]);
+    assert.equal(placement.here("b", [lease("b")]).size, SHARD_COUNT);
+    assert.deepEqual(placement.here("a", both), first);
   });
 });
 

@@ -45,14 +45,21 @@ export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: 
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Which shards should be this node's, by the list of the living alone. */
-export function placedHere(me: Incarnation, living: readonly NodeLease[]): Set<ShardId> {
-  const places = placeShards(
-    living.map(({ name }) => name),
-    SHARD_COUNT,
-  );
-  const here = living.findIndex(({ incarnation }) => incarnation === me);
-  return new Set(places.flatMap((place, shard) => (place === here ? [shard] : [])));
+/** Which shards should be this node's, by the list of the living alone. Asked several times a second, and rarely another. */
+export class Placement {
+  #asked = "";
+  #placed: ReadonlySet<ShardId> = new Set();
+
+  here(me: Incarnation, living: readonly NodeLease[]): ReadonlySet<ShardId> {
+    const names = living.map(({ name }) => name);
+    const here = living.findIndex(({ incarnation }) => incarnation === me);
+    const asked = JSON.stringify([here, names]);
+    if (asked === this.#asked) return this.#placed;
+    this.#asked = asked;
+    const places = placeShards(names, SHARD_COUNT);
+    this.#placed = new Set(places.flatMap((place, shard) => (place === here ? [shard] : [])));
+    return this.#placed;
+  }
 }
 
 /** What follows from it. A shard of a living owner is waited for: that one lets it go when it sees the same. */

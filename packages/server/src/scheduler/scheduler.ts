@@ -1,4 +1,5 @@
 import type { Candidate } from "../domain/execution.ts";
+import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
@@ -16,6 +17,8 @@ import { Watchers } from "./watchers.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
   Pick<HoldingsParts, "leases" | "terms" | "profile">;
+
+const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
 
 /** The scheduler role of a node: owns the shards that are placed on it, and drives the machine that holds them. */
 export class Scheduler {
@@ -68,7 +71,7 @@ export class Scheduler {
   /** What the keeper of the holdings does with the machine. */
   #machine(): HoldingsParts["machine"] {
     return {
-      has: () => new Map(this.#runner?.state.epochs),
+      has: () => this.#runner?.state.epochs ?? NONE,
       own: (owned) => {
         if (this.#stopped) return;
         this.#runner ??= this.#newRunner();

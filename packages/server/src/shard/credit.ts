@@ -82,8 +82,10 @@ function lookThrough(step: Step, worker: WorkerSlots): boolean {
 function askElsewhere(step: Step, worker: WorkerSlots): void {
   const { adopting, gateways } = step.state;
   const { workerId } = worker.profile;
+  const adopted = adopting.get(workerId);
+  if (adopted === undefined) return;
   const asked = new Set<string>();
-  for (const { assigned } of adopting.get(workerId) ?? []) {
+  for (const { assigned } of adopted) {
     if (assigned === null || assigned.gateway === worker.gateway || assigned.gatewayIsOut) continue;
     if (gateways.has(assigned.gateway)) asked.add(assigned.gateway);
   }

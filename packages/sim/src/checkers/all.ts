@@ -4,10 +4,12 @@ import { cancellationIsHonest } from "./cancellation-is-honest.ts";
 import type { Checker } from "./checker.ts";
 import { commandsAreObeyed } from "./commands-are-obeyed.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
+import { deadlinesHold } from "./deadlines-hold.ts";
 import { definitionsAreWhole } from "./definitions-are-whole.ts";
 import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
+import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
 import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
@@ -49,11 +51,13 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     cancellationIsHonest(ledger, quiet),
     commandsAreObeyed(ledger),
     countersEqualARecount(ledger, roll, servers),
+    deadlinesHold(ledger, quiet),
     definitionsAreWhole(),
     deletedJobsEnd(),
     epochsGrow(),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books),
+    givenUpIsNotSent(),
     limitsHold(),
     livingWorkersAreKept(ledger, roll),
     namesArePutOnce(),

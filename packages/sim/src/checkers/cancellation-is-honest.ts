@@ -52,7 +52,7 @@ export function cancellationIsHonest(ledger: Ledger, quiet: Quiet): Checker {
           open.delete(id);
           continue;
         }
-        const sinceMs = Math.max(atMs, quiet.sinceMs);
+        const sinceMs = Math.max(atMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs < row.job.definition.policy.cancelGraceMs + TRAVEL_MS) continue;
         throw new Violation(`${executionId} was to be cancelled ${Math.round((nowMs - atMs) / 1_000)} s ago`);
       }

@@ -3,21 +3,21 @@ import type { Ledger } from "./ledger.ts";
 
 /** DESIGN 9.8: from when a gateway has heard of a shard's epoch on, it delivers no assignment of an older one. */
 export function oldEpochsAreNotDelivered(ledger: Ledger): Checker {
-  const heard = new Map<string, number>();
+  /** By gateway, then by shard. */
+  const heard = new Map<string, Map<number, number>>();
   return {
     name: "old epochs are not delivered",
     noticed(moment) {
       if (moment.kind === "OWNER_ARRIVED") {
-        for (const { shard, epoch } of moment.shards) {
-          const name = `${moment.server}/${shard}`;
-          heard.set(name, Math.max(heard.get(name) ?? 0, epoch));
-        }
+        const known = heard.get(moment.server) ?? new Map<number, number>();
+        heard.set(moment.server, known);
+        for (const { shard, epoch } of moment.shards) if (epoch > (known.get(shard) ?? 0)) known.set(shard, epoch);
       }
       if (moment.kind !== "ASSIGN_SENT") return;
       const { server, executionId, attempt } = moment;
       const account = ledger.get(executionId);
       const epoch = account?.assigned.get(attempt)?.epoch;
-      const known = heard.get(`${server}/${account?.row.job.shard}`) ?? 0;
+      const known = heard.get(server)?.get(account?.row.job.shard ?? -1) ?? 0;
       // What nobody wrote down is another checker's business.
       if (epoch === undefined || epoch >= known) return;
       throw new Violation(

@@ -34,7 +34,9 @@ class Claims {
   }
 
   #owners(): Set<string> {
-    return new Set([...this.#shards.values()].flatMap(({ owner }) => owner ?? []));
+    const owners = new Set<string>();
+    for (const { owner } of this.#shards.values()) if (owner !== null) owners.add(owner);
+    return owners;
   }
 }
 

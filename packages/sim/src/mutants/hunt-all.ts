@@ -1,34 +1,38 @@
 import { availableParallelism } from "node:os";
-import { type Hunted, hunt, record } from "./hunt.ts";
+import { type Hunted, hunt, replay } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
+import { record } from "./record.ts";
 
 /**
- * @param isRecorded whether to write down where they were caught
- * @returns whether each was caught, by a seed that finds nothing without it
+ * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: only the recorded seed, which must be caught by
+ * the recorded checker.
  */
+export type HuntMode = "HUNT" | "RECORD" | "REPLAY";
+
+/** @returns whether each was caught, by a seed that finds nothing without it */
 export async function huntAll(
   mutants: readonly Mutant[],
-  isRecorded: boolean,
+  mode: HuntMode,
   say: (text: string) => void,
 ): Promise<boolean> {
   const waiting = [...mutants.entries()];
   const hunts: Hunted[] = [];
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const hunted = await hunt(next[1]);
+      const hunted = await (mode === "REPLAY" ? replay(next[1]) : hunt(next[1], mode === "RECORD"));
       hunts[next[0]] = hunted;
       say(told(hunted));
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, hunter));
-  const isAll = hunts.every(({ caught, unmutated }) => caught !== null && unmutated === null);
-  if (isAll && isRecorded) record(hunts);
+  const isAll = hunts.every(({ caught, objection }) => caught !== null && objection === null);
+  if (isAll && mode === "RECORD") record(hunts);
   say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");
   return isAll;
 }
 
-function told({ mutant, caught, unmutated }: Hunted): string {
+function told({ mutant, caught, objection }: Hunted): string {
   if (caught === null) return `"${mutant.name}" was NOT CAUGHT: ${mutant.why}`;
-  const also = unmutated === null ? "" : `; BUT WITHOUT IT TOO: ${unmutated}`;
-  return `"${mutant.name}" was caught at seed ${caught.seed}: ${caught.violation}${also}`;
+  const but = objection === null ? "" : `; BUT ${objection}`;
+  return `"${mutant.name}" was caught at seed ${caught.seed}, by ${caught.checker}: ${caught.violation}${but}`;
 }

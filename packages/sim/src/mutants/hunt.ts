@@ -1,34 +1,61 @@
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { RUN_FLAGS } from "../run-flags.ts";
 import { simulate } from "../simulate.ts";
 import { HUNTED } from "./hunted.ts";
 import type { Mutant } from "./mutant.ts";
+import { records } from "./record.ts";
 
 /** Within so many seeds each mutant must be caught. */
 const SEEDS = 200;
+/** Where a catch is to be written down, as many more seeds are tried: what is caught sooner is replayed sooner. */
+const MORE_SEEDS = 7;
 /** A mutant that hangs is no mutant that is caught. */
-const HUNT_MAX_MS = 600_000;
-const RECORD = new URL("../../caught.txt", import.meta.url);
+const HUNT_MAX_MS = 1_800_000;
+
+export interface Caught {
+  seed: number;
+  violation: string;
+  /** null: the program itself failed. */
+  checker: string | null;
+  /** Simulated time until then. */
+  afterMs: number;
+}
 
 export interface Hunted {
   mutant: Mutant;
   /** null: not within the seeds. */
-  caught: { seed: number; violation: string; checker: string | null } | null;
-  /** What the same seed gives without the mutant; null: everything held. */
-  unmutated: string | null;
+  caught: Caught | null;
+  /** Why the catch does not count; null: it does. */
+  objection: string | null;
 }
 
-/** Looks for a seed that catches the mutant, first where it was caught before. In a process of its own. */
-export async function hunt(mutant: Mutant): Promise<Hunted> {
-  const seed = recordedSeeds().get(mutant.name) ?? 1;
+/** Looks for a seed that catches the mutant and nothing without it, first where it was caught before. */
+export async function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
+  const seed = records().get(mutant.name)?.seed ?? 1;
+  const caught = await run(mutant, seed, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
+  const found = caught === null ? null : await unmutatedVerdict(caught.seed);
+  return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
+}
+
+/** Tries the recorded seed alone: it has to be seen by whom it was seen then. That the seed is sound is not tried again. */
+export async function replay(mutant: Mutant): Promise<Hunted> {
+  const record = records().get(mutant.name);
+  if (record === undefined) return { mutant, caught: null, objection: null };
+  const caught = await run(mutant, record.seed, 0, 0);
+  const isSame = caught === null || caught.checker === record.checker;
+  return { mutant, caught, objection: isSame ? null : `it was to be seen by: ${record.checker}` };
+}
+
+/** In a process of its own. */
+async function run(mutant: Mutant, first: number, limit: number, more: number): Promise<Caught | null> {
   const [plant, main] = ["plant-process.ts", "hunt-process.ts"].map((name) => new URL(name, import.meta.url));
-  const args = ["--import", String(plant), fileURLToPath(main as URL), String(seed), String(SEEDS)];
+  const numbers = [first, limit, more].map(String);
+  const args = [...RUN_FLAGS, "--import", String(plant), fileURLToPath(main as URL), ...numbers];
   const env = { ...process.env, MAINSPRING_MUTANT: mutant.name };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: HUNT_MAX_MS });
-  const caught = JSON.parse(stdout) as Hunted["caught"];
-  return { mutant, caught, unmutated: caught === null ? null : await unmutatedVerdict(caught.seed) };
+  return JSON.parse(stdout) as Caught | null;
 }
 
 const verdicts = new Map<number, Promise<string | null>>();
@@ -38,18 +65,4 @@ function unmutatedVerdict(seed: number): Promise<string | null> {
   const known = verdicts.get(seed) ?? simulate({ seed, ...HUNTED }).then(({ violation }) => violation);
   verdicts.set(seed, known);
   return known;
-}
-
-/** By the names of mutants. */
-function recordedSeeds(): Map<string, number> {
-  const lines = readFileSync(RECORD, "utf8").split("\n");
-  const entries = lines.map((line) => /^(\d+) {2}(.+?) {2}/.exec(line));
-  return new Map(entries.flatMap((entry) => (entry === null ? [] : [[entry[2] as string, Number(entry[1])]])));
-}
-
-/** Writes down where each was caught, so that the next hunt begins there. */
-export function record(hunts: readonly Hunted[]): void {
-  const lines = hunts.map(({ mutant, caught }) => `${caught?.seed}  ${mutant.name}  by: ${caught?.checker}`);
-  const head = "# Where each mutant was caught last, which is where it is looked for first: seed, mutant, checker.";
-  writeFileSync(RECORD, `${[head, ...lines].join("\n")}\n`);
 }

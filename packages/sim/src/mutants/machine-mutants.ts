@@ -82,6 +82,13 @@ export const machineMutants: readonly Mutant[] = [
     why: "a client hears REQUESTED and the worker hears nothing",
   },
   {
+    name: "the end of a cancel is not forced",
+    file: `${SHARD}/cancel.ts`,
+    find: "setTimer(step.state, entry, step.now + row.policy.cancelGraceMs + TRAVEL_MS);",
+    replace: "",
+    why: "what holds its worker's loop runs on for as long as it likes",
+  },
+  {
     name: "journal rows stay",
     file: `${SHARD}/rows.ts`,
     find: "  box.unsettled--;\n",

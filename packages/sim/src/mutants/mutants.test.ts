@@ -17,9 +17,9 @@ describe("the mutants", () => {
   });
 
   it("are caught by a seed that finds nothing without them", async () => {
-    const { caught, unmutated } = await hunt(mutantNamed("off by one in backoff"));
+    const { caught, objection } = await hunt(mutantNamed("off by one in backoff"));
     assert.equal(caught?.checker, "retries wait");
-    assert.equal(unmutated, null);
+    assert.equal(objection, null);
   });
 });
 

@@ -51,6 +51,27 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "assignments leave that were never written, because another owns their shard",
   },
   {
+    name: "the unsent filter forgotten",
+    file: RUNNER,
+    find: "if (wanted.length === assigns.length) return assigns;",
+    replace: "if (wanted.length <= assigns.length) return assigns;",
+    why: "what was cancelled while its assignment was on its way to the store begins after its end",
+  },
+  {
+    name: "commands only by hint",
+    file: HYDRATOR,
+    find: 'if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });',
+    replace: "",
+    why: "a command whose hint was lost is obeyed after the next takeover, or never",
+  },
+  {
+    name: "`>` for `<` at a lease",
+    file: "packages/server/src/scheduler/holdings.ts",
+    find: "return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;",
+    replace: "return this.#parts.runtime.monotonicMs() > this.#trustUntilMs;",
+    why: "an owner believes in its lease when it has run out, and only then",
+  },
+  {
     name: "nobody looks whether he was overtaken",
     file: "packages/server/src/scheduler/holdings.ts",
     find: "await this.#letGoOvertaken(holders);",

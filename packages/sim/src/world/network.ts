@@ -31,15 +31,15 @@ export class Network {
     this.shares = { lost: 0, repeated: 0, held: 0 };
   }
 
-  /** @param arrive called at the other end: once, more than once, or never */
-  carry(from: string, to: string, arrive: () => void): void {
+  /** @param pack called now for each copy that is on its way; what it returns, at the other end if it arrives there */
+  carry(from: string, to: string, pack: () => () => void): void {
     const { lost, repeated, held } = this.shares;
     if (this.#isCut(from, to)) return this.#listener("CUT_OFF");
     if (this.#dice.chance(lost)) return this.#listener("LOST");
-    this.#deliver(from, to, arrive, held);
+    this.#deliver(from, to, pack(), held);
     if (!this.#dice.chance(repeated)) return;
     this.#listener("REPEATED");
-    this.#deliver(from, to, arrive, held);
+    this.#deliver(from, to, pack(), held);
   }
 
   #deliver(from: string, to: string, arrive: () => void, held: number): void {

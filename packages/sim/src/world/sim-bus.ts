@@ -1,5 +1,6 @@
 import { type Bus, type Envelope, type Mail, OwnerMap, type Role } from "@mainspring/server/testing";
 import type { SimProcess } from "../sim-process.ts";
+import { copied } from "./copied.ts";
 import type { Network } from "./network.ts";
 
 /** Where the buses of all servers that are alive find each other. */
@@ -83,10 +84,10 @@ export class SimBus implements Bus {
   #carry(node: string, sent: Sent[]): void {
     const to = this.#exchange.find(node);
     if (to === null) return;
-    // As it was when it was sent, and another copy each time: what one does to it is nothing to the other.
-    const packet = structuredClone(sent);
     this.#exchange.network.carry(this.#machine, to.#machine, () => {
-      to.process.plan(0, () => to.#arrive(this.node, structuredClone(packet)));
+      // As it was when it was sent, and another copy each time: what one does to it is nothing to the other.
+      const packet = copied(sent);
+      return () => to.process.take(() => to.#arrive(this.node, packet));
     });
   }
 

@@ -7,7 +7,7 @@ type ServerMessage = Parameters<LinkEvents["message"]>[0];
 
 /** Listens on the bus of a server and writes down what matters to whoever judges. Changes nothing. */
 export function tapped(bus: Bus, server: string, history: History): Bus {
-  const tap = new BusTap(server, history);
+  const tap = new BusTap(server, bus.node, history);
   return {
     node: bus.node,
     ownerOf: (shard) => bus.ownerOf(shard),
@@ -25,15 +25,19 @@ export function tapped(bus: Bus, server: string, history: History): Bus {
 }
 
 type AnyMail = Mail[Role];
+type OwnerSaid = Extract<AnyMail, { kind: "OWNER"; demand: unknown }>;
 
 class BusTap {
   readonly #server: string;
+  readonly #node: string;
   readonly #history: History;
-  readonly #owned = new Map<string, string>();
-  readonly #granted = new Map<string, string>();
+  readonly #owned = new Map<string, OwnerSaid>();
+  /** By owner, then by worker. */
+  readonly #granted = new Map<string, Map<string, { account: number; granted: number }>>();
 
-  constructor(server: string, history: History) {
+  constructor(server: string, node: string, history: History) {
     this.#server = server;
+    this.#node = node;
     this.#history = history;
   }
 
@@ -41,8 +45,11 @@ class BusTap {
     const server = this.#server;
     if (message.kind === "CREDITS") {
       for (const { workerId, account, granted } of message.credits) this.#lent(to, workerId, account, granted);
+    } else if (message.kind === "ASSIGN") {
+      for (const assign of message.assigns)
+        this.#history.add({ kind: "ASSIGN_LEFT", owner: this.#node, ...refOf(assign) });
     } else if (message.kind === "WORKER_LOST") {
-      this.#granted.delete(`${to}/${message.workerId}`);
+      this.#granted.get(to)?.delete(message.workerId);
       this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
     }
   }
@@ -72,22 +79,30 @@ class BusTap {
     }
   }
 
-  #owns(owner: string, { term, life, shards }: Extract<AnyMail, { kind: "OWNER"; demand: unknown }>): void {
-    const said = `${term} ${shards.map(({ shard, epoch }) => `${shard}:${epoch}`).join()}`;
+  #owns(owner: string, said: OwnerSaid): void {
+    const { term, life, shards } = said;
+    const before = this.#owned.get(owner);
     // It is repeated each second.
-    if (this.#owned.get(owner) === said) return;
+    if (before?.term === term && isSame(before.shards, shards)) return;
     this.#owned.set(owner, said);
     this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, life, shards });
   }
 
   #lent(owner: string, worker: string, account: number, granted: number): void {
-    const name = `${owner}/${worker}`;
-    const lent = `${account}:${granted}`;
+    const known = this.#granted.get(owner) ?? new Map<string, { account: number; granted: number }>();
+    const before = known.get(worker);
     // It is repeated each second.
-    if (this.#granted.get(name) === lent) return;
-    this.#granted.set(name, lent);
+    if (before?.account === account && before.granted === granted) return;
+    this.#granted.set(owner, known.set(worker, { account, granted }));
     this.#history.add({ kind: "LENT", server: this.#server, worker, owner, account, granted });
   }
+}
+
+function isSame(before: OwnerSaid["shards"], now: OwnerSaid["shards"]): boolean {
+  return (
+    before.length === now.length &&
+    before.every(({ shard, epoch }, i) => shard === now[i]?.shard && epoch === now[i]?.epoch)
+  );
 }
 
 /** The same for the stream between a worker and a gateway. */

@@ -1,0 +1,16 @@
+/**
+ * A deep copy of a message, as another process would get it: of what JSON has, and bytes. Several times as fast as
+ * structuredClone, on which a third of a simulation's time went.
+ */
+export function copied<T>(value: T): T {
+  return copiedAny(value) as T;
+}
+
+function copiedAny(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copiedAny);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return structuredClone(value);
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) copy[name] = copiedAny((value as Record<string, unknown>)[name]);
+  return copy;
+}
