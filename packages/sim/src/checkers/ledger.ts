@@ -67,6 +67,7 @@ export class Ledger {
 
 /** Executions that are there from now on: by a submit, a plan, a replay or a run. */
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
+  if (event.kind === "COMMITTED") return event.born;
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
   if (event.kind === "COMMITTED") return event.born;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
