@@ -56,15 +56,15 @@ export function choice(flags: string, description: string, choices: readonly str
 /** @returns null: it runs once. The server judges what does not fit together, and names it. */
 export function recurrenceOf(said: RecurrenceGiven): ((CronSchedule | IntervalSchedule) & RecurrenceOptions) | null {
   const { gap, fold } = said;
-  const fields = given({
+  const fields: object = given({
     ...{ schedule: said.schedule, timezone: said.timezone, everySec: seconds(said.every), everyMode: said.everyMode },
     dst: gap === undefined && fold === undefined ? undefined : given({ gap, fold }),
     ...{ startAt: said.startAt, endAt: said.endAt, maxFires: said.maxFires, spreadSec: seconds(said.spread) },
     ...{ overlap: said.overlap, misfire: said.misfire, misfireGraceSec: seconds(said.misfireGrace) },
     ...{ maxCatchUp: said.maxCatchUp, startWithinSec: seconds(said.startWithin) },
   });
-  const recurs = Object.keys(fields).length > 0;
-  return recurs ? (fields as (CronSchedule | IntervalSchedule) & RecurrenceOptions) : null;
+  // With neither schedule nor everySec the server says which of them is missing.
+  return Object.keys(fields).length > 0 ? (fields as CronSchedule & RecurrenceOptions) : null;
 }
 
 function seconds(ms: number | undefined): number | undefined {

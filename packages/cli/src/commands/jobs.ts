@@ -14,7 +14,7 @@ import { given } from "../given.ts";
 import { jobIdOf } from "../job-argument.ts";
 import { changeText, jobsText, jobText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
-import { integer, repeated } from "../option-values.ts";
+import { integer, isId, repeated } from "../option-values.ts";
 import { recurringCommands } from "./recurring-jobs.ts";
 
 const STATES: JobState[] = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"];
@@ -88,7 +88,9 @@ function replaceCommand(): Command {
     .option("--if-version <version>", "only if it has this version", integer(1, 2 ** 31 - 1))
     .action(async (idOrName: string, definition: string, options: ConnectionOptions & { ifVersion?: number }) => {
       const { client, output } = connect(options);
-      const job = await definitionOf(definition);
+      const said = await definitionOf(definition);
+      // Who calls a job by its name does not mean to take the name away.
+      const job = isId(idOrName) ? said : { name: idOrName, ...said };
       const changed = await client.replaceJob(
         await jobIdOf(client, idOrName),
         job,

@@ -1,4 +1,4 @@
-import type { JobPlan } from "@mainspring/sdk";
+import type { JobPlan, LedgerItem } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type CalendarDay, calendarOf, calendarText } from "../calendar-text.ts";
 import { type ConnectionOptions, clientCommand, connect, type ListOptions, pageOf } from "../connection-options.ts";
@@ -120,7 +120,7 @@ function calendarCommand(): Command {
       };
       const shown = asked ?? (await last());
       if (shown === null) return output.print({ month: null, days: [] }, () => "nothing was planned, and nothing is");
-      const items = [];
+      const items: LedgerItem[] = [];
       for await (const item of client.jobs.ledger(jobId, { ...around(shown), limit: 1_000 })) items.push(item);
       const days: CalendarDay[] = calendarOf(shown, items, fires);
       output.print({ month: shown, days }, () => calendarText(shown, days, items));

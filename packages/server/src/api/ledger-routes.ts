@@ -1,7 +1,8 @@
 import { type Static, Type } from "typebox";
-import type { EpochMs } from "../domain/ids.ts";
+import type { EpochMs, JobId } from "../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
 import { localTextOf, type PreviewedFire, previewFires } from "../domain/schedule/preview.ts";
+import { ledgerStart } from "../ports/ledger-page.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
@@ -11,7 +12,7 @@ import type { ExecutionReader } from "./execution-reader.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from "./instants.ts";
 import type { JobPlans } from "./job-plans.ts";
-import { type Account, accountsOf, missedSince } from "./ledger.ts";
+import { type Account, accountsOf, missedSince, type Range, rangesOf } from "./ledger.ts";
 import { fireBody, plannedFireAt } from "./plan-views.ts";
 import { Instant, Uuid } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
@@ -27,6 +28,8 @@ export interface LedgerParts {
   retentionDays: number;
 }
 
+/** Nothing should ever be missed; where much is, this much of a page is looked at again. */
+const DOUBTS_MAX = 20;
 const closed = { additionalProperties: false } as const;
 const params = Type.Object({ jobId: Uuid("the recurring job") });
 const LedgerQuery = Type.Object(
@@ -66,10 +69,11 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
     const { items, next } = await readPage(parts, job, since, until, page);
     const stretch = {
       since: next === null ? since : (items.at(-1)?.plannedAt ?? since),
-      until: after === null ? until : Number(after),
+      until: ledgerStart(until, after).executions,
       items,
     };
-    const accounts = accountsOf(job, rule, stretch, now, retentionDays);
+    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, retentionDays);
+    const accounts = await judgedTwice(parts.queries, job.jobId, judge);
     return {
       items: accounts.map((account) => itemBody(account, rule)),
       nextCursor: encodeCursor("ledger", next),
@@ -77,6 +81,27 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
       missedSince: formatInstantOrNull(missedSince(job, now, retentionDays)),
     };
   });
+}
+
+/**
+ * Before anything is called missed, it is looked for once more: it may belong to a range of skipped ones of another page. What is
+ * found so clears its neighbours too.
+ */
+async function judgedTwice(
+  queries: StoreQueries,
+  jobId: JobId,
+  judge: (ranges: Range[]) => Account[],
+): Promise<Account[]> {
+  const ranges: Range[] = [];
+  const doubted = new Set<EpochMs>();
+  for (;;) {
+    const accounts = judge(ranges);
+    const next = accounts.findLast(({ outcome, from }) => outcome === "MISSED" && !doubted.has(from));
+    if (next === undefined || doubted.size >= DOUBTS_MAX) return accounts;
+    doubted.add(next.from);
+    const { items } = await queries.ledger(jobId, next.from, next.to + 1, { after: null, limit: 100 });
+    ranges.push(...rangesOf(items));
+  }
 }
 
 /** What is not final is as its owner says, who knows more than the row. */

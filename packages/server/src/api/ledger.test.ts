@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { recurringJobId } from "../domain/recurrence.ts";
+import { recurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { type Account, accountsOf } from "./ledger.ts";
@@ -37,14 +37,20 @@ const skipped = (from: number, until = from, count = 1): LedgerItem => ({
 });
 
 /** As `hour outcome`, newest first. */
-function told(job: JobView, items: LedgerItem[], now = hour(4.5), since = 0, until = now + 1): string[] {
+function told(
+  job: JobView,
+  items: LedgerItem[],
+  now = hour(4.5),
+  ranges: { from: number; to: number }[] = [],
+): string[] {
   const rule = job.definition.recurrence;
+  const [since, until] = [0, now + 1];
   assert.ok(rule);
   const text = ({ from, count, outcome, reason, isLate }: Account) =>
     [(from - CREATED) / HOUR_MS, outcome, count > 1 && `x${count}`, reason, isLate && "late"]
       .filter((word) => word !== null && word !== false)
       .join(" ");
-  return accountsOf(job, rule, { since, until, items }, now, KEPT_DAYS).map(text);
+  return accountsOf(job, rule, { since, until, items, ranges }, now, KEPT_DAYS).map(text);
 }
 
 describe("the ledger", () => {
@@ -66,6 +72,9 @@ describe("the ledger", () => {
 
   it("counts a range of skipped ones as there", () => {
     assert.deepEqual(told(hourly(), [ran(hour(4)), skipped(hour(1), hour(3), 3)]), ["4 RAN", "1 SKIPPED x3 OVERLAP"]);
+    // One of them was made up for; and the range may be on another page.
+    assert.deepEqual(told(hourly(), [ran(hour(2)), skipped(hour(1), hour(4), 3)]), ["2 RAN", "1 SKIPPED x3 OVERLAP"]);
+    assert.deepEqual(told(hourly(), [ran(hour(2))], hour(4.5), [{ from: hour(1), to: hour(4) }]), ["2 RAN"]);
   });
 
   it("does not judge what was planned by an earlier definition, or may be forgotten", () => {
@@ -79,7 +88,11 @@ describe("the ledger", () => {
   it("waits for what the plan holds back", () => {
     const buffered = hourly({ planned: { bufferedAt: hour(4) } });
     assert.deepEqual(told(buffered, [ran(hour(3)), ran(hour(2)), ran(hour(1))])[0], "4 WAITING");
-    const catchUp = { id: JOB_ID, trigger: "SCHEDULE" as const, nextAt: hour(2), until: hour(4), limit: 1, open: [] };
+    const { recurrence } = hourly().definition;
+    assert.ok(recurrence);
+    const schedule = scheduleOf(recurrence, JOB_ID, CREATED);
+    const range = { nextAt: hour(2), until: hour(4), limit: 1, open: [] };
+    const catchUp = { id: JOB_ID, trigger: "SCHEDULE" as const, schedule, ...range };
     assert.deepEqual(told(hourly({ planned: { catchUps: [catchUp] } }), [ran(hour(1))]), [
       "4 MISSED",
       "2 WAITING x2",

@@ -22,6 +22,14 @@ interface Stretch {
   until: EpochMs;
   /** Newest first. */
   items: readonly LedgerItem[];
+  /** Skipped in a row, and known from elsewhere: such a range stands where it begins, which may be on a later page. */
+  ranges: readonly Range[];
+}
+
+/** Both included. */
+export interface Range {
+  from: EpochMs;
+  to: EpochMs;
 }
 
 /** Missed ones in a row that are counted; more are told as so many. */
@@ -39,15 +47,23 @@ export function accountsOf(
   const accounts = stretch.items.map((item) => accountOf(item, rule, now));
   const range = judged(job, stretch, now, keptDays);
   if (range === null) return accounts;
-  const { plan } = job;
-  const schedule = scheduleOf(rule, job.jobId, job.createdAt);
+  const known = {
+    schedule: scheduleOf(rule, job.jobId, job.createdAt),
+    plan: job.plan,
+    ranges: [...accounts, ...stretch.ranges],
+  };
   const all: Account[] = [];
   let until = range.until;
   for (const account of accounts) {
-    all.push(...traceless(schedule, plan, Math.max(account.to + 1, range.since), until), account);
+    all.push(...traceless(known, Math.max(account.to + 1, range.since), until), account);
     until = Math.min(until, account.from);
   }
-  return [...all, ...traceless(schedule, plan, range.since, until)];
+  return [...all, ...traceless(known, range.since, until)];
+}
+
+/** What a ledger's items say was skipped in a row. */
+export function rangesOf(items: readonly LedgerItem[]): Range[] {
+  return items.flatMap((item) => ("skipped" in item ? { from: item.plannedAt, to: item.skipped.until } : []));
 }
 
 /**
@@ -72,11 +88,18 @@ function judged(
   return { since: Math.max(stretch.since, since), until: Math.min(stretch.until, end) };
 }
 
+interface Known {
+  schedule: Schedule;
+  plan: Plan | null;
+  ranges: readonly Range[];
+}
+
 /** What is planned between two entries of the ledger: missed, but for what the plan still has before it. */
-function traceless(schedule: Schedule, plan: Plan | null, since: EpochMs, until: EpochMs): Account[] {
+function traceless({ schedule, plan, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
   if (since >= until) return [];
   const accounts: Account[] = [];
   for (const at of occurrences(schedule, since, until, MISSED_MAX).instants) {
+    if (ranges.some(({ from, to }) => from <= at && at <= to)) continue;
     const outcome = isAhead(plan, at) ? "WAITING" : "MISSED";
     const last = accounts.at(-1);
     if (last?.outcome === outcome) Object.assign(last, { to: at, count: last.count + 1 });

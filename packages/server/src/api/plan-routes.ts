@@ -1,8 +1,8 @@
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import type { Runtime } from "../ports/runtime.ts";
 import { answer, problems } from "./documented.ts";
 import { type FieldError, invalid, ProblemError } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
+import { type HttpApp, validator } from "./http-app.ts";
 import { formatInstant, parseInstant } from "./instants.ts";
 import type { Backfill, JobPlans } from "./job-plans.ts";
 import type { JobRuns } from "./job-runs.ts";
@@ -49,15 +49,22 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
     tags,
     summary: "Resume a recurring job: what fell into the pause is skipped, or treated as misfired",
     params,
-    body: Type.Optional(ResumeRequest),
+    body: ResumeRequest,
     response: {
       200: answer(PlanBody, "It is ACTIVE"),
       202: answer(PlanBody, REQUESTED),
       ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/jobs/:jobId/resume", { schema }, async (request, reply) => {
-    const catchUp = request.body?.catchUp ?? false;
+  const ofBody = validator(ResumeRequest, false);
+  const options = {
+    schema,
+    // Without a body it is resumed as one says so most.
+    validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
+      httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(schema, false),
+  };
+  app.post("/v1/jobs/:jobId/resume", options, async (request, reply) => {
+    const { catchUp = false } = request.body;
     const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });

@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import { MISFIRES, OVERLAPS } from "../../../domain/recurrence.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
   Bytes,
@@ -14,6 +13,7 @@ import {
   TokenSchema,
   tokenFields,
 } from "./fields.ts";
+import { Order, Recurrence } from "./recurrence.ts";
 
 const Policy = Type.Object({
   retry: Type.Object({
@@ -89,27 +89,6 @@ const Result = Type.Object({
 
 const command = { id: Id, shard: Shard };
 const ofJob = { ...command, jobId: Id, executionIds: Type.Array(Id) };
-const Times = Type.Union([
-  Type.Object({
-    type: Type.Literal("CRON"),
-    cron: Type.String(),
-    timezone: Type.String(),
-    dst: Type.Object({ gap: oneOf("SHIFT", "SKIP"), fold: oneOf("FIRST", "LAST", "BOTH") }),
-  }),
-  Type.Object({ type: Type.Literal("INTERVAL"), everyMs: Count, mode: oneOf("FIXED_RATE", "FIXED_DELAY") }),
-]);
-const Rule = Type.Object({
-  times: Times,
-  startAt: nullable(Instant),
-  endAt: nullable(Instant),
-  maxFires: nullable(Count),
-  spreadSec: Type.Number(),
-  overlap: oneOf(...OVERLAPS),
-  misfire: oneOf(...MISFIRES),
-  misfireGraceMs: Count,
-  maxCatchUp: Count,
-  startWithinMs: nullable(Count),
-});
 const Definition = Type.Object({
   name: nullable(Type.String()),
   pool: Id,
@@ -117,19 +96,13 @@ const Definition = Type.Object({
   requires: Type.Array(Type.String()),
   priority: Count,
   scheduledAt: Instant,
-  recurrence: nullable(Rule),
+  recurrence: nullable(Recurrence),
   policy: Policy,
   concurrencyKey: nullable(Type.String()),
   concurrencyLimit: Count,
   uniqueKey: nullable(Type.String()),
   labels: Type.Record(Type.String(), Type.String()),
 });
-const Order = Type.Union([
-  Type.Object({ kind: Type.Literal("LOOK") }),
-  Type.Object({ kind: Type.Literal("PAUSE"), at: Instant }),
-  Type.Object({ kind: Type.Literal("RESUME"), at: Instant, catchUp: Type.Boolean() }),
-  Type.Object({ kind: Type.Literal("BACKFILL"), since: Instant, until: Instant, limit: Count }),
-]);
 const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
