@@ -69,7 +69,6 @@ export class Ledger {
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
   if (event.kind === "COMMITTED") return event.born;
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
-  if (event.kind === "COMMITTED") return event.born;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }
 
