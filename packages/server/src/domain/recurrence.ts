@@ -39,7 +39,8 @@ export const DEFAULT_RECURRENCE = {
 export function scheduleOf(rule: RecurrenceRule, jobId: JobId, createdAt: EpochMs): Schedule {
   const { times, startAt, endAt, maxFires, spreadSec } = rule;
   return {
-    times: times.type === "CRON" ? times : { ...times, anchorAt: startAt ?? createdAt },
+    // Without a start of its own an interval first passes once, also where the job's spread shifts its instants.
+    times: times.type === "CRON" ? times : { ...times, anchorAt: startAt ?? createdAt + times.everyMs },
     startAt,
     endAt,
     maxFires,
