@@ -69,7 +69,7 @@ class CatchUpRun {
     if (this.#draft.isUsedUp) return true;
     if (this.#open.length >= limit) return false;
     // What is due now goes before what is made up for.
-    return this.#draft.facts.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
+    return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
   }
 
   #account(at: EpochMs): void {

@@ -10,6 +10,9 @@ import { bringBorn } from "../intake.ts";
 import type { Step } from "../state.ts";
 import type { Planned } from "./plans.ts";
 
+/** Commands are read within this time. */
+const EDIT_READ_MS = 10_000;
+
 /** Recurring jobs come into memory: from looks at the store, from hints, and for commands. */
 
 export function takePlans(step: Step, read: Extract<ReadResult, { kind: "READ_PLANS" }>): void {
@@ -52,15 +55,14 @@ export function takePlanCommand({ state }: Step, command: PlanCommand): void {
   toAsk.add(command.jobId);
 }
 
-export function takeFired(
-  step: Step,
-  { jobId, question, instants }: Extract<ReadResult, { kind: "READ_FIRED" }>,
-): void {
-  const { plans } = step.state;
+export function takeFired(step: Step, read: Extract<ReadResult, { kind: "READ_FIRED" }>): void {
+  const { plans, touched } = step.state;
+  const { jobId, question, instants } = read;
   const planned = plans.byId.get(jobId);
   const before = planned?.before;
   if (planned === undefined || before?.catchUpId !== question.catchUpId || before.since !== question.since) return;
-  planned.before = { ...question, instants: new Set(instants) };
+  // What was on its way to the store when the read began, it may not have seen: it is asked for again.
+  planned.before = touched.hides(jobId, read.since) ? null : { ...question, instants: new Set(instants) };
   plans.dirty.add(planned);
 }
 
@@ -94,7 +96,7 @@ function merge({ state }: Step, job: Recurrence): void {
   const { plans } = state;
   const planned = plans.byId.get(job.jobId) as Planned;
   if (job.plan.state === "DELETED") planned.plan = { ...planned.plan, state: "DELETED" };
-  if (job.version > planned.job.version) {
+  if (job.version > planned.job.version && plans.orders.has(job.jobId)) {
     planned.job = job;
     planned.schedule = scheduleOfJob(job);
   } else if (job.plan.state !== "DELETED" && !state.plans.orders.has(job.jobId)) return;
@@ -104,6 +106,9 @@ function merge({ state }: Step, job: Recurrence): void {
 function bring({ state, now }: Step, job: Recurrence, isBounded: boolean): void {
   const { plans, limits } = state;
   const { jobId, shard, revision, plan } = job;
+  // The command that came with an edit remembers the rule that made the plan: it is read next.
+  const isFresh = plan.nextFireAt !== null && plan.nextFireAt > now - EDIT_READ_MS;
+  if (job.version !== plan.version && isFresh && !plans.orders.has(jobId)) return;
   if (isBounded && plans.byId.size >= limits.plans && !canMoveOn(job, now)) {
     plans.turnedAway = true;
     return;

@@ -142,8 +142,9 @@ describe("commands for a plan", () => {
     while (world.running.length > 0) world.finish().rest();
     const { ran } = world.ledger(job);
     assert.deepEqual(
-      ran.toSorted((a, b) => a - b).slice(0, 6),
-      [7_000, 14_000, 21_000, 28_000, 35_000, 70_000].slice(0, 6),
+      ran.toSorted((a, b) => a - b),
+      [7_000, 14_000, 21_000, 28_000, 35_000],
+      "14 s had run before",
     );
     assert.deepEqual(world.plans.jobs.get(job.jobId)?.plan.catchUps, []);
   });

@@ -31,10 +31,12 @@ export function advancePlans(step: Step): void {
 function settle(step: Step, planned: Planned, budget: Budget): boolean {
   const { state, now } = step;
   const { job, schedule, jobId } = planned;
+  // It tells of a rule that made the plan; the job is being read for it.
+  if (job.version !== planned.plan.version && hasUnreadOrders(step, planned)) return false;
   const { recurrence: rule } = job.definition;
   invariant(rule !== null, `the job ${jobId} has a plan and does not recur`);
   const { plan, open, endedAt } = planned;
-  const facts = { jobId, version: job.version, rule, schedule, plan, open, endedAt };
+  const facts = { jobId, createdAt: job.createdAt, version: job.version, rule, schedule, plan, open, endedAt };
   const draft = new PlanDraft(facts, now, state.tzdata, budget);
   const orders = ordersFor(step, planned);
   const { outcomes, question } = advance(draft, orders, planned.before);
@@ -69,6 +71,10 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   step.batch.accounted.run += births.length;
   step.batch.accounted.skipped += draft.skipped;
   touched.add(jobId, step.batch.number);
+}
+
+function hasUnreadOrders(step: Step, { jobId }: Planned): boolean {
+  return step.state.plans.orders.get(jobId)?.some(({ ask }) => ask !== null) ?? false;
 }
 
 /** Commands for the job that may be obeyed: in order, up to the first that waits for a read. */

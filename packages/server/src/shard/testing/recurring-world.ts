@@ -22,8 +22,9 @@ export class RecurringWorld {
   #made = 0;
 
   constructor(limits: Partial<Limits> = {}) {
-    this.#limits = limits;
-    this.story = new Story(limits);
+    // Gateways are heard of all the time.
+    this.#limits = { silenceMs: Number.MAX_SAFE_INTEGER, ...limits };
+    this.story = new Story(this.#limits);
   }
 
   order(job: Recurrence, order: PlanOrder): this {
