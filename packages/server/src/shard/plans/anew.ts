@@ -1,8 +1,9 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { RecurrenceRule } from "../../domain/recurrence.ts";
 import { nextFire } from "../../domain/schedule/fires.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { FormerRule, PlanCommand } from "../../ports/store.ts";
-import type { PlanDraft } from "./draft.ts";
+import { isFixedDelay, type PlanDraft } from "./draft.ts";
 import { accountDue, accountPaused } from "./due.ts";
 
 /**
@@ -14,7 +15,7 @@ export function goByOwnRule(draft: PlanDraft, orders: readonly PlanCommand[]): b
   const rule = ruleOfVersion(draft, draft.plan.version, orders);
   if (rule !== null) draft.goBy(rule);
   else if (!accountLast(draft)) return false;
-  else planAnew(draft, draft.facts.version, draft.now);
+  else planAnew(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil));
   return true;
 }
 
@@ -28,11 +29,25 @@ export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readon
   const until = Math.min(former.until, now + 1);
   if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return false;
   // Where the former rule has nothing that is due, all was accounted for up to now.
-  const isBehind = plan.nextFireAt !== null && plan.nextFireAt <= now;
+  const { nextFireAt } = plan;
+  const from = nextFireAt === null || nextFireAt > now ? now : lastBefore(draft.schedule, until - 1, nextFireAt);
   const rule = ruleOfVersion(draft, former.version + 1, orders);
   draft.goBy(rule ?? facts.rule);
-  planAnew(draft, rule === null ? facts.version : former.version + 1, isBehind ? former.until - 1 : now);
+  planAnew(draft, rule === null ? facts.version : former.version + 1, from);
   return true;
+}
+
+/** The last instant before `next` that the schedule has, or `since` where none lies between. */
+function lastBefore(schedule: Schedule, since: EpochMs, next: EpochMs): EpochMs {
+  const unlimited = { ...schedule, maxFires: null };
+  let [before, last] = [since, next - 1];
+  if (isFixedDelay(schedule) || (nextFire(unlimited, before, 0) ?? next) >= next) return since;
+  while (last - before > 1) {
+    const middle = Math.floor((before + last) / 2);
+    if ((nextFire(unlimited, middle, 0) ?? next) < next) before = middle;
+    else last = middle;
+  }
+  return last;
 }
 
 function ruleOfVersion({ facts }: PlanDraft, version: number, orders: readonly PlanCommand[]): RecurrenceRule | null {
@@ -57,13 +72,13 @@ function accountLast(draft: PlanDraft): boolean {
 
 /** @param from all was accounted for up to then, by whatever rule */
 function planAnew(draft: PlanDraft, version: number, from: EpochMs): void {
-  const { plan, schedule, now } = draft;
+  const { plan, schedule, now, facts } = draft;
   const planned = plan.nextFireAt;
   plan.version = version;
   plan.tzdata = draft.tzdata;
   plan.nextFireAt = null;
   if (draft.isFixedDelay && draft.isPreviousOpen) return;
-  const next = nextFire(schedule, Math.max(from, draft.accountedUntil), plan.fired);
+  const next = nextFire(schedule, Math.max(from, facts.createdAt), plan.fired);
   // The end that a fixed delay counts from has passed: it is not counted again from now.
   const isKept = draft.isFixedDelay && next !== null && planned !== null && planned > now;
   plan.nextFireAt = isKept ? Math.min(next, planned) : next;

@@ -99,6 +99,7 @@ function skipAllBut(draft: PlanDraft, until: EpochMs, kept: number, reason: Skip
 
 function catchUp(draft: PlanDraft, first: EpochMs, last: EpochMs): void {
   const { rule, schedule, facts } = draft;
+  draft.skips.interrupt();
   draft.putCatchUp({
     id: occurrenceId(facts.jobId, first, draft.now),
     trigger: "SCHEDULE",

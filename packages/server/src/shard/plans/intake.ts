@@ -10,9 +10,6 @@ import { bringBorn } from "../intake.ts";
 import type { Step } from "../state.ts";
 import type { Planned } from "./plans.ts";
 
-/** Commands are read within this time. */
-const EDIT_READ_MS = 10_000;
-
 /** Recurring jobs come into memory: from looks at the store, from hints, and for commands. */
 
 export function takePlans(step: Step, read: Extract<ReadResult, { kind: "READ_PLANS" }>): void {
@@ -106,15 +103,12 @@ function merge({ state }: Step, job: Recurrence): void {
 function bring({ state, now }: Step, job: Recurrence, isBounded: boolean): void {
   const { plans, limits } = state;
   const { jobId, shard, revision, plan } = job;
-  // The command that came with an edit remembers the rule that made the plan: it is read next.
-  const isFresh = plan.nextFireAt !== null && plan.nextFireAt > now - EDIT_READ_MS;
-  if (job.version !== plan.version && isFresh && !plans.orders.has(jobId)) return;
   if (isBounded && plans.byId.size >= limits.plans && !canMoveOn(job, now)) {
     plans.turnedAway = true;
     return;
   }
   const open = new Set(job.open);
-  const rest = { endedAt: null, before: null, timer: null };
+  const rest = { endedAt: null, before: null, editSeenAt: null, timer: null };
   const planned: Planned = { jobId, shard, job, schedule: scheduleOfJob(job), revision, plan, open, ...rest };
   plans.byId.set(jobId, planned);
   plans.dirty.add(planned);

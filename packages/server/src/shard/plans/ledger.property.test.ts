@@ -70,7 +70,7 @@ class Played {
   move({ kind, n }: Move): void {
     const { world, job } = this;
     const at = world.story.now;
-    if (kind === "later") world.story.later(PAUSES_MS[n % PAUSES_MS.length] as number);
+    if (kind === "later") this.#later(PAUSES_MS[n % PAUSES_MS.length] as number);
     else if (kind === "look") world.look();
     else if (kind === "read") world.read();
     else if (kind === "send") world.send();
@@ -84,6 +84,13 @@ class Played {
       world.order(job, { kind: "BACKFILL", since: START + 1, until: at - (n % 3) * 5_000, limit: 1 + (n % 3) });
     }
     this.judge();
+  }
+
+  /** An owner that lives looks at its commands before very long. */
+  #later(ms: number): void {
+    if (ms > 10_000) this.world.look().read();
+    this.world.story.later(ms);
+    if (ms > 10_000) this.world.look().read();
   }
 
   #crash(isWritten: boolean): void {
@@ -125,7 +132,7 @@ class Played {
     const { world, job } = this;
     world.order(job, { kind: "RESUME", at: world.story.now, catchUp: false });
     for (let round = 0; !this.#isQuiet(); round++) {
-      assert.ok(round < 3_000, `it never came to rest: ${JSON.stringify(world.plans.jobs.get(job.jobId))}`);
+      assert.ok(round < 3_000, `it never came to rest: ${this.#why()}`);
       world.rest();
       while (world.running.length > 0) world.finish();
       this.judge();
@@ -137,6 +144,15 @@ class Played {
     const planned = world.plans.born.filter((_, i) => world.plans.triggers[i] === "SCHEDULE");
     for (const { scheduledAt } of planned)
       assert.ok(!skipped.includes(scheduledAt - START), `${scheduledAt} ran, and was skipped`);
+  }
+
+  #why(): string {
+    const { world, job } = this;
+    const { plan, open } = world.plans.jobs.get(job.jobId) as typeof job;
+    const { entries, plans } = world.story.state;
+    const places = [...entries.values()].map(({ id, place }) => `${id} ${place}`);
+    const rows = world.store.open().map((id) => JSON.stringify({ ...world.store.rows.get(id), row: 0 }));
+    return JSON.stringify({ plan, open, places, rows, commands: world.commands, memory: [...plans.byId.keys()] });
   }
 
   #isQuiet(): boolean {

@@ -117,7 +117,12 @@ describe("commands for a plan", () => {
     const job = world.plans.insert(recurringJob());
     world.at(55_000);
     world.plans.edit(job.jobId, { handler: "other" });
-    world.order(job, { kind: "LOOK" }).at(56_000).at(MINUTE);
+    const { recurrence: rule } = job.definition;
+    assert.ok(rule !== null);
+    world
+      .order(job, { kind: "LOOK", former: { version: 1, rule, until: START + 55_000 } })
+      .at(56_000)
+      .at(MINUTE);
     assert.deepEqual([only(world.plans.born).handler, only(world.plans.born).jobVersion], ["other", 2]);
   });
 
