@@ -34,9 +34,11 @@ export {
   type WorkerId,
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
-export type { JobState } from "./domain/job.ts";
+export type { JobState, JobType } from "./domain/job.ts";
 export { defaultPool, type Pool } from "./domain/pool.ts";
 export { rankOf } from "./domain/rank.ts";
+export type { Plan, Skip } from "./domain/recurrence.ts";
+export { isRecurringJobId } from "./domain/recurrence.ts";
 export { isSameDefinition } from "./domain/same-definition.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
@@ -47,6 +49,7 @@ export { createLog } from "./ops/logging.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
+export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-page.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";
@@ -55,6 +58,7 @@ export * from "./ports/store.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
+export type * from "./ports/store-recurrences.ts";
 export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
 export { ALONE, SHARED } from "./scheduler/holdings.ts";
 export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
