@@ -49,7 +49,7 @@ describe("operating by the command line", () => {
       listed.map((job) => job.jobId),
       [jobId],
     );
-    assert.match(await done("jobs", "list"), new RegExp(`^JOB .*\n[^]*${jobId}  ACTIVE +nightly .*team=a`));
+    assert.match(await done("jobs", "list"), new RegExp(`^JOB .*\n[^]*${jobId}  ONCE +ACTIVE +nightly .*team=a`));
     assert.match(await done("jobs", "get", jobId), /state +ACTIVE, version 1\n[^]*handler +echo in pool default/);
 
     const definition = JSON.stringify({ target: { handler: "sleep" }, payload: { ms: 1 }, delayMs: 7_200_000 });

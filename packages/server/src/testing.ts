@@ -12,6 +12,7 @@ export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
 export { Inbox } from "./api/inbox.ts";
 export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
+export { JobPlans } from "./api/job-plans.ts";
 export { PoolOrders } from "./api/pool-orders.ts";
 export { linkTo } from "./builtin-worker.ts";
 export type {

@@ -49,7 +49,7 @@ describe("reading and cancelling executions over HTTP", () => {
     await commit(row.shard, [change], []);
   };
   const commit = async (shard: ShardId, changes: RowChange[], commandsDone: string[]) => {
-    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone };
+    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone };
     const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
     assert.equal(outcome?.status, "APPLIED");
   };

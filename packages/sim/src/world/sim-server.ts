@@ -97,7 +97,8 @@ export class SimServer {
     const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
     const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
-    const parts = { store, bus, runtime, log, metrics: this.#metrics };
+    const timeZoneData = timeZoneDataVersion();
+    const parts = { store, bus, runtime, log, metrics: this.#metrics, timeZoneData };
     if (this.#has("gateway")) this.#openGateway(parts);
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;

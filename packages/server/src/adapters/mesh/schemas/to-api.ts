@@ -51,7 +51,10 @@ export const toApi: SchemasOf<ToApi> = {
     Type.Object({
       kind: Type.Literal("COMMAND_DONE"),
       commandId: Id,
-      outcome: oneOf("CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"),
+      outcome: oneOf(
+        ...(["CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"] as const),
+        ...(["PLANNED", "NOT_PLANNED", "BACKFILL_OPEN"] as const),
+      ),
     }),
   ),
   WORKERS: schemaOf<Is<"WORKERS">>()(
