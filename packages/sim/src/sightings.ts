@@ -46,6 +46,8 @@ const SOMETIMES = [
   "REPLAY_ALL",
   "command REPLACE",
   "command DELETE",
+  "pool at its limit",
+  "pool at its limit after a takeover in flight",
 ] as const;
 
 /** From so much simulated time on, what never happened is missed. */
@@ -65,6 +67,9 @@ export class Sightings implements Observer {
   readonly #lost = new Set<string>();
   readonly #cancelling = new Map<string, string>();
   readonly #running = new Set<string>();
+  /** Of pools, how many may be current; and which were limited when shards were taken over with attempts in flight. */
+  readonly #limits = new Map<string, number>();
+  readonly #takenOver = new Set<string>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -83,6 +88,7 @@ export class Sightings implements Observer {
       if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
       if (isOpen) this.#count("takeover with an open journal");
+      if (isOpen) for (const pool of this.#limits.keys()) this.#takenOver.add(pool);
     }
   }
 
@@ -101,6 +107,7 @@ export class Sightings implements Observer {
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
     for (const { id } of asked.assigned) this.#assigned(id);
+    if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     for (const { before, after } of applied) {
       if (after.state === "RUNNING") this.#count("journal row held longer than its commit");
       for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);
@@ -114,6 +121,17 @@ export class Sightings implements Observer {
   #assigned(id: string): void {
     const job = this.#ledger.get(id)?.row.job;
     if (job?.queue === "READY" && !this.#hinted.has(id)) this.#count("lost hint found by the sweep");
+  }
+
+  #filled(pool: string, limit: number): void {
+    let current = 0;
+    for (const id of this.#ledger.open) {
+      const account = this.#ledger.get(id);
+      if (account?.current != null && account.row.job.definition.pool === pool) current++;
+    }
+    if (current < limit) return;
+    this.#count("pool at its limit");
+    if (this.#takenOver.delete(pool)) this.#count("pool at its limit after a takeover in flight");
   }
 
   #cancelled(id: string, state: string, hasRun: boolean, by: string): void {
@@ -132,6 +150,7 @@ export class Sightings implements Observer {
     if (moment.kind === "FAULT") this.#count(moment.fault);
     else if (moment.kind === "NETWORK_FAULT") this.#count(`packet ${moment.fault}`);
     else if (moment.kind === "OPERATED") this.#count(moment.deed);
+    else if (moment.kind === "LIMITED" && moment.maxRunning !== null) this.#limits.set(moment.pool, moment.maxRunning);
     else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
     else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
     else if (moment.kind === "REFUSED") this.#count("stale attempt refused");

@@ -15,6 +15,7 @@ import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
+import { limitPools } from "./world/pool-limits.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -181,6 +182,7 @@ class World {
 
   async run(): Promise<void> {
     const { hours, workers, jobs, only = {} } = this.#options;
+    limitPools(this.#data, this.#dice.fork("limits"), this.history);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, {
