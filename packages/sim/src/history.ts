@@ -72,8 +72,6 @@ export type Seen =
   | { kind: "DECLARED_LOST"; server: string; worker: string; reason: string }
   | { kind: "HINTED"; executionIds: readonly string[] }
   // ---- what is done to them
-  /** The pool has these limits from now on. */
-  | { kind: "LIMITED"; pool: string; maxRunning: number | null; ratePerSec: number | null }
   | { kind: "OPERATED"; deed: string; forMs: number }
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }

@@ -1,3 +1,4 @@
+import type { Pool } from "@mainspring/server/testing";
 import { isOver, type Ledger } from "./checkers/ledger.ts";
 import type { Moment, Observer } from "./history.ts";
 import type { StoreEvent } from "./store/history.ts";
@@ -47,6 +48,7 @@ const SOMETIMES = [
   "command REPLACE",
   "command DELETE",
   "pool at its limit",
+  "limit of a pool lowered",
   "pool at its limit after a takeover in flight",
 ] as const;
 
@@ -84,6 +86,7 @@ export class Sightings implements Observer {
     if (event.kind === "COMMITTED") this.#committed(event);
     else if (event.kind === "SUBMITTED") this.#submitted(event);
     else if (event.kind === "COMMANDED") this.#commanded(event);
+    else if (event.kind === "POOL_SET") this.#limited(event.pool);
     else if (event.kind === "TAKEN_OVER") {
       if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
@@ -123,6 +126,13 @@ export class Sightings implements Observer {
     if (job?.queue === "READY" && !this.#hinted.has(id)) this.#count("lost hint found by the sweep");
   }
 
+  #limited({ name, maxRunning }: Pool): void {
+    const before = this.#limits.get(name) ?? Number.POSITIVE_INFINITY;
+    if (before > (maxRunning ?? Number.POSITIVE_INFINITY)) this.#count("limit of a pool lowered");
+    if (maxRunning === null) this.#limits.delete(name);
+    else this.#limits.set(name, maxRunning);
+  }
+
   #filled(pool: string, limit: number): void {
     let current = 0;
     for (const id of this.#ledger.open) {
@@ -150,7 +160,6 @@ export class Sightings implements Observer {
     if (moment.kind === "FAULT") this.#count(moment.fault);
     else if (moment.kind === "NETWORK_FAULT") this.#count(`packet ${moment.fault}`);
     else if (moment.kind === "OPERATED") this.#count(moment.deed);
-    else if (moment.kind === "LIMITED" && moment.maxRunning !== null) this.#limits.set(moment.pool, moment.maxRunning);
     else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
     else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
     else if (moment.kind === "REFUSED") this.#count("stale attempt refused");

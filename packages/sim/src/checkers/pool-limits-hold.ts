@@ -1,3 +1,4 @@
+import type { Pool } from "@mainspring/server/testing";
 import type { Moment } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
@@ -7,11 +8,16 @@ import { addedRows } from "./ledger.ts";
 const START_FRESH_MS = 2_000;
 /** What happened so long before may still hold up or hurry what is looked at. */
 const HAZE_MS = 60_000;
+/** A limit that was lowered or is new holds from then on: everybody has heard of it, or is out of it. */
+const HEARD_AFTER_MS = 60_000;
 /** How many starts before it each start is compared with. */
 const LOOK_BACK = 20;
 
 interface Limited {
-  maxRunning: number | null;
+  maxRunning: number;
+  /** What it was before, and until when that counts too. */
+  before: { maxRunning: number; untilMs: number };
+  /** As it was set first. */
   ratePerSec: number | null;
   current: Set<string>;
   /** When as many were current as may be, and when one was last assigned. */
@@ -33,19 +39,32 @@ export class PoolLimitsHold implements Checker {
   }
 
   noticed(moment: Moment): void {
-    if (moment.kind === "LIMITED") {
-      const { pool, maxRunning, ratePerSec } = moment;
-      const never = Number.NEGATIVE_INFINITY;
-      const times = { fullAtMs: never, startedAtMs: never, startsMs: [] };
-      this.#pools.set(pool, { maxRunning, ratePerSec, current: new Set(), ...times });
-    }
     const isHazy = moment.kind === "FAULT" && ["CLOCK_SKEWED", "SERVER_PAUSED", "STORE_DOWN"].includes(moment.fault);
     if (isHazy || moment.kind === "STORE_FAULT") {
       this.#hazyMs.push(moment.atMs + (moment.kind === "FAULT" ? (moment.forMs ?? 0) : 0));
     }
   }
 
+  /** @param atMs since the simulation began */
+  #set({ name, ratePerSec, maxRunning }: Pool, atMs: number): void {
+    const next = maxRunning ?? Number.POSITIVE_INFINITY;
+    const known = this.#pools.get(name);
+    if (known === undefined) {
+      const never = Number.NEGATIVE_INFINITY;
+      const times = { fullAtMs: never, startedAtMs: never, startsMs: [] };
+      const before = { maxRunning: next, untilMs: never };
+      this.#pools.set(name, { maxRunning: next, before, ratePerSec, current: new Set(), ...times });
+      return;
+    }
+    if (known.maxRunning === next) return;
+    const isStill = known.before.untilMs > atMs;
+    const most = Math.max(known.maxRunning, isStill ? known.before.maxRunning : 0);
+    known.before = { maxRunning: most, untilMs: atMs + HEARD_AFTER_MS };
+    known.maxRunning = next;
+  }
+
   saw(event: Parameters<NonNullable<Checker["saw"]>>[0]): void {
+    if (event.kind === "POOL_SET") this.#set(event.pool, event.at - EPOCH_MS);
     for (const { id, job } of addedRows(event)) this.#poolOf.set(id, job.definition.pool);
     if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
     const missed = new Set(event.outcome.missed);
@@ -68,22 +87,19 @@ export class PoolLimitsHold implements Checker {
   }
 
   #assigned(pool: Limited, id: string, atMs: number): void {
-    const { current, maxRunning } = pool;
+    const { current, maxRunning, before } = pool;
     current.add(id);
     pool.startedAtMs = atMs;
     pool.startsMs.push(atMs);
-    if (maxRunning === null || current.size < maxRunning) return;
-    pool.fullAtMs = atMs;
-    if (current.size > maxRunning) {
-      throw new Violation(
-        `${current.size} of a pool that allows ${maxRunning} are current: ${[...current].join(", ")}`,
-      );
-    }
+    if (current.size >= maxRunning) pool.fullAtMs = atMs;
+    const allowed = Math.max(maxRunning, before.untilMs > atMs ? before.maxRunning : 0);
+    if (current.size <= allowed) return;
+    throw new Violation(`${current.size} of a pool that allows ${allowed} are current: ${[...current].join(", ")}`);
   }
 
   looked(nowMs: number): void {
     for (const pool of this.#pools.values()) {
-      if (pool.maxRunning !== null && pool.current.size >= pool.maxRunning) pool.fullAtMs = nowMs;
+      if (pool.current.size >= pool.maxRunning) pool.fullAtMs = nowMs;
     }
   }
 
