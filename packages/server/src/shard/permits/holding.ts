@@ -14,6 +14,8 @@ export interface Wish {
   rank: number;
 }
 
+const NOTHING: Wish = { count: 0, rank: 0 };
+
 /** What one machine has of a pool's limits: the other end of an account in the pool's ledger. */
 export class Holding {
   readonly pool: string;
@@ -40,7 +42,7 @@ export class Holding {
   #used = new Map<ShardId, number>();
   readonly #departed = new Map<ShardId, { epoch: Epoch; count: number }>();
   /** What the home was told last. */
-  #told = { account: 0, returned: 0, wanted: 0 };
+  #told = { account: 0, returned: 0, wanted: 0, rank: 0 };
   /** What the home said last, for those who ask why. */
   figures: { taken: number; isComplete: boolean; nextStartAt: EpochMs | null } = {
     taken: 0,
@@ -165,17 +167,20 @@ export class Holding {
 
   /**
    * What the home is to be told at the end of a step.
-   * @param wish what could be begun; null: nothing, or nothing more than there are permits for
+   * @param wish what could be begun; null: nothing, or nothing more than there are permits for; undefined: as before
    * @param isRoll whether it is time to say all of it again
    */
-  call(wish: (() => Wish) | null, life: number, now: EpochMs, isRoll: boolean): PermitCall | null {
+  call(wish: (() => Wish) | null | undefined, life: number, now: EpochMs, isRoll: boolean): PermitCall | null {
     this.#starts = 0;
     this.#giveUp(isRoll);
-    const { account, returned, wanted } = this.#told;
-    const isNews = account !== this.#account || returned !== this.#returned || (wish === null) !== (wanted === 0);
+    const { account, returned, wanted, rank: lastRank } = this.#told;
+    const isNews =
+      account !== this.#account ||
+      returned !== this.#returned ||
+      (wish !== undefined && (wish === null) !== (wanted === 0));
     if (!isNews && !isRoll) return null;
-    const { count, rank } = wish?.() ?? { count: 0, rank: 0 };
-    this.#told = { account: this.#account, returned: this.#returned, wanted: count };
+    const { count, rank } = wish === undefined ? { count: wanted, rank: lastRank } : (wish?.() ?? NOTHING);
+    this.#told = { account: this.#account, returned: this.#returned, wanted: count, rank };
     return {
       ...{ kind: "PERMIT_CALL", pool: this.pool, epoch: this.#epoch, life, account: this.#account },
       ...{ opening: this.#opening, seq: ++this.#seq, returned: this.#returned, wanted: count, rank, at: now },

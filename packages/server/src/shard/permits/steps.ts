@@ -4,7 +4,7 @@ import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
 import { isFull, startable, urgency } from "../dispatch.ts";
 import type { MachineState, Step } from "../state.ts";
 import { poolOf } from "../state.ts";
-import { Holding } from "./holding.ts";
+import { Holding, type Wish } from "./holding.ts";
 
 /** What the machine does about permits, at each point of a step. */
 
@@ -97,17 +97,19 @@ export function callHomes(step: Step): void {
   const isRoll = now >= permits.rollAt || permits.rollAt > now + ROLL_EVERY_MS;
   if (isRoll) permits.rollAt = now + ROLL_EVERY_MS;
   for (const holding of permits.holdings.values()) {
-    const rank = wishes(step, holding);
-    const wish = rank === null ? null : () => ({ rank, count: startable(step, holding.pool) });
+    // While it waits for an answer its lanes are not looked through; within a second they are.
+    const wish = holding.isWaiting && !isRoll ? undefined : wishOf(step, holding);
     const call = holding.call(wish, state.life, now, isRoll);
     if (call !== null) permits.letters.push({ toOwnerOf: holding.home, message: call });
   }
 }
 
-/** The rank of what could be begun if there were a permit; null: there is nothing, or enough permits. */
-function wishes(step: Step, holding: Holding): number | null {
-  if (isFull(step) || holding.room(step.state.term) > 0 || poolOf(step.state, holding.pool).paused) return null;
-  return urgency(step, holding.pool);
+/** What could be begun if there were permits; null: there is nothing, or enough of them. */
+function wishOf(step: Step, holding: Holding): (() => Wish) | null {
+  const { pool } = holding;
+  if (isFull(step) || holding.room(step.state.term) > 0 || poolOf(step.state, pool).paused) return null;
+  const rank = urgency(step, pool);
+  return rank === null ? null : () => ({ rank, count: startable(step, pool) });
 }
 
 /** When homes are to be called, or permits dealt, though nothing comes; null: never. */
