@@ -168,6 +168,11 @@ describe("operating by the command line", () => {
     assert.deepEqual([pool.paused, pool.priorityStepSec, pool.placement], [true, 600, "ROUND_ROBIN"]);
     assert.match(await done("pools", "list"), /^POOL .*\n[^]*mail +PAUSED +0 +0 of 0 +PRIORITY +ROUND_ROBIN/);
     assert.match(await done("pools", "resume", "mail"), /state +OPEN/);
+    const limited = await done("pools", "set", "mail", "--max-running", "3", "--rate-per-sec", "0.5");
+    assert.match(limited, /max running +[0?] of 3\nrate +0.5 a second/);
+    const free = await json<Pool>("pools", "set", "mail", "--max-running", "none", "--rate-per-sec", "none");
+    assert.deepEqual([free.maxRunning, free.ratePerSec], [null, null]);
+    assert.equal((await run(["pools", "set", "mail", "--max-running", "0"])).code, 2);
   });
 
   it("lists workers and has one leave", async () => {

@@ -49,6 +49,10 @@ export interface PoolSettings {
   /** With PRIORITY: how much of a head start one level is; default 3600. */
   priorityStepSec?: number;
   placement?: "LEAST_LOADED" | "ROUND_ROBIN";
+  /** Attempts that workers may have at once, over all servers; null: no limit. When it is lowered, what runs finishes. */
+  maxRunning?: number | null;
+  /** Attempts that may begin in a second, over all servers; null: no limit. */
+  ratePerSec?: number | null;
 }
 
 export interface Pool extends Required<PoolSettings> {
@@ -57,6 +61,13 @@ export interface Pool extends Required<PoolSettings> {
   workers: number;
   slots: number;
   running: number;
+  /** What is used of its limits; null: it has none, or nobody who counts it answered. */
+  limitUse: {
+    /** Of `maxRunning`. */
+    taken: number;
+    /** When `ratePerSec` allows the next start. */
+    nextStartAt: string | null;
+  } | null;
 }
 
 /** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */
@@ -70,6 +81,9 @@ export interface WaitReason {
     | "DUE_LATER"
     | "BACKOFF"
     | "POOL_PAUSED"
+    | "POOL_AT_LIMIT"
+    | "POOL_RATE_USED"
+    | "PERMIT_AWAITED"
     | "NO_WORKER_FOR_HANDLER"
     | "NO_WORKER_WITH_CAPABILITY"
     | "ALL_SLOTS_BUSY"

@@ -15,6 +15,7 @@ import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
+import { PoolLimits } from "./world/pool-limits.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -129,6 +130,7 @@ class World {
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #operators: Operators;
+  readonly #limits: PoolLimits;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -166,6 +168,7 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
+    this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -181,6 +184,7 @@ class World {
 
   async run(): Promise<void> {
     const { hours, workers, jobs, only = {} } = this.#options;
+    this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, {
@@ -194,6 +198,7 @@ class World {
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
+    this.#limits.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { POOL_LIMIT } from "../load/pool-limit.ts";
 import type { Evidence } from "./evidence.ts";
 import { judge, type RuleName } from "./judge.ts";
 import { Story } from "./testing/story.ts";
@@ -266,6 +267,14 @@ describe("the judge finds", () => {
       story.job(key, { concurrency }).submitted(0).ran({ attempt: 1, from: 10, to: 20 }).ends("SUCCEEDED");
     }
     assert.deepEqual(rulesBroken(story.evidence()), ["concurrencyIsLimited"]);
+  });
+
+  it("more of the pool at once than it allows", () => {
+    const story = new Story();
+    for (let i = 0; i <= POOL_LIMIT; i++) {
+      story.job(`job-${i}`).submitted(0).ran({ attempt: 1, from: i, to: 1_000 }).ends("SUCCEEDED");
+    }
+    assert.deepEqual(rulesBroken(story.evidence()), ["poolIsLimited"]);
   });
 
   it("no more of them where one is a zombie", () => {

@@ -17,7 +17,7 @@ import {
   theLivingAreKept,
   zombiesCameBack,
 } from "./rules/faults.ts";
-import { concurrencyIsLimited, duplicatesShareTheKey, uniqueKeysAreUnique } from "./rules/limits.ts";
+import { concurrencyIsLimited, duplicatesShareTheKey, poolIsLimited, uniqueKeysAreUnique } from "./rules/limits.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 
@@ -40,6 +40,7 @@ const RULES = {
   cancellationsHold,
   nothingIsEarly,
   concurrencyIsLimited,
+  poolIsLimited,
   uniqueKeysAreUnique,
   duplicatesShareTheKey,
   faultsHappened,

@@ -6,6 +6,7 @@ import type { Dice } from "../dice.ts";
 import type { World } from "../faults/world.ts";
 import type { FaultEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
+import { POOL_LIMIT } from "../load/pool-limit.ts";
 import { Crew } from "./crew.ts";
 import { embeddedStore } from "./embedded-store.ts";
 import { freePort } from "./free-port.ts";
@@ -65,7 +66,8 @@ export async function openStage({ kind, folder, dice, say }: StageOptions): Prom
     },
   };
   server.start();
-  await server.ready().catch(async (cause: unknown) => {
+  const isReady = server.ready().then(() => stage.client.pools.set("default", { maxRunning: POOL_LIMIT }));
+  await isReady.catch(async (cause: unknown) => {
     await stage.close();
     throw cause;
   });

@@ -26,6 +26,7 @@ import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
+import { askPoolUses } from "./pool-uses.ts";
 import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { statsRoute } from "./stats-route.ts";
@@ -74,7 +75,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, runs);
-  poolRoutes(app, store, workers);
+  poolRoutes(app, { store, workers, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   nodeRoutes(app, { metrics, about, workers });

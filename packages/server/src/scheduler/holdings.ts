@@ -18,6 +18,8 @@ export interface Owned {
   epochs: Map<ShardId, Epoch>;
   recovered: Recovered;
   pools: Pool[];
+  /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
+  seen: Map<ShardId, Epoch>;
 }
 
 export interface LeaseTerms {
@@ -215,9 +217,10 @@ export class Holdings {
     if (epochs.size === 0) return;
     const recovered = await store.recover([...epochs.keys()]);
     const pools = await store.readPools();
+    const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
     if (this.#stopped || !this.trusted) return;
     log.info({ shards: epochs.size }, "shards were taken over");
-    machine.own({ term: ++this.#term, epochs, recovered, pools });
+    machine.own({ term: ++this.#term, epochs, recovered, pools, seen });
   }
 
   async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {

@@ -162,6 +162,13 @@ export class Scheduler {
       case "EXPLAIN":
         this.#explain(from, message.request, message.row);
         break;
+      case "PERMIT_CALL":
+      case "PERMITS":
+        inputs.push({ kind: "PERMIT", from, message });
+        break;
+      case "ASK_POOLS":
+        this.#tellPools(from, message.request);
+        break;
       case "WATCH":
         watchers.watch(message.executionId, from);
         break;
@@ -177,6 +184,11 @@ export class Scheduler {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
     const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
+  }
+
+  #tellPools(node: string, request: string): void {
+    const pools = this.#runner?.state.permits.uses(this.#parts.runtime.now()) ?? [];
+    this.#parts.bus.send({ node, role: "api" }, { kind: "POOLS_USED", request, pools });
   }
 
   /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */

@@ -3,6 +3,7 @@ import { orderStop } from "./cancel.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import { nextJudgement } from "./fleet.ts";
 import { enter, expire } from "./intake.ts";
+import { nextPermitRing } from "./permits/steps.ts";
 import { clearTimer, type Step } from "./state.ts";
 
 /** What time alone brings about. */
@@ -64,6 +65,7 @@ export function nextRing(step: Pick<Step, "state">): number | null {
     state.timers.peek()?.key ?? null,
     oldest === null ? null : oldest + state.limits.ownRowAfterMs,
     nextJudgement(state),
+    nextPermitRing(state),
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);
 }

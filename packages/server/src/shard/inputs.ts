@@ -1,8 +1,10 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { Assignment, Demand, FromGateway } from "../ports/messages.ts";
+import type { Assignment, Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
+import type { Freed } from "./batch.ts";
+import type { PermitLetter } from "./permits/permits.ts";
 
 /** All that can happen to the machine, but for time passing. */
 export type Input =
@@ -15,6 +17,8 @@ export type Input =
       recovered: Recovered;
       incarnation: Incarnation;
     }
+  /** The epochs of all shards, as the store showed them after those of the next OWNED were taken over. */
+  | { kind: "EPOCHS_SEEN"; epochs: ReadonlyMap<ShardId, Epoch> }
   /** These shards are another's, or nobody's: what is known of them is forgotten. */
   | { kind: "LOST"; shards: readonly ShardId[] }
   /** Rows that were just submitted: perhaps late, repeated or stale. */
@@ -27,6 +31,10 @@ export type Input =
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
+  /** Of pools with limits, between machines and the homes of pools. */
+  | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
+  /** Attempts that had permits have ended by a commit that went through. */
+  | { kind: "FREED"; freed: readonly Freed[] }
   /** Assignments that became durable and were not sent, because they were not wanted any more. */
   | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** The store has these hinted rows no more, or otherwise: forget the hint. */
@@ -59,6 +67,8 @@ export interface StepResult {
   wakeAt: EpochMs | null;
   /** Pools whose work waits for credit; null: gateways need not be told. */
   demand: Demand[] | null;
+  /** To be sent at once: no commit stands behind them. */
+  permits: PermitLetter[];
 }
 
 export interface Limits {

@@ -7,6 +7,7 @@ import { Gates } from "./gates.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
+import { Permits } from "./permits/permits.ts";
 import { Touched } from "./touched.ts";
 import { type WorkerSlots, Workers } from "./workers.ts";
 import { YoungAttempts } from "./young.ts";
@@ -49,6 +50,7 @@ export interface MachineState {
   readonly recalled: Set<WorkerSlots>;
   /** What gateways were told last of the pools that wait for credit. */
   toldDemand: Map<string, number>;
+  readonly permits: Permits;
   /** When the workers' silence was last judged. */
   judgedAt: EpochMs;
 }
@@ -88,6 +90,7 @@ export function createState(limits: Limits): MachineState {
     openCommands: new Set(),
     recalled: new Set(),
     toldDemand: new Map(),
+    permits: new Permits(),
     judgedAt: 0,
   };
 }

@@ -6,6 +6,7 @@ import { newEntry } from "./entry.ts";
 import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";
 import type { JournalBox } from "./journal-box.ts";
+import { permitsOwned } from "./permits/steps.ts";
 import { type Step, setTimer } from "./state.ts";
 
 /** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
@@ -24,6 +25,7 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adoptLater(step, row, boxes);
+  permitsOwned(step, owned.epochs.keys());
   takeCommands(step, recovered.commands);
 }
 
@@ -64,6 +66,7 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;
+  state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
   const waiting = state.adopting.get(workerId);
   if (waiting === undefined) state.adopting.set(workerId, new Set([entry]));

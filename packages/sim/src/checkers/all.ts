@@ -17,6 +17,7 @@ import { namesArePutOnce } from "./names-are-put-once.ts";
 import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { PoolLimitsHold } from "./pool-limits-hold.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
 import { replayedOnce } from "./replayed-once.ts";
@@ -36,11 +37,12 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
  * @param servers what living servers show of themselves
  */
 export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Checker[] {
-  const [roll, quiet] = [new Roll(), new Quiet()];
+  const [roll, quiet, poolLimits] = [new Roll(), new Quiet(), new PoolLimitsHold()];
   return [
     // They keep the books of the others, so they hear of everything first.
     roll,
     quiet,
+    poolLimits,
     attemptsDoNotOverlap(ledger),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
@@ -64,7 +66,7 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     resultsArrive(roll),
     retriesWait(ledger),
     slotsAreLentOnce(roll),
-    startsInTime(ledger, roll, quiet),
+    startsInTime(ledger, roll, quiet, poolLimits),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(roll),

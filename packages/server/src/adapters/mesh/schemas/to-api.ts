@@ -61,6 +61,13 @@ export const toApi: SchemasOf<ToApi> = {
   EXPLAINED: schemaOf<Is<"EXPLAINED">>()(
     Type.Object({ kind: Type.Literal("EXPLAINED"), request: Id, reasons: Type.Array(Reason) }),
   ),
+  POOLS_USED: schemaOf<Is<"POOLS_USED">>()(
+    Type.Object({
+      kind: Type.Literal("POOLS_USED"),
+      request: Id,
+      pools: Type.Array(Type.Object({ pool: Id, taken: Count, nextStartAt: nullable(Instant) })),
+    }),
+  ),
   PROGRESS: schemaOf<Is<"PROGRESS">>()(
     Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),
   ),
