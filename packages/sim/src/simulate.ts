@@ -11,6 +11,7 @@ import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latenc
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
@@ -68,8 +69,10 @@ const CALM_LEAST_MS = 120_000;
 const LOOK_EVERY_MS = 5_000;
 /** Nothing in a world waits for the platform. */
 const EVENTS_A_TURN = 256;
-/** How often somebody who runs the servers does something. */
+/** How often somebody who runs the servers does something, */
 const OPERATE_EVERY_MS = 120_000;
+/** and drains a server. */
+const DRAIN_EVERY_MS = 240_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -129,6 +132,7 @@ class World {
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #operators: Operators;
+  readonly #drains: Drains;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -166,6 +170,7 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
+    this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -180,7 +185,7 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, workers, jobs, only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, only = {} } = this.#options;
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, {
@@ -191,9 +196,11 @@ class World {
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     this.#operators.start(OPERATE_EVERY_MS);
+    if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
+    this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();

@@ -3,13 +3,13 @@ import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
-import { countEntries } from "../shard/counts.ts";
+import { countEntries, oldestReadyAt } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
 import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
-import { Holdings, type HoldingsParts } from "./holdings.ts";
+import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import { TallyBook } from "./tally.ts";
@@ -48,6 +48,11 @@ export class Scheduler {
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
   get failed(): Promise<Error> {
     return this.#holdings.failed;
+  }
+
+  /** What it has of what is placed on it. */
+  get share(): Share {
+    return this.#holdings.share;
   }
 
   /**
@@ -175,7 +180,9 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    const oldest = this.#runner === null ? null : oldestReadyAt(this.#runner.state);
+    const { lateness, finished } = { lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    const tally = { ownedShards, lateness, finished, oldestReadyAt: oldest };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

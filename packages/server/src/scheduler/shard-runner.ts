@@ -79,6 +79,8 @@ export class ShardRunner {
     const isFirst = this.state.epochs.size === 0;
     this.take([
       { kind: "POOLS", pools },
+      // Before: whose gateway lives, his workers may too.
+      { kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") },
       { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
     if (isFirst) this.#hydrator.start();

@@ -29,6 +29,13 @@ export function countEntries(state: MachineState): MachineCounts {
   return { waiting, ready, assigned, running };
 }
 
+/** When that fell due which has waited longest for a worker; null: nothing is ready. */
+export function oldestReadyAt(state: MachineState): number | null {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { place, row } of state.entries.values()) if (place === "LANE") oldest = Math.min(oldest, row.dueAt);
+  return Number.isFinite(oldest) ? oldest : null;
+}
+
 function addOne(counts: Map<string, number>, pool: string): void {
   counts.set(pool, (counts.get(pool) ?? 0) + 1);
 }

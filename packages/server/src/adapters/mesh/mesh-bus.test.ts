@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
+import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { busConformance } from "../../ports/bus.conformance.ts";
 import type { Envelope } from "../../ports/bus.ts";
 import type { ToApi } from "../../ports/messages.ts";
@@ -85,6 +86,18 @@ describe("the mesh between nodes", () => {
     b.bus.send({ node: "a", role: "api" }, final("from a friend"));
     assert.deepEqual(await heard, [{ from: "b", message: final("from a friend") }]);
     await cluster.until(() => a.bus.nodes("gateway").length === 1);
+  });
+
+  it("speaks with nodes that are one level apart, and with no others", async () => {
+    const [a] = await cluster.start("a");
+    const next = await cluster.startOf(FEATURE_LEVEL + 1, "next");
+    const far = await cluster.startOf(FEATURE_LEVEL + 2, "far");
+    cluster.meet();
+    await cluster.until(() => !a.bus.nodes("gateway").includes("far") && !far.bus.nodes("gateway").includes("a"));
+    const heard = a.heard();
+    far.bus.send({ node: "a", role: "api" }, final("from afar"));
+    next.bus.send({ node: "a", role: "api" }, final("from the next one"));
+    assert.deepEqual(await heard, [{ from: "next", message: final("from the next one") }]);
   });
 
   it("forgets the oldest of what waits for a node that does not read", async () => {

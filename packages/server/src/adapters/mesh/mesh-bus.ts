@@ -10,6 +10,8 @@ import { Peer } from "./peer.ts";
 
 export interface MeshParts {
   node: Incarnation;
+  /** What this node understands; others that are further away than one level are not spoken with. */
+  level: number;
   /** What nodes show each other; null: none is asked for. */
   apiKey: string | null;
   runtime: Runtime;
@@ -31,6 +33,7 @@ export class MeshBus implements Bus {
     this.node = parts.node;
     this.service = new MeshServer({
       node: parts.node,
+      level: parts.level,
       log: parts.log,
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
@@ -77,8 +80,8 @@ export class MeshBus implements Bus {
     let peer = this.#peers.get(profile.incarnation);
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
-      const { node: from, apiKey, runtime, log } = this.#parts;
-      peer = new Peer({ link: { from, to, address, apiKey }, runtime, log });
+      const { node: from, level, apiKey, runtime, log } = this.#parts;
+      peer = new Peer({ link: { from, to, level, address, apiKey }, runtime, log });
       this.#peers.set(to, peer);
     }
     peer.meet(profile);
