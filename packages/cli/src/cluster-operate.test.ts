@@ -59,8 +59,10 @@ describe("operating a cluster", () => {
     const gateway = await cluster.node({ MAINSPRING_ROLES: "gateway" });
     await until(() => isReady(gateway));
     assert.equal((await fetch(`${gateway.httpUrl}/healthz`)).status, 200);
-    const figures = await (await fetch(`${gateway.httpUrl}/metrics`)).text();
-    assert.match(figures, /^mainspring_workers_connected 1$/m);
+    const figures = async () => (await fetch(`${gateway.httpUrl}/metrics`)).text();
+    await until(async () => /^mainspring_mesh_connections 1$/m.test(await figures()));
+    assert.match(await figures(), /^mainspring_workers_connected 1$/m);
+    assert.match(await figures(), /^mainspring_cluster_nodes 2$/m);
     const answer = await fetch(`${gateway.httpUrl}/v1/jobs`);
     assert.equal(answer.status, 404);
     assert.match(await answer.text(), /does not have the role api: ask one that has it/);

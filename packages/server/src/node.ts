@@ -109,6 +109,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const gateway = config.roles.includes("gateway") ? createGateway(ground) : null;
   // Before the node is known to others, who will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
+  const address = addressOf(config, grpcAddress);
+  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const parting = gateway === null ? null : partingOf(ground, gateway);
   const membership = new Membership({
     leases: mesh === null ? soloLeases() : store.leases,
@@ -118,8 +120,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       parting?.look(membership.sendsWorkersAway);
     },
   });
-  metrics.watch(() => loadOf({ gateway, store, membership, mesh }));
-  const joined = await join(ground, { store, metrics, membership, address: addressOf(config, grpcAddress) });
+  metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
+  const joined = await join(ground, { store, metrics, membership, address });
   life.started("gateway", async () => gateway?.close());
   if (parting !== null) {
     life.started("built-in worker", () => parting.stop());
@@ -146,6 +148,16 @@ function addressOf({ advertise }: Config, listensAt: string): string {
   if (advertise === null) return listensAt;
   const { host, port } = advertise;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A node that others cannot reach would own shards, and hear of nothing. */
+async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
+  const found = await mesh.reachesItself(address);
+  if (found === null) return;
+  throw new AddressUnusable(
+    `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
+      "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
+  );
 }
 
 interface Joining {
@@ -224,9 +236,19 @@ interface Loaded {
   mesh: MeshBus | null;
 }
 
-function loadOf({ gateway, store }: Loaded): Readings {
+function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
   const pools = store.connectionLoad();
+  const { renewals, silentMs, nodes } = membership;
+  const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
   return {
+    leaseRenewals: new Map([
+      ["OK", renewals.ok],
+      ["FAILED", renewals.failed],
+    ]),
+    ...(Number.isFinite(silentMs) && { leaseAgeSec: silentMs / 1_000 }),
+    ...{ clusterNodes: nodes.length, featureLevel: level, clusterFeatureLevel: membership.level },
+    draining: membership.isDraining ? 1 : 0,
+    ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),

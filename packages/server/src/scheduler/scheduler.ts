@@ -27,6 +27,8 @@ export class Scheduler {
   readonly #tally: TallyBook;
   readonly #holdings: Holdings;
   readonly #herald: Herald;
+  /** How often each shard was taken over here. */
+  readonly #takeovers = new Map<ShardId, number>();
   #runner: ShardRunner | null = null;
   #stopped = false;
 
@@ -81,6 +83,7 @@ export class Scheduler {
         if (this.#stopped) return;
         this.#runner ??= this.#newRunner();
         this.#runner.own(owned);
+        for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
       letGo: async (shards) => {
@@ -129,8 +132,11 @@ export class Scheduler {
   #readings(): Readings {
     const state = this.#runner?.state;
     const none = new Map<string, number>();
-    if (state === undefined) return { waiting: 0, ready: none, assigned: none, running: none, ownedShards: 0 };
-    return { ...countEntries(state), ownedShards: state.epochs.size };
+    const ever = { shardTakeovers: byShard(this.#takeovers) };
+    const byPool = { ready: none, assigned: none, running: none };
+    const byNumber = { shardEpoch: none, shardReady: none, shardRunning: none };
+    if (state === undefined) return { waiting: 0, ...byPool, ...byNumber, ownedShards: 0, ...ever };
+    return { ...countEntries(state), shardEpoch: byShard(state.epochs), ownedShards: state.epochs.size, ...ever };
   }
 
   #lost(cause: TakeoverCause, reason: string): void {
@@ -201,4 +207,8 @@ export class Scheduler {
     }
     this.#parts.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
   }
+}
+
+function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
+  return new Map(Array.from(figures, ([shard, figure]) => [String(shard), figure]));
 }
