@@ -94,6 +94,8 @@ describe("operating a cluster", () => {
     assert.match(stdout, new RegExp(`${first.grpcAddress} +DRAINING +\\S+ +\\S+ \\(\\d\\) +0 +0 `));
     assert.deepEqual(await readiness(first), { status: 503, failed: ["draining"] });
     assert.equal((await statusOf(second))?.shards, 64);
+    const figures = await (await fetch(`${first.httpUrl}/metrics`)).text();
+    assert.doesNotMatch(figures, /^mainspring_takeovers_total\{/m, "they were given, not taken");
     assert.equal((await run(first, "drain", second.grpcAddress)).code, 1, "somebody has to stay");
 
     assert.equal((await run(first, "undrain", first.grpcAddress)).code, 0);
