@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   type ChangedJob,
+  type ClusterStatus,
   type DeadLetter,
   type DeadLetterRun,
   type Execution,
@@ -64,6 +65,14 @@ describe("operating by the command line", () => {
     const after = await json<Execution>("executions", "get", executionId, "--wait").catch(() => null);
     assert.equal(after, null, "a wait for what did not succeed ends with 4");
     assert.equal((await json<Execution>("executions", "get", executionId)).state, "CANCELLED");
+  });
+
+  it("does not empty a server that is alone", async () => {
+    const { nodes } = await json<ClusterStatus>("cluster", "status");
+    assert.deepEqual([nodes.length, nodes[0]?.shards, nodes[0]?.state], [1, 64, "LIVING"]);
+    const { code, stderr } = await run(["cluster", "drain", nodes[0]?.nodeId ?? ""]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^mainspring: this server is alone, and nobody could take its work: to end it, stop it/);
   });
 
   it("says why an execution waits", async () => {

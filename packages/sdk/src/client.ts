@@ -14,6 +14,7 @@ import {
   type SubmittedJob,
   type WorkerInfo,
 } from "./api-types.ts";
+import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MainspringError } from "./errors.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -61,6 +62,8 @@ export class Client {
   readonly deadLetters: DeadLetters;
   /** Queues: to look at, pause, resume and set up. */
   readonly pools: Pools;
+  /** The servers: to look at, and to empty before they are stopped. */
+  readonly cluster: Cluster;
   readonly #http: Http;
   readonly #requests: Requests;
 
@@ -78,6 +81,7 @@ export class Client {
     this.#requests = new Requests(this.#http);
     this.deadLetters = new DeadLetters(this.#requests);
     this.pools = new Pools(this.#requests);
+    this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 
   async submit(job: JobRequest, options: SubmitOptions = {}): Promise<SubmittedJob> {

@@ -45,6 +45,7 @@ const SOMETIMES = [
   "journal row held longer than its commit",
   "REPLAY_SOME",
   "REPLAY_ALL",
+  "DRAIN_NODE",
   "command REPLACE",
   "command DELETE",
   "pool at its limit",

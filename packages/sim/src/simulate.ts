@@ -11,6 +11,7 @@ import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latenc
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
@@ -69,8 +70,10 @@ const CALM_LEAST_MS = 120_000;
 const LOOK_EVERY_MS = 5_000;
 /** Nothing in a world waits for the platform. */
 const EVENTS_A_TURN = 256;
-/** How often somebody who runs the servers does something. */
+/** How often somebody who runs the servers does something, */
 const OPERATE_EVERY_MS = 120_000;
+/** and drains a server. */
+const DRAIN_EVERY_MS = 240_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -131,6 +134,7 @@ class World {
   readonly #workload: Workload;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
+  readonly #drains: Drains;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -169,6 +173,7 @@ class World {
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
+    this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -183,7 +188,7 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, workers, jobs, only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, only = {} } = this.#options;
     this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
@@ -195,10 +200,12 @@ class World {
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     this.#operators.start(OPERATE_EVERY_MS);
+    if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
     this.#limits.stop();
+    this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();

@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
 import type { Bus } from "../ports/bus.ts";
+import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
 import { changeRoutes } from "./change-routes.ts";
+import { clusterRoutes } from "./cluster-routes.ts";
 import { Commands } from "./commands.ts";
 import { createIntake } from "./create-intake.ts";
 import { deadLetterRoutes } from "./dead-letter-routes.ts";
@@ -42,6 +44,8 @@ export interface ApiParts {
   config: { apiKey: string | null; httpLimits?: HttpLimits };
   metrics: ApiMetrics;
   about: About;
+  /** Which nodes there are. */
+  leases: Pick<Leases, "list" | "drain">;
 }
 
 /**
@@ -49,7 +53,7 @@ export interface ApiParts {
  * bus as they are.
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
-  const { store, bus, runtime, log, config, metrics, about } = parts;
+  const { store, bus, runtime, log, config, metrics, about, leases } = parts;
   const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
@@ -78,6 +82,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   poolRoutes(app, { store, workers, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });
   await docsRoutes(app);
 

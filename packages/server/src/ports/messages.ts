@@ -290,6 +290,8 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
+  /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
+  oldestReadyAt?: EpochMs | null;
 }
 
 /** What is used of a pool's limits, by its home. */

@@ -81,6 +81,8 @@ export class ShardRunner {
     this.take([
       { kind: "POOLS", pools },
       { kind: "EPOCHS_SEEN", epochs: seen },
+      // Before: whose gateway lives, his workers may too.
+      { kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") },
       { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
     if (isFirst) this.#hydrator.start();

@@ -77,11 +77,16 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   }
 }
 
+const BUILTIN = "builtin-";
+
 /** The worker inside a server process is named after it, and never outlives it. */
 export function builtinWorkerId(incarnation: Incarnation): string {
-  return `builtin-${incarnation}`;
+  return BUILTIN + incarnation;
 }
 
-function diedWithItsServer(step: Step, workerId: string): boolean {
-  return workerId.startsWith("builtin-") && workerId !== builtinWorkerId(step.state.incarnation);
+/** A server that lives may have let the shard go and still run what it had of it. */
+function diedWithItsServer({ state }: Step, workerId: string): boolean {
+  if (!workerId.startsWith(BUILTIN)) return false;
+  const server = workerId.slice(BUILTIN.length);
+  return server !== state.incarnation && !state.gateways.has(server);
 }

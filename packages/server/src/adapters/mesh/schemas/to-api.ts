@@ -37,6 +37,7 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+  oldestReadyAt: Type.Optional(nullable(Instant)),
 });
 
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
