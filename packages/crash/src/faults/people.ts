@@ -1,6 +1,6 @@
 import { monotonicMs, until } from "../clock.ts";
 import { busyWorker, type InFlight, inFlight } from "./in-flight.ts";
-import type { World } from "./world.ts";
+import type { People } from "./world.ts";
 
 /** What is done to workers and clients. */
 
@@ -8,7 +8,7 @@ const LOST_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
 
 /** Another one takes its place. */
-export async function killWorker(world: World): Promise<void> {
+export async function killWorker(world: People): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -19,7 +19,7 @@ export async function killWorker(world: World): Promise<void> {
 }
 
 /** Asks a worker to leave when it has done what it is doing. Another one takes its place at once. */
-export async function retireWorker(world: World): Promise<void> {
+export async function retireWorker(world: People): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -30,7 +30,7 @@ export async function retireWorker(world: World): Promise<void> {
 }
 
 /** Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been. */
-export async function stopWorker(world: World): Promise<void> {
+export async function stopWorker(world: People): Promise<void> {
   const { history, stopped, say } = world;
   const member = await busyWorker(world, 3);
   const { pid } = member.child;
@@ -49,7 +49,7 @@ export async function stopWorker(world: World): Promise<void> {
   }
 }
 
-export async function killClient({ clients, history, dice, say }: World): Promise<void> {
+export async function killClient({ clients, history, dice, say }: People): Promise<void> {
   const member = dice.pick(clients.members);
   const { pid } = member.child;
   history.write({ event: "CLIENT_KILLED", at: monotonicMs(), pid });
@@ -59,7 +59,7 @@ export async function killClient({ clients, history, dice, say }: World): Promis
 }
 
 /** Takes from `waiting` what the server says has ended. @returns true when nothing is left */
-async function allOver({ client }: World, waiting: Set<InFlight>): Promise<true | null> {
+async function allOver({ client }: People, waiting: Set<InFlight>): Promise<true | null> {
   for (const flight of waiting) {
     const execution = await client.getExecution(flight.executionId).catch(() => null);
     // Nobody answers at the moment: no use in asking for the others.
