@@ -7,6 +7,8 @@ import type { Verdict } from "./judge/judge.ts";
 
 export interface Telling {
   seed: number;
+  /** Whether the folder is kept even if all was well. */
+  keeps?: boolean;
   /** Hears what happens. */
   say(message: string): void;
 }
@@ -35,7 +37,7 @@ export async function play(name: string, telling: Telling, run: (ground: Ground)
   say(`seed ${seed}, ${folder}`);
   try {
     const verdict = await run({ folder, dice: new Dice(seed), say });
-    if (verdict.violations.length > 0) return { ...verdict, folder };
+    if (telling.keeps === true || verdict.violations.length > 0) return { ...verdict, folder };
     await rm(folder, { recursive: true, force: true });
     return { ...verdict, folder: null };
   } catch (cause) {

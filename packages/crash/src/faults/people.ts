@@ -29,8 +29,11 @@ export async function retireWorker(world: People): Promise<void> {
   await workers.dismiss([member], LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
 }
 
-/** Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been. */
-export async function stopWorker(world: People): Promise<void> {
+/**
+ * Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been.
+ * @param lostWithinMs how long is waited for that. @throws {Error} it took longer
+ */
+export async function stopWorker(world: People, lostWithinMs = LOST_WITHIN_MS): Promise<void> {
   const { history, stopped, say } = world;
   const member = await busyWorker(world, 3);
   const { pid } = member.child;
@@ -40,7 +43,7 @@ export async function stopWorker(world: People): Promise<void> {
   member.child.signal("SIGSTOP");
   try {
     const waiting = new Set(inFlight(member));
-    await until(`process ${pid} is declared lost`, LOST_WITHIN_MS, () => allOver(world, waiting), 500);
+    await until(`process ${pid} is declared lost`, lostWithinMs, () => allOver(world, waiting), 500);
   } finally {
     history.write({ event: "WORKER_CONTINUED", at: monotonicMs(), pid });
     say(`WORKER_CONTINUED (process ${pid})`);

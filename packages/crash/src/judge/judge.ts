@@ -7,6 +7,7 @@ import {
   attemptsGrow,
   budgetsHold,
   endsAreReal,
+  everythingRunsOnce,
   runsAreAccountedFor,
   tokensAreUsedOnce,
 } from "./rules/attempts.ts";
@@ -47,16 +48,16 @@ const ALWAYS = {
   uniqueKeysAreUnique,
   duplicatesShareTheKey,
   faultsHappened,
-  zombiesCameBack,
-  attemptsOutliveTheServer,
   nobodyDiesUnasked,
 };
 /** What holds besides, by what was done. */
 export const RULES = {
   /** The processes of one server. */
-  crash: { ...ALWAYS, theLivingAreKept },
+  crash: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, theLivingAreKept },
   /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
-  chaos: { ...ALWAYS, outagesAreTold, attemptsOutliveTheStore },
+  chaos: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, outagesAreTold, attemptsOutliveTheStore },
+  /** One node of a cluster after the other, and nobody else. */
+  drill: { ...ALWAYS, everythingRunsOnce },
 } satisfies Record<string, Record<string, Rule>>;
 export type Rules = keyof typeof RULES;
 export type RuleName = { [Name in Rules]: keyof (typeof RULES)[Name] }[Rules];

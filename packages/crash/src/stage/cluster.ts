@@ -18,6 +18,8 @@ export interface ClusterStage extends ClusterWorld, Playground {}
 interface ClusterOptions {
   folder: string;
   nodes: number;
+  /** Who brings the work; default: customers of all kinds. */
+  clients?: "client" | "steady";
   dice: Dice;
   say(message: string): void;
 }
@@ -25,7 +27,8 @@ interface ClusterOptions {
 const SLOTS = "40";
 
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
-export async function openCluster({ folder, nodes: count, dice, say }: ClusterOptions): Promise<ClusterStage> {
+export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
+  const { folder, nodes: count, clients: clientRole = "client", dice, say } = options;
   // PostgreSQL runs as another user, who has to get to its own folder in it.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
@@ -34,7 +37,7 @@ export async function openCluster({ folder, nodes: count, dice, say }: ClusterOp
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
   const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, hired % 2 === 0 ? "0" : "20"]);
-  const clients = crew("client", folder, (file) => [apis, file, String(dice.between(1, 1e6))]);
+  const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6))]);
   // The judge's own way to the servers leads around the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const faultFile = join(folder, "faults.jsonl");

@@ -8,10 +8,13 @@ import { abortStore, downStore, failOver, fillStore, killStore } from "./stores.
 
 /** In a run that is long enough for it. */
 const LONG_RUN_MS = 600_000;
+const LOST_WITHIN_MS = 60_000;
 const DOWN_MS = { short: 8_000, long: 60_000 };
 
 const TO_PEOPLE: Record<PeopleFault, (world: ClusterWorld) => Promise<void>> = {
-  WORKER_STOPPED: stopWorker,
+  // Every new owner waits for a silent worker anew, so in the midst of other faults it may take long; the judge wants to
+  // see it once.
+  WORKER_STOPPED: (world) => stopWorker(world, LOST_WITHIN_MS).catch((error: Error) => world.say(error.message)),
   WORKER_KILLED: killWorker,
   WORKER_RETIRED: retireWorker,
   CLIENT_KILLED: killClient,

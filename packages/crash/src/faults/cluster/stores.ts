@@ -53,9 +53,12 @@ export async function fillStore(world: ClusterWorld): Promise<void> {
 
 export async function failOver(world: ClusterWorld): Promise<void> {
   const { store, dice } = world;
-  await busyWorker(world, 1);
   const whileSynchronousMs = dice.between(SYNCHRONOUS_MS.least, SYNCHRONOUS_MS.most);
-  await store.failOver(whileSynchronousMs, (pid) => tell(world, "STORE_FAILED_OVER", pid));
+  await store.failOver(async (pid) => {
+    await sleep(whileSynchronousMs);
+    await busyWorker(world, 1);
+    tell(world, "STORE_FAILED_OVER", pid);
+  });
   await allReady(world);
 }
 

@@ -88,9 +88,9 @@ export class ClusterStore {
 
   /**
    * Adds a standby that every commit waits for, kills the primary under load and promotes the standby.
-   * @param tell hears the process id of the primary before it is killed
+   * @param before resolves when the primary may be killed; hears its process id
    */
-  async failOver(whileSynchronousMs: number, tell: (pid: number) => void): Promise<void> {
+  async failOver(before: (pid: number) => Promise<void>): Promise<void> {
     const old = this.#primary;
     const standby = await Postgres.standbyOf(old, {
       programs: this.#programs,
@@ -103,8 +103,7 @@ export class ClusterStore {
       const states = await old.sql("SELECT sync_state FROM pg_stat_replication");
       return states.split("\n").includes("sync") ? true : null;
     });
-    await sleep(whileSynchronousMs);
-    tell(old.pid);
+    await before(old.pid);
     await old.end("SIGKILL");
     await standby.sql("SELECT pg_promote()");
     this.#primary = standby;

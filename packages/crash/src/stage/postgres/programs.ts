@@ -19,6 +19,7 @@ export interface Programs {
 }
 
 const TAKES_MAX_MS = 120_000;
+const SAYS_MAX_BYTES = 1024 ** 3;
 
 export async function findPrograms(): Promise<Programs> {
   const root = await postgresBinaries("system");
@@ -28,7 +29,13 @@ export async function findPrograms(): Promise<Programs> {
     path,
     user,
     async run(name, args) {
-      const options = { cwd: "/", timeout: TAKES_MAX_MS, env: { ...process.env, LC_ALL: "C" }, ...user };
+      const options = {
+        cwd: "/",
+        timeout: TAKES_MAX_MS,
+        maxBuffer: SAYS_MAX_BYTES,
+        env: { ...process.env, LC_ALL: "C" },
+        ...user,
+      };
       const { stdout } = await promisify(execFile)(path(name), [...args], options);
       return stdout.trim();
     },
