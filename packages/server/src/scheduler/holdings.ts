@@ -123,14 +123,18 @@ export class Holdings {
     for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
   }
 
-  /** A round as soon as may be. */
-  lookAgain(): void {
+  /** A round as soon as may be. @param afterMs below the time that a lease stands */
+  lookAgain(afterMs = 0): void {
     if (this.#stopped) return;
     if (this.#round !== null) {
       this.#again = true;
       return;
     }
     this.#timer?.cancel();
+    if (afterMs > 0) {
+      this.#timer = this.#parts.runtime.setTimer(afterMs, () => this.lookAgain());
+      return;
+    }
     this.#round = this.#goRound().finally(() => {
       this.#round = null;
     });

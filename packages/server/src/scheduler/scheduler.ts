@@ -12,6 +12,7 @@ import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
+import { ShortLives } from "./short-lives.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -29,6 +30,7 @@ export class Scheduler {
   readonly #herald: Herald;
   /** How often each shard was taken over here. */
   readonly #takeovers = new Map<ShardId, number>();
+  readonly #lives = new ShortLives();
   #runner: ShardRunner | null = null;
   #stopped = false;
 
@@ -81,6 +83,7 @@ export class Scheduler {
       has: () => this.#runner?.state.epochs ?? NONE,
       own: (owned) => {
         if (this.#stopped) return;
+        if (this.#runner === null) this.#lives.born(this.#parts.runtime.monotonicMs());
         this.#runner ??= this.#newRunner();
         this.#runner.own(owned);
         for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
@@ -145,7 +148,7 @@ export class Scheduler {
     log.warn({ cause, reason }, "the shards are taken over anew");
     metrics.takeover(cause);
     this.#endRunner();
-    if (!this.#stopped) this.#holdings.lookAgain();
+    if (!this.#stopped) this.#holdings.lookAgain(this.#lives.died(this.#parts.runtime.monotonicMs()));
   }
 
   #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
