@@ -1,3 +1,4 @@
+import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
@@ -10,7 +11,7 @@ import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { authorizes } from "./api/security.ts";
-import { builtinWorker } from "./builtin-worker.ts";
+import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
@@ -39,6 +40,13 @@ export interface RunningNode {
   readonly grpcAddress: string;
   /** Resolves with the reason if the node can no longer serve by itself; then stop it. */
   readonly failed: Promise<Error>;
+  /**
+   * A worker for tasks of the program that the server lives in: without a socket between, and without the thread that
+   * lets a handler block the loop unharmed. To be started; it stops with the node at the latest.
+   * @throws {MainspringError} BAD_OPTION
+   * @throws {Error} the node has no gateway
+   */
+  attachWorker(options: InnerWorkerOptions): WorkerLife;
   /** Takes no more work, finishes or hands back what runs in it, writes down what it knows, and lets go. Idempotent. */
   stop(): Promise<void>;
 }
@@ -101,7 +109,10 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
   const membership = new Membership(leases, ground.runtime, (nodes) => mesh?.meet(nodes));
   const joined = await join(ground, { store, metrics, membership, address: addressOf(config, grpcAddress) });
   life.started("gateway", async () => gateway?.close());
-  if (config.builtInWorker && gateway !== null) await startBuiltinWorker(ground, gateway);
+  const attachWorker = attacherOf(ground, gateway);
+  if (config.builtInWorker && gateway !== null) {
+    await attachWorker({ tasks: builtInTasks(ground.runtime, config.handlers) }).start();
+  }
 
   const httpUrl = config.roles.includes("api")
     ? await serveHttp(ground, { store, metrics, membership, grpcAddress })
@@ -110,6 +121,7 @@ async function start(config: Config, log: Logger, life: Lifecycle): Promise<Runn
     httpUrl: httpUrl ?? "",
     grpcAddress,
     failed: Promise.race([failed, joined.failed]),
+    attachWorker,
     stop: () => life.stop(),
   };
 }
@@ -254,11 +266,14 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
   return server.address;
 }
 
-async function startBuiltinWorker({ config, runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
-  const tasks = builtInTasks(runtime, config.handlers);
-  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks });
-  life.started("built-in worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
-  await worker.start();
+function attacherOf({ runtime, log, bus, life }: Ground, gateway: Gateway | null): RunningNode["attachWorker"] {
+  let turn = 0;
+  return (options) => {
+    if (gateway === null) throw new Error("a node without the role gateway has no workers: see MAINSPRING_ROLES");
+    const worker = innerWorker({ gateway, incarnation: bus.node, turn: turn++, runtime, log }, options);
+    life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
+    return worker;
+  };
 }
 
 /** An address that cannot be listened on. */

@@ -74,11 +74,11 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   }
 }
 
-/** The worker inside a server process is named after it, and never outlives it. */
-export function builtinWorkerId(incarnation: Incarnation): string {
-  return `builtin-${incarnation}`;
+/** A worker inside a server process is named after it, and never outlives it. */
+export function builtinWorkerId(incarnation: Incarnation, turn = 0): string {
+  return turn === 0 ? `builtin-${incarnation}` : `builtin-${incarnation}-${turn}`;
 }
 
 function diedWithItsServer(step: Step, workerId: string): boolean {
-  return workerId.startsWith("builtin-") && workerId !== builtinWorkerId(step.state.incarnation);
+  return workerId.startsWith("builtin-") && !workerId.startsWith(builtinWorkerId(step.state.incarnation));
 }
