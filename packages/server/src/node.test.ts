@@ -104,6 +104,22 @@ describe("a node", () => {
     await worker.stop();
   });
 
+  it("runs tasks of the program that it lives in, by workers that come and go", async () => {
+    const greet = task({ name: "greet", run: (name: string) => `Hello, ${name}!` });
+    const greeted = async (name: string) => {
+      const { executionId } = await greet.submit(client, name);
+      return client.getExecution<string>(executionId, { waitSec: 30 });
+    };
+    for (const name of ["inner-1", "inner-2"]) {
+      const worker = node.attachWorker({ name, tasks: [greet] });
+      await worker.start();
+      const { result, assignedWorker } = await greeted(name);
+      assert.equal(result, `Hello, ${name}!`);
+      assert.ok(assignedWorker?.startsWith("builtin-"), "it never outlives its server, and the server knows that");
+      await worker.stop();
+    }
+  });
+
   it("cancels a running job, and says so", async () => {
     const running = Promise.withResolvers<void>();
     const patient = task({

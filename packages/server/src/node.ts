@@ -1,3 +1,4 @@
+import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
@@ -11,7 +12,7 @@ import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import { authorizes } from "./api/security.ts";
-import { builtinWorker } from "./builtin-worker.ts";
+import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { FEATURE_LEVEL } from "./domain/feature-level.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
@@ -42,6 +43,13 @@ export interface RunningNode {
   readonly grpcAddress: string;
   /** Resolves with the reason if the node can no longer serve by itself; then stop it. */
   readonly failed: Promise<Error>;
+  /**
+   * A worker for tasks of the program that the server lives in: without a socket between, and without the thread that
+   * lets a handler block the loop unharmed. To be started; it stops with the node at the latest.
+   * @throws {MainspringError} BAD_OPTION
+   * @throws {Error} the node has no gateway
+   */
+  attachWorker(options: InnerWorkerOptions): WorkerLife;
   /** Takes no more work, finishes or hands back what runs in it, writes down what it knows, and lets go. Idempotent. */
   stop(): Promise<void>;
 }
@@ -111,7 +119,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
-  const parting = gateway === null ? null : partingOf(ground, gateway);
+  const makeWorker = workersOf(ground, gateway);
+  const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
   const membership = new Membership({
     leases: mesh === null ? soloLeases() : store.leases,
     ...{ runtime: ground.runtime, node: bus.node, level: program.level },
@@ -128,7 +137,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await parting.start();
   }
   const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, share: joined.share });
-  return { httpUrl, grpcAddress, failed: Promise.race([failed, joined.failed]), stop: () => life.stop() };
+  return {
+    httpUrl,
+    grpcAddress,
+    failed: Promise.race([failed, joined.failed]),
+    attachWorker: attacherOf(ground, makeWorker),
+    stop: () => life.stop(),
+  };
 }
 
 function openBus(
@@ -312,13 +327,31 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
   return server.address;
 }
 
-function partingOf({ config, runtime, log, bus }: Ground, gateway: Gateway): Parting {
+type MakeWorker = (options: InnerWorkerOptions) => WorkerLife;
+
+/** Makes workers inside this server; each has a name of its own, also where one follows another. */
+function workersOf({ runtime, log, bus }: Ground, gateway: Gateway | null): MakeWorker {
+  let turn = 0;
+  return (options) => {
+    if (gateway === null) throw new Error("a node without the role gateway has no workers: see MAINSPRING_ROLES");
+    return innerWorker({ gateway, incarnation: bus.node, turn: turn++, runtime, log }, options);
+  };
+}
+
+function partingOf({ config, runtime, log }: Ground, gateway: Gateway, make: MakeWorker): Parting {
   const makeWorker = () => {
-    const tasks = builtInTasks(runtime, config.handlers);
-    const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks });
+    const worker = make({ tasks: builtInTasks(runtime, config.handlers) });
     return { start: () => worker.start(), stop: () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }) };
   };
   return new Parting(gateway, config.builtInWorker ? makeWorker : null, log);
+}
+
+function attacherOf({ life }: Ground, make: MakeWorker): RunningNode["attachWorker"] {
+  return (options) => {
+    const worker = make(options);
+    life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
+    return worker;
+  };
 }
 
 /** An address that cannot be listened on. */

@@ -79,14 +79,14 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
 
 const BUILTIN = "builtin-";
 
-/** The worker inside a server process is named after it, and never outlives it. */
-export function builtinWorkerId(incarnation: Incarnation): string {
-  return BUILTIN + incarnation;
+/** A worker inside a server process is named after it, and never outlives it. @param turn the how-manieth of its server */
+export function builtinWorkerId(incarnation: Incarnation, turn = 0): string {
+  return turn === 0 ? BUILTIN + incarnation : `${BUILTIN}${incarnation}-${turn}`;
 }
 
 /** A server that lives may have let the shard go and still run what it had of it. */
 function diedWithItsServer({ state }: Step, workerId: string): boolean {
   if (!workerId.startsWith(BUILTIN)) return false;
-  const server = workerId.slice(BUILTIN.length);
-  return server !== state.incarnation && !state.gateways.has(server);
+  const isOf = (server: Incarnation) => workerId.startsWith(builtinWorkerId(server));
+  return !isOf(state.incarnation) && ![...state.gateways].some(isOf);
 }
