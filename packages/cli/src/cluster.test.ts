@@ -42,6 +42,18 @@ describe("a cluster of processes", () => {
     await worker.stop();
   });
 
+  it("refuses a node that others could not reach where it says, and says what would be right", async () => {
+    const nobody = await cluster.start({ MAINSPRING_ADVERTISE: "127.0.0.1:1" }).done;
+    assert.match(
+      nobody.stderr,
+      /mainspring: 127\.0\.0\.1:1, where other nodes are to reach this one, does not lead to it: .*ECONNREFUSED.* It listens on 127\.0\.0\.1:\d+: set MAINSPRING_ADVERTISE/,
+    );
+    assert.equal(nobody.code, 1);
+    const [other] = nodes as [ClusterNode];
+    const another = await cluster.start({ MAINSPRING_ADVERTISE: other.grpcAddress }).done;
+    assert.match(another.stderr, /does not lead to it: this is [0-9a-f-]+, and not [0-9a-f-]+\. It listens/);
+  });
+
   it("refuses a server that does not know of it", async () => {
     const { stderr, code } = await serveOn(".", { MAINSPRING_STORE: cluster.storeUrl }).done;
     assert.match(stderr, /^mainspring: A cluster of Mainspring servers .* MAINSPRING_BUS=mesh to join it/m);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   type ChangedJob,
+  type ClusterStatus,
   type DeadLetter,
   type DeadLetterRun,
   type Execution,
@@ -64,6 +65,14 @@ describe("operating by the command line", () => {
     const after = await json<Execution>("executions", "get", executionId, "--wait").catch(() => null);
     assert.equal(after, null, "a wait for what did not succeed ends with 4");
     assert.equal((await json<Execution>("executions", "get", executionId)).state, "CANCELLED");
+  });
+
+  it("does not empty a server that is alone", async () => {
+    const { nodes } = await json<ClusterStatus>("cluster", "status");
+    assert.deepEqual([nodes.length, nodes[0]?.shards, nodes[0]?.state], [1, 64, "LIVING"]);
+    const { code, stderr } = await run(["cluster", "drain", nodes[0]?.nodeId ?? ""]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^mainspring: this server is alone, and nobody could take its work: to end it, stop it/);
   });
 
   it("says why an execution waits", async () => {
@@ -168,6 +177,11 @@ describe("operating by the command line", () => {
     assert.deepEqual([pool.paused, pool.priorityStepSec, pool.placement], [true, 600, "ROUND_ROBIN"]);
     assert.match(await done("pools", "list"), /^POOL .*\n[^]*mail +PAUSED +0 +0 of 0 +PRIORITY +ROUND_ROBIN/);
     assert.match(await done("pools", "resume", "mail"), /state +OPEN/);
+    const limited = await done("pools", "set", "mail", "--max-running", "3", "--rate-per-sec", "0.5");
+    assert.match(limited, /max running +[0?] of 3\nrate +0.5 a second/);
+    const free = await json<Pool>("pools", "set", "mail", "--max-running", "none", "--rate-per-sec", "none");
+    assert.deepEqual([free.maxRunning, free.ratePerSec], [null, null]);
+    assert.equal((await run(["pools", "set", "mail", "--max-running", "0"])).code, 2);
   });
 
   it("lists workers and has one leave", async () => {

@@ -21,6 +21,18 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
+/** @returns a parser of limits of that range; `none` takes one away */
+export function limit(min: number, max: number, isWhole: boolean): (text: string) => number | "none" {
+  return (text) => {
+    if (text.toLowerCase() === "none") return "none";
+    const value = Number(text);
+    const isNumber = isWhole ? /^\d+$/.test(text) : /^\d+([.]\d+)?$/.test(text);
+    if (isNumber && value >= min && value <= max) return value;
+    const kind = isWhole ? "whole number" : "number";
+    throw new InvalidArgumentError(`Give a ${kind} from ${min} to ${max}, or none to take the limit away.`);
+  };
+}
+
 const PRIORITIES = ["LOW", "NORMAL", "HIGH", "CRITICAL"] as const;
 type PriorityName = (typeof PRIORITIES)[number];
 

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
 import { deadLettersCommand } from "./commands/dead-letters.ts";
@@ -33,6 +34,7 @@ export function program(): Command {
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
     .addCommand(statsCommand())
+    .addCommand(clusterCommand())
     .addCommand(configCommand())
     .addCommand(migrateCommand())
     .addCommand(completionCommand())

@@ -1,26 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { monotonicMs } from "./clock.ts";
-import { Dice } from "./dice.ts";
 import { injectFaults } from "./faults/inject.ts";
+import { CRASH_DEMANDS } from "./faults/plan.ts";
 import { judge, type Verdict } from "./judge/judge.ts";
+import { play, type Report, type Telling } from "./play.ts";
 import { settle } from "./settle.ts";
 import { openStage, type Stage, type StoreKind } from "./stage/stage.ts";
 import { warmUp } from "./warm-up.ts";
 
-export interface CrashOptions {
+interface CrashOptions extends Telling {
   store: StoreKind;
   /** How long faults are injected at least; every kind comes at least once, however short this is. */
   forMs: number;
-  seed: number;
-  /** Hears what happens. */
-  say(message: string): void;
-}
-
-export interface CrashReport extends Verdict {
-  /** Where histories, logs and data are; null: all was well and they are gone. */
-  folder: string | null;
 }
 
 /**
@@ -28,20 +17,8 @@ export interface CrashReport extends Verdict {
  * of the jobs.
  * @throws {Error} something did not come back or come to rest in time; the message names the folder with the logs
  */
-export async function crashRun(options: CrashOptions): Promise<CrashReport> {
-  const { store, seed, forMs } = options;
-  const folder = await mkdtemp(join(tmpdir(), `mainspring-crash-${store}-`));
-  const begunMs = monotonicMs();
-  const say = (message: string) => options.say(`${((monotonicMs() - begunMs) / 1_000).toFixed(1)} s: ${message}`);
-  say(`seed ${seed}, ${folder}`);
-  try {
-    const verdict = await runOn(await openStage({ kind: store, folder, dice: new Dice(seed), say }), forMs);
-    if (verdict.violations.length > 0) return { ...verdict, folder };
-    await rm(folder, { recursive: true, force: true });
-    return { ...verdict, folder: null };
-  } catch (cause) {
-    throw new Error(`${(cause as Error).message} (seed ${seed}, see ${folder})`, { cause });
-  }
+export function crashRun({ store, forMs, ...telling }: CrashOptions): Promise<Report> {
+  return play(`crash-${store}`, telling, async (ground) => runOn(await openStage({ kind: store, ...ground }), forMs));
 }
 
 async function runOn(stage: Stage, forMs: number): Promise<Verdict> {
@@ -51,9 +28,9 @@ async function runOn(stage: Stage, forMs: number): Promise<Verdict> {
     say("under load");
     await injectFaults(stage, forMs);
     say("no more faults");
-    const evidence = await settle(stage);
+    const evidence = await settle(stage, CRASH_DEMANDS);
     say("everything is known");
-    return judge(evidence);
+    return judge(evidence, "crash");
   } finally {
     await stage.close();
   }

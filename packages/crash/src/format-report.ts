@@ -1,10 +1,10 @@
-import type { CrashReport } from "./crash-run.ts";
+import type { Report } from "./play.ts";
 
 /** Of one rule, more would say the same. */
 const SHOWN = 10;
 
 /** For people: what was counted, and what was wrong. */
-export function formatReport({ figures, violations, folder }: CrashReport): string {
+export function formatReport({ figures, violations, folder }: Report): string {
   const counts = Object.entries(figures).map(([name, count]) => `${name} ${count}`);
   const byRule = Map.groupBy(violations, ({ rule }) => rule);
   const wrong = [...byRule].map(([rule, list]) => {

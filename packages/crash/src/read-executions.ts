@@ -1,4 +1,4 @@
-import type { Client, Execution, ExecutionSummary } from "@mainspring/sdk";
+import type { Client, Execution, ExecutionState, ExecutionSummary } from "@mainspring/sdk";
 import { digestOf } from "./history/digest.ts";
 import type { FinalExecution } from "./judge/evidence.ts";
 
@@ -10,6 +10,12 @@ export async function listAll(client: Client): Promise<ExecutionSummary[]> {
   const executions: ExecutionSummary[] = [];
   for await (const execution of client.listExecutions({ limit: PAGE })) executions.push(execution);
   return executions;
+}
+
+/** Whether no execution is in the state. */
+export async function isEmpty(client: Client, state: ExecutionState): Promise<boolean> {
+  for await (const _ of client.listExecutions({ state, limit: 1 })) return false;
+  return true;
 }
 
 export async function countActiveJobs(client: Client): Promise<number> {

@@ -2,8 +2,8 @@ import { sleep, until, wallClockZeroMs } from "./clock.ts";
 import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
-import { countActiveJobs, listAll, readAll } from "./read-executions.ts";
-import type { Stage } from "./stage/stage.ts";
+import { countActiveJobs, isEmpty, listAll, readAll } from "./read-executions.ts";
+import type { Playground } from "./stage/stage.ts";
 
 /** Generous: what is not done by then is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 120_000;
@@ -15,8 +15,8 @@ const CALM_MS = 5_000;
 const CLOCKS_DIFFER_MS = 100;
 
 /** Lets everything come to rest after the faults. @returns all that is then known */
-export async function settle(stage: Stage): Promise<Evidence> {
-  const { clients, workers, client, server, say } = stage;
+export async function settle(stage: Playground, demanded: Evidence["demanded"]): Promise<Evidence> {
+  const { clients, workers, client, servers, say } = stage;
   const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - stage.wallClockZeroMs);
   await clients.dismiss(clients.members, ANSWERED_WITHIN_MS, (child) => child.nudge());
   say("all clients were answered");
@@ -27,7 +27,7 @@ export async function settle(stage: Stage): Promise<Evidence> {
   await sleep(CALM_MS);
   const listedLater = await listAll(client);
   const activeJobs = await countActiveJobs(client);
-  await server.stop();
+  await Promise.all(servers.map((server) => server.stop()));
   return {
     clients: clients.historyFiles.flatMap((file) => readHistory<ClientEvent>(file)),
     workers: workers.historyFiles.flatMap((file) => readHistory<WorkerEvent>(file)),
@@ -35,21 +35,23 @@ export async function settle(stage: Stage): Promise<Evidence> {
     executions,
     listedLater,
     activeJobs,
-    unaskedDeaths: [...clients.deaths, ...workers.deaths, ...server.deaths],
+    demanded,
+    unaskedDeaths: [...clients.deaths, ...workers.deaths, ...servers.flatMap(({ deaths }) => deaths)],
     wallClockZeroMs: stage.wallClockZeroMs,
     toleranceMs,
   };
 }
 
 /** What is not final in time is for the judge to name. */
-async function drained({ client }: Stage): Promise<void> {
-  const states = ["PENDING", "SCHEDULED", "RUNNING"];
+async function drained({ client }: Playground): Promise<void> {
+  // The first once more: it may have gone round meanwhile.
+  const states = ["PENDING", "SCHEDULED", "RUNNING", "PENDING"] as const;
   await until(
     "all executions are final",
     DRAINED_WITHIN_MS,
     async () => {
-      const all = await listAll(client).catch(() => null);
-      return all !== null && !all.some(({ state }) => states.includes(state)) ? true : null;
+      for (const state of states) if (!(await isEmpty(client, state).catch(() => false))) return null;
+      return true;
     },
     500,
   ).catch(() => undefined);

@@ -1,5 +1,5 @@
 import { until } from "./clock.ts";
-import type { World } from "./faults/world.ts";
+import type { People } from "./faults/world.ts";
 import type { WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 
@@ -8,7 +8,7 @@ const WARM_WITHIN_MS = 60_000;
 const ENOUGH = 50;
 
 /** Fills the stage. @returns when jobs come and go */
-export async function warmUp({ workers, clients }: World): Promise<void> {
+export async function warmUp({ workers, clients }: People): Promise<void> {
   for (let hired = 0; hired < 3; hired++) workers.hire();
   for (let hired = 0; hired < 2; hired++) clients.hire();
   await until("jobs are run", WARM_WITHIN_MS, () => {

@@ -16,6 +16,7 @@ import {
   type SubmittedRecurringJob,
   type WorkerInfo,
 } from "./api-types.ts";
+import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MainspringError } from "./errors.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -67,6 +68,8 @@ export class Client {
   readonly pools: Pools;
   /** Jobs by their names, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
   readonly jobs: Jobs;
+  /** The servers: to look at, and to empty before they are stopped. */
+  readonly cluster: Cluster;
   readonly #http: Http;
   readonly #requests: Requests;
 
@@ -85,6 +88,7 @@ export class Client {
     this.deadLetters = new DeadLetters(this.#requests);
     this.pools = new Pools(this.#requests);
     this.jobs = new Jobs(this.#requests);
+    this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 
   /** One that recurs is better said by `jobs.upsert`, which may be repeated. */

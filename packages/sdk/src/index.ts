@@ -35,6 +35,8 @@ export type { FollowOptions } from "./follow.ts";
 export { JobHandle } from "./handle.ts";
 export type { Isolation } from "./isolation.ts";
 export type {
+  ClusterNode,
+  ClusterStatus,
   DeadLetter,
   DeadLetterFilter,
   DeadLetterRun,

@@ -49,6 +49,10 @@ export interface PoolSettings {
   /** With PRIORITY: how much of a head start one level is; default 3600. */
   priorityStepSec?: number;
   placement?: "LEAST_LOADED" | "ROUND_ROBIN";
+  /** Attempts that workers may have at once, over all servers; null: no limit. When it is lowered, what runs finishes. */
+  maxRunning?: number | null;
+  /** Attempts that may begin in a second, over all servers; null: no limit. */
+  ratePerSec?: number | null;
 }
 
 export interface Pool extends Required<PoolSettings> {
@@ -57,6 +61,13 @@ export interface Pool extends Required<PoolSettings> {
   workers: number;
   slots: number;
   running: number;
+  /** What is used of its limits; null: it has none, or nobody who counts it answered. */
+  limitUse: {
+    /** Of `maxRunning`. */
+    taken: number;
+    /** When `ratePerSec` allows the next start. */
+    nextStartAt: string | null;
+  } | null;
 }
 
 /** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */
@@ -70,6 +81,9 @@ export interface WaitReason {
     | "DUE_LATER"
     | "BACKOFF"
     | "POOL_PAUSED"
+    | "POOL_AT_LIMIT"
+    | "POOL_RATE_USED"
+    | "PERMIT_AWAITED"
     | "NO_WORKER_FOR_HANDLER"
     | "NO_WORKER_WITH_CAPABILITY"
     | "ALL_SLOTS_BUSY"
@@ -104,6 +118,47 @@ export interface Stats {
   finished: { state: ExecutionState; count: number }[];
   /** First starts minus scheduled times, of the last minute or two. */
   lateness: { p50Ms: number | null; p99Ms: number | null; starts: number };
+}
+
+export interface ClusterNode {
+  /** One life of the node: another one after its restart. */
+  nodeId: string;
+  /** host:port where other nodes reach it. */
+  address: string;
+  roles: ("api" | "scheduler" | "gateway")[];
+  version: string;
+  /** Of features that it understands; nodes of one cluster are one level apart at most. */
+  level: number;
+  /** GONE: its lease ran out, and it has not said goodbye. */
+  state: "LIVING" | "DRAINING" | "GONE";
+  startedAt: string;
+  /** Since it renewed its lease, by the store's clock. */
+  renewedAgoMs: number;
+  /** Whether the node that answered has a connection to it. */
+  isReachable: boolean;
+  /** That it owns. */
+  shards: number;
+  /** That are connected to it; null: it is no gateway, or did not say. */
+  workers: number | null;
+}
+
+export interface ClusterStatus {
+  /** Who answered. */
+  node: string;
+  /** Of features that every living node understands: newer ones are not used yet. */
+  level: number;
+  /** Those that live, and those that went lately; by address. */
+  nodes: ClusterNode[];
+  /** All of them, by number. `nodeId` null: it waits for an owner. */
+  shards: { shard: number; epoch: number; nodeId: string | null }[];
+  lag: {
+    /** Executions that wait for a worker, or were given to one a moment ago; 10000 stands for more. */
+    ready: number;
+    /** How long the oldest has been due that an owner has in memory and no worker has; null: there is none. */
+    oldestReadyMs: number | null;
+    /** Living owners that did not answer: what waits there is not in the figure above. */
+    silentOwners: number;
+  };
 }
 
 /** What happens to an execution. `id` says where a later stream is to go on. */

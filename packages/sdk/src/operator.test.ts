@@ -65,4 +65,31 @@ describe("a client of an operator", () => {
       "GET /v1/stats ",
     ]);
   });
+
+  it("waits until a node has nothing left, and not for ever", async () => {
+    const status = (shards: number, workers: number | null, state = "DRAINING") => ({
+      status: 200,
+      body: { nodes: [{ nodeId: "n", state, shards, workers }] },
+    });
+    api.will(status(2, 1), status(0, 1), status(0, 0));
+    assert.deepEqual(await client.cluster.emptied("n"), status(0, 0).body.nodes[0]);
+    api.will(status(2, null));
+    assert.equal((await client.cluster.emptied("n", { timeoutMs: 0 }))?.shards, 2);
+    api.will(status(2, null, "GONE"));
+    assert.equal(await client.cluster.emptied("n"), null);
+  });
+
+  it("looks at the cluster, and empties a node and takes that back", async () => {
+    const node = { nodeId: "n/1", state: "DRAINING" };
+    api.will({ status: 200, body: { nodes: [node] } }, { status: 202, body: node });
+    api.will({ status: 202, body: { ...node, state: "LIVING" } });
+    assert.deepEqual((await client.cluster.status()).nodes, [node]);
+    assert.equal((await client.cluster.drain("n/1")).state, "DRAINING");
+    assert.equal((await client.cluster.undrain("n/1")).state, "LIVING");
+    assert.deepEqual(asked(), [
+      "GET /v1/cluster ",
+      "POST /v1/cluster/nodes/n%2F1/drain ",
+      "POST /v1/cluster/nodes/n%2F1/undrain ",
+    ]);
+  });
 });

@@ -86,6 +86,33 @@ describe("a node that is operated", () => {
     await client.cancelExecution(executionId);
   });
 
+  it("starts no more of a pool than it allows, and says what is used of that", async () => {
+    await client.pools.set("narrow", { maxRunning: 1 });
+    // Owners look at pools once a second.
+    while ((await client.pools.get("narrow")).limitUse === null);
+    const ends: (() => void)[] = [];
+    const narrow = task({ name: "narrow", run: () => new Promise<void>((resolve) => ends.push(resolve)) });
+    const worker = new Worker({ url: node.grpcAddress, pool: "narrow", tasks: [narrow], slots: 2 });
+    await worker.start();
+    const first = await narrow.submit(client, undefined as never, { pool: "narrow" });
+    while (ends.length === 0) await first.get();
+    const second = await narrow.submit(client, undefined as never, { pool: "narrow" });
+    for (;;) {
+      const [reason] = (await client.explain(second.executionId)).reasons;
+      if (reason?.reason === "POOL_AT_LIMIT") {
+        assert.deepEqual([reason["limit"], reason["running"]], [1, 1]);
+        break;
+      }
+    }
+    assert.equal((await client.pools.get("narrow")).limitUse?.taken, 1);
+    assert.equal(ends.length, 1);
+    ends[0]?.();
+    while (ends.length === 1) await second.get();
+    ends[1]?.();
+    assert.equal((await client.waitForExecution(second.executionId)).state, "SUCCEEDED");
+    await worker.stop();
+  });
+
   it("drains a worker, which finishes what it has and ends", async () => {
     const running = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<string>();

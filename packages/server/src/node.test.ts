@@ -104,6 +104,22 @@ describe("a node", () => {
     await worker.stop();
   });
 
+  it("runs tasks of the program that it lives in, by workers that come and go", async () => {
+    const greet = task({ name: "greet", run: (name: string) => `Hello, ${name}!` });
+    const greeted = async (name: string) => {
+      const { executionId } = await greet.submit(client, name);
+      return client.getExecution<string>(executionId, { waitSec: 30 });
+    };
+    for (const name of ["inner-1", "inner-2"]) {
+      const worker = node.attachWorker({ name, tasks: [greet] });
+      await worker.start();
+      const { result, assignedWorker } = await greeted(name);
+      assert.equal(result, `Hello, ${name}!`);
+      assert.ok(assignedWorker?.startsWith("builtin-"), "it never outlives its server, and the server knows that");
+      await worker.stop();
+    }
+  });
+
   it("cancels a running job, and says so", async () => {
     const running = Promise.withResolvers<void>();
     const patient = task({
@@ -170,6 +186,13 @@ describe("a node", () => {
       /^mainspring_executions_finished_total\{state="CANCELLED"\} 2$/m,
       /^mainspring_attempts_retried_total 3$/m,
       /^mainspring_owned_shards 64$/m,
+      /^mainspring_shard_epoch\{shard="63"\} 1$/m,
+      /^mainspring_shard_takeovers_total\{shard="0"\} 1$/m,
+      /^mainspring_shard_ready\{shard="5"\} 0$/m,
+      /^mainspring_cluster_nodes 1$/m,
+      /^mainspring_lease_renewals_total\{outcome="OK"\} [1-9]\d*$/m,
+      /^mainspring_draining 0$/m,
+      /^mainspring_mesh_connections 0$/m,
       /^mainspring_workers_connected [1-9]$/m,
       /^mainspring_workers_lost_total 0$/m,
       /^mainspring_store_connections_max\{purpose="submit"\} 3$/m,

@@ -1,3 +1,4 @@
+import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
@@ -9,8 +10,10 @@ import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
+import { createHealthApi } from "./api/create-health-api.ts";
 import { authorizes } from "./api/security.ts";
-import { builtinWorker } from "./builtin-worker.ts";
+import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
+import { FEATURE_LEVEL } from "./domain/feature-level.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
@@ -20,12 +23,13 @@ import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
+import { Parting } from "./parting.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
-import { ALONE, SHARED } from "./scheduler/holdings.ts";
+import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
 import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
@@ -33,12 +37,19 @@ import { keepUp } from "./scheduler/upkeep.ts";
 
 /** A server that serves. */
 export interface RunningNode {
-  /** http://host:port in use; empty where the node has no api */
+  /** http://host:port in use: of the api, or where the node has no such role of its health and metrics alone. */
   readonly httpUrl: string;
   /** host:port in use */
   readonly grpcAddress: string;
   /** Resolves with the reason if the node can no longer serve by itself; then stop it. */
   readonly failed: Promise<Error>;
+  /**
+   * A worker for tasks of the program that the server lives in: without a socket between, and without the thread that
+   * lets a handler block the loop unharmed. To be started; it stops with the node at the latest.
+   * @throws {MainspringError} BAD_OPTION
+   * @throws {Error} the node has no gateway
+   */
+  attachWorker(options: InnerWorkerOptions): WorkerLife;
   /** Takes no more work, finishes or hands back what runs in it, writes down what it knows, and lets go. Idempotent. */
   stop(): Promise<void>;
 }
@@ -52,9 +63,18 @@ const FINISH_WITHIN_MS = 20_000;
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
 
+/** What a program is, as other nodes see it. */
+export interface Program {
+  version: string;
+  /** See domain/feature-level.ts. */
+  level: number;
+}
+const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };
+
 /** What every part of a node is given. */
 interface Ground {
   config: Config;
+  program: Program;
   runtime: Runtime;
   log: Logger;
   bus: Bus;
@@ -64,16 +84,17 @@ interface Ground {
 /**
  * Composes a node from its configuration and starts it: the one place that knows every adapter.
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
- * @throws {AddressUnusable} an address cannot be listened on; the message names it
+ * @throws {AddressUnusable} an address cannot be listened on, or does not lead here; the message names it
+ * @param program default: this one
  */
-export async function startNode(config: Config): Promise<RunningNode> {
+export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
   const log = createLog(config.logLevel);
   for (const warning of config.warnings) log.warn(warning);
   const life = new Lifecycle(log);
   // Until it listens, nothing else may hold the process: the timers of a runtime do not.
   const sleep = stayAwake();
   try {
-    return await start(config, log, life);
+    return await start(config, program, log, life);
   } catch (error) {
     await life.stop();
     throw error;
@@ -82,42 +103,58 @@ export async function startNode(config: Config): Promise<RunningNode> {
   }
 }
 
-async function start(config: Config, log: Logger, life: Lifecycle): Promise<RunningNode> {
+async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
   const system = systemRuntime();
-  const { bus, mesh } = openBus(config, system, log);
-  const { store, failed } = await openStore({ config, runtime: system, log, bus, life });
+  const { bus, mesh } = openBus(config, program, system, log);
+  const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
-  const ground = { config, runtime: clock.runtime, log, bus, life };
+  const ground = { config, program, runtime: clock.runtime, log, bus, life };
   const metrics = createMetrics();
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
 
   const gateway = config.roles.includes("gateway") ? createGateway(ground) : null;
-  metrics.watch(() => loadOf(gateway, store));
   // Before the node is known to others, who will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
-  const leases = mesh === null ? soloLeases() : store.leases;
-  const membership = new Membership(leases, ground.runtime, (nodes) => mesh?.meet(nodes));
-  const joined = await join(ground, { store, metrics, membership, address: addressOf(config, grpcAddress) });
+  const address = addressOf(config, grpcAddress);
+  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
+  const makeWorker = workersOf(ground, gateway);
+  const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
+  const membership = new Membership({
+    leases: mesh === null ? soloLeases() : store.leases,
+    ...{ runtime: ground.runtime, node: bus.node, level: program.level },
+    told: (nodes) => {
+      mesh?.meet(nodes);
+      parting?.look(membership.sendsWorkersAway);
+    },
+  });
+  metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
+  const joined = await join(ground, { store, metrics, membership, address });
   life.started("gateway", async () => gateway?.close());
-  if (config.builtInWorker && gateway !== null) await startBuiltinWorker(ground, gateway);
-
-  const httpUrl = config.roles.includes("api")
-    ? await serveHttp(ground, { store, metrics, membership, grpcAddress })
-    : null;
+  if (parting !== null) {
+    life.started("built-in worker", () => parting.stop());
+    await parting.start();
+  }
+  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, share: joined.share });
   return {
-    httpUrl: httpUrl ?? "",
+    httpUrl,
     grpcAddress,
     failed: Promise.race([failed, joined.failed]),
+    attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
 }
 
-function openBus({ bus, apiKey }: Config, runtime: Runtime, log: Logger): { bus: Bus; mesh: MeshBus | null } {
+function openBus(
+  { bus, apiKey }: Config,
+  { level }: Program,
+  runtime: Runtime,
+  log: Logger,
+): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
   if (bus === "memory") return { bus: memoryBus(node), mesh: null };
-  const mesh = new MeshBus({ node, apiKey, runtime, log });
+  const mesh = new MeshBus({ node, level, apiKey, runtime, log });
   return { bus: mesh, mesh };
 }
 
@@ -126,6 +163,16 @@ function addressOf({ advertise }: Config, listensAt: string): string {
   if (advertise === null) return listensAt;
   const { host, port } = advertise;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A node that others cannot reach would own shards, and hear of nothing. */
+async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
+  const found = await mesh.reachesItself(address);
+  if (found === null) return;
+  throw new AddressUnusable(
+    `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
+      "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
+  );
 }
 
 interface Joining {
@@ -139,11 +186,12 @@ interface Joining {
 interface Joined {
   /** Resolves when the node cannot own anything any more. */
   readonly failed: Promise<Error>;
+  share(): Share | null;
 }
 
 /** Lets the node live, and own what is placed on it. */
 async function join(ground: Ground, { store, metrics, membership, address }: Joining): Promise<Joined> {
-  const { config, bus, life, runtime } = ground;
+  const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
   const profile: NodeProfile = {
@@ -151,49 +199,71 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     name: isAlone ? bus.node : address,
     address,
     roles: config.roles,
-    version: packageJson.version,
+    ...program,
     startedAt: runtime.now(),
   };
   const terms = isAlone ? ALONE : SHARED;
   if (!config.roles.includes("scheduler")) {
     const presence = new Presence({ leases, profile, terms, ...ground });
     life.started("presence", () => presence.stop());
-    return { failed: new Promise<Error>(() => undefined) };
+    return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
   const scheduler = new Scheduler({ store, metrics, leases, profile, terms, tzdata: timeZoneDataVersion(), ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
-  return scheduler;
+  return { failed: scheduler.failed, share: () => scheduler.share };
 }
 
-interface Serving extends Omit<Joining, "address"> {
+interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
 }
 
-async function serveHttp(ground: Ground, { store, metrics, membership, grpcAddress }: Serving): Promise<string> {
-  const { config, life, bus } = ground;
+async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
+  const { config, program, life, runtime } = ground;
+  const { store, metrics, membership, grpcAddress, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
-  const api = await createApi({
-    ...ground,
-    store,
-    metrics,
-    about: {
-      version: packageJson.version,
-      timeZoneData: timeZoneDataVersion(),
-      addresses: () => addresses,
-      storeConnections: () => store.connectionLoad(),
-      readiness: () => readiness(store, bus, ground.runtime, () => membership.stands),
-    },
-  });
+  const standing = {
+    isMember: () => membership.stands,
+    isDraining: () => membership.isDraining,
+    isStopping: () => life.isStopping,
+    share,
+  };
+  const about = {
+    version: program.version,
+    timeZoneData: timeZoneDataVersion(),
+    addresses: () => addresses,
+    storeConnections: () => store.connectionLoad(),
+    readiness: () => readiness(store, runtime, standing),
+  };
+  const api = config.roles.includes("api")
+    ? await createApi({ ...ground, store, metrics, about, leases: membership.leases })
+    : await createHealthApi({ ...ground, metrics, about });
   life.started("api", () => api.close());
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
   addresses.http = httpUrl;
   return httpUrl;
 }
 
-function loadOf(gateway: Gateway | null, store: SqlStore): Readings {
+interface Loaded {
+  gateway: Gateway | null;
+  store: SqlStore;
+  membership: Membership;
+  mesh: MeshBus | null;
+}
+
+function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
   const pools = store.connectionLoad();
+  const { renewals, silentMs, nodes } = membership;
+  const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
   return {
+    leaseRenewals: new Map([
+      ["OK", renewals.ok],
+      ["FAILED", renewals.failed],
+    ]),
+    ...(Number.isFinite(silentMs) && { leaseAgeSec: silentMs / 1_000 }),
+    ...{ clusterNodes: nodes.length, featureLevel: level, clusterFeatureLevel: membership.level },
+    draining: membership.isDraining ? 1 : 0,
+    ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
@@ -203,7 +273,7 @@ function loadOf(gateway: Gateway | null, store: SqlStore): Readings {
 }
 
 async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Promise<Error> }> {
-  const { config, runtime, log, bus, life } = ground;
+  const { config, program, runtime, log, bus, life } = ground;
   let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
   let failed = new Promise<Error>(() => undefined);
   if (config.store === "embedded") {
@@ -212,7 +282,10 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
     connection = postgres.connection;
     failed = postgres.exited;
   }
-  const options = { connection, incarnation: bus.node, runtime, log, isShared: config.bus === "mesh" };
+  const options = {
+    ...{ connection, incarnation: bus.node, runtime, log },
+    ...{ isShared: config.bus === "mesh", level: program.level },
+  };
   const store = await openPatiently(() => openSqlStore(options), ground);
   life.started("store", () => store.close());
   return { store, failed };
@@ -254,11 +327,31 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
   return server.address;
 }
 
-async function startBuiltinWorker({ config, runtime, log, bus, life }: Ground, gateway: Gateway): Promise<void> {
-  const tasks = builtInTasks(runtime, config.handlers);
-  const worker = builtinWorker({ gateway, incarnation: bus.node, runtime, log, tasks });
-  life.started("built-in worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
-  await worker.start();
+type MakeWorker = (options: InnerWorkerOptions) => WorkerLife;
+
+/** Makes workers inside this server; each has a name of its own, also where one follows another. */
+function workersOf({ runtime, log, bus }: Ground, gateway: Gateway | null): MakeWorker {
+  let turn = 0;
+  return (options) => {
+    if (gateway === null) throw new Error("a node without the role gateway has no workers: see MAINSPRING_ROLES");
+    return innerWorker({ gateway, incarnation: bus.node, turn: turn++, runtime, log }, options);
+  };
+}
+
+function partingOf({ config, runtime, log }: Ground, gateway: Gateway, make: MakeWorker): Parting {
+  const makeWorker = () => {
+    const worker = make({ tasks: builtInTasks(runtime, config.handlers) });
+    return { start: () => worker.start(), stop: () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }) };
+  };
+  return new Parting(gateway, config.builtInWorker ? makeWorker : null, log);
+}
+
+function attacherOf({ life }: Ground, make: MakeWorker): RunningNode["attachWorker"] {
+  return (options) => {
+    const worker = make(options);
+    life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
+    return worker;
+  };
 }
 
 /** An address that cannot be listened on. */

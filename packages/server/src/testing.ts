@@ -25,6 +25,7 @@ export type {
   Trigger,
 } from "./domain/execution.ts";
 export { isFinal } from "./domain/execution.ts";
+export { FEATURE_LEVEL } from "./domain/feature-level.ts";
 export {
   type Epoch,
   type EpochMs,
@@ -49,11 +50,12 @@ export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
-export { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
+export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-page.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";

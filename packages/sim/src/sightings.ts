@@ -1,3 +1,4 @@
+import type { Pool } from "@mainspring/server/testing";
 import { isOver, type Ledger } from "./checkers/ledger.ts";
 import type { Moment, Observer } from "./history.ts";
 import type { StoreEvent } from "./store/history.ts";
@@ -44,8 +45,12 @@ const SOMETIMES = [
   "journal row held longer than its commit",
   "REPLAY_SOME",
   "REPLAY_ALL",
+  "DRAIN_NODE",
   "command REPLACE",
   "command DELETE",
+  "pool at its limit",
+  "limit of a pool lowered",
+  "pool at its limit after a takeover in flight",
 ] as const;
 
 /** From so much simulated time on, what never happened is missed. */
@@ -65,6 +70,9 @@ export class Sightings implements Observer {
   readonly #lost = new Set<string>();
   readonly #cancelling = new Map<string, string>();
   readonly #running = new Set<string>();
+  /** Of pools, how many may be current; and which were limited when shards were taken over with attempts in flight. */
+  readonly #limits = new Map<string, number>();
+  readonly #takenOver = new Set<string>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -79,10 +87,12 @@ export class Sightings implements Observer {
     if (event.kind === "COMMITTED") this.#committed(event);
     else if (event.kind === "SUBMITTED") this.#submitted(event);
     else if (event.kind === "COMMANDED") this.#commanded(event);
+    else if (event.kind === "POOL_SET") this.#limited(event.pool);
     else if (event.kind === "TAKEN_OVER") {
       if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
       if (isOpen) this.#count("takeover with an open journal");
+      if (isOpen) for (const pool of this.#limits.keys()) this.#takenOver.add(pool);
     }
   }
 
@@ -101,6 +111,7 @@ export class Sightings implements Observer {
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
     for (const { id } of asked.assigned) this.#assigned(id);
+    if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     for (const { before, after } of applied) {
       if (after.state === "RUNNING") this.#count("journal row held longer than its commit");
       for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);
@@ -114,6 +125,24 @@ export class Sightings implements Observer {
   #assigned(id: string): void {
     const job = this.#ledger.get(id)?.row.job;
     if (job?.queue === "READY" && !this.#hinted.has(id)) this.#count("lost hint found by the sweep");
+  }
+
+  #limited({ name, maxRunning }: Pool): void {
+    const before = this.#limits.get(name) ?? Number.POSITIVE_INFINITY;
+    if (before > (maxRunning ?? Number.POSITIVE_INFINITY)) this.#count("limit of a pool lowered");
+    if (maxRunning === null) this.#limits.delete(name);
+    else this.#limits.set(name, maxRunning);
+  }
+
+  #filled(pool: string, limit: number): void {
+    let current = 0;
+    for (const id of this.#ledger.open) {
+      const account = this.#ledger.get(id);
+      if (account?.current != null && account.row.job.definition.pool === pool) current++;
+    }
+    if (current < limit) return;
+    this.#count("pool at its limit");
+    if (this.#takenOver.delete(pool)) this.#count("pool at its limit after a takeover in flight");
   }
 
   #cancelled(id: string, state: string, hasRun: boolean, by: string): void {

@@ -11,10 +11,12 @@ import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latenc
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
+import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
@@ -71,8 +73,10 @@ const STILL_RECURRING_MS = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** Nothing in a world waits for the platform. */
 const EVENTS_A_TURN = 256;
-/** How often somebody who runs the servers does something. */
+/** How often somebody who runs the servers does something, */
 const OPERATE_EVERY_MS = 120_000;
+/** and drains a server. */
+const DRAIN_EVERY_MS = 240_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -133,6 +137,8 @@ class World {
   readonly #workload: Workload;
   readonly #recurring: Recurring;
   readonly #operators: Operators;
+  readonly #limits: PoolLimits;
+  readonly #drains: Drains;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -171,6 +177,8 @@ class World {
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
     this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
+    this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
+    this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -185,7 +193,8 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, workers, jobs, only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, only = {} } = this.#options;
+    this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, {
@@ -201,9 +210,12 @@ class World {
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     this.#operators.start(OPERATE_EVERY_MS);
+    if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
+    this.#limits.stop();
+    this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
     await this.#calm();

@@ -10,11 +10,13 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
-import { durationMs } from "../option-values.ts";
+import { durationMs, limit } from "../option-values.ts";
 import { facts, table } from "../output.ts";
 
 interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
   priorityStep?: number;
+  maxRunning?: number | "none";
+  ratePerSec?: number | "none";
 }
 
 export function poolsCommand(): Command {
@@ -45,7 +47,7 @@ function poolCommand(verb: "get" | "pause" | "resume", description: string): Com
 
 function setCommand(): Command {
   return clientCommand("set")
-    .description("set how a pool orders and places its work; what is left out stays")
+    .description("set how a pool orders and places its work, and its limits; what is left out stays")
     .argument("<pool>")
     .addOption(
       new Option("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone").choices([
@@ -60,15 +62,31 @@ function setCommand(): Command {
         "ROUND_ROBIN",
       ]),
     )
-    .action(async (name: string, { strategy, priorityStep, placement, ...connection }: SetOptions) => {
-      const priorityStepSec = priorityStep === undefined ? undefined : priorityStep / 1_000;
-      const settings = given({ strategy, priorityStepSec, placement });
+    .option(
+      "--max-running <number>",
+      "attempts at workers at once, over all servers; none: no limit",
+      limit(1, 1e6, true),
+    )
+    .option("--rate-per-sec <number>", "attempts begun in a second; none: no limit", limit(0.001, 1e6, false))
+    .action(async (name: string, options: SetOptions) => {
+      const settings = settingsOf(options);
       if (Object.keys(settings).length === 0)
-        throw new Failure("give at least one of --strategy, --priority-step and --placement", EXIT.usage);
-      const { client, output } = connect(connection);
+        throw new Failure("give at least one of --strategy, --priority-step, --placement and the limits", EXIT.usage);
+      const { client, output } = connect(options);
       const pool = await client.pools.set(name, settings);
       output.print(pool, () => poolText(pool));
     });
+}
+
+function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec }: SetOptions): PoolSettings {
+  return given({
+    strategy,
+    priorityStepSec: priorityStep === undefined ? undefined : priorityStep / 1_000,
+    placement,
+    // Commander takes null for no value at all.
+    maxRunning: maxRunning === "none" ? null : maxRunning,
+    ratePerSec: ratePerSec === "none" ? null : ratePerSec,
+  });
 }
 
 function poolsText(pools: readonly Pool[]): string {
@@ -93,5 +111,7 @@ function poolText(pool: Pool): string {
     ["strategy", pool.strategy],
     ["priority step", pool.strategy === "PRIORITY" ? `${pool.priorityStepSec} s a level` : null],
     ["placement", pool.placement],
+    ["max running", pool.maxRunning === null ? null : `${pool.limitUse?.taken ?? "?"} of ${pool.maxRunning}`],
+    ["rate", pool.ratePerSec === null ? null : `${pool.ratePerSec} a second`],
   ]);
 }

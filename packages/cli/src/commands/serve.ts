@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { RunningNode } from "@mainspring/server";
+import type { Config, RunningNode } from "@mainspring/server";
 import { Command } from "commander";
 import { onStopSignal } from "../stop-signals.ts";
 
@@ -36,7 +36,7 @@ async function serve(): Promise<void> {
   });
   const config = loadConfig(process.env);
   const node = await startNode(config);
-  if (!stopping.signal.aborted) process.stdout.write(welcome(node, config.apiKey !== null));
+  if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);
   await node.stop();
   if (failure !== null) throw failure;
@@ -49,9 +49,10 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-function welcome({ httpUrl, grpcAddress }: RunningNode, needsKey: boolean): string {
-  if (httpUrl === "") return `\nMainspring is ready.\n\n  nodes and workers  ${grpcAddress}\n\n`;
-  const key = needsKey ? ` -H "authorization: Bearer $MAINSPRING_API_KEY"` : "";
+function welcome({ httpUrl, grpcAddress }: RunningNode, { roles, apiKey }: Config): string {
+  if (!roles.includes("api"))
+    return `\nMainspring is ready.\n\n  health             ${httpUrl}/readyz\n  nodes and workers  ${grpcAddress}\n\n`;
+  const key = apiKey !== null ? ` -H "authorization: Bearer $MAINSPRING_API_KEY"` : "";
   const job = `{"target":{"handler":"echo"},"payload":{"hello":"world"}}`;
   return `
 Mainspring is ready.

@@ -1,9 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createLog, startEmbedded, systemRuntime } from "@mainspring/server/testing";
-import type { LongCommand } from "./command.ts";
-import { serveOn } from "./server.ts";
+import { LongCommand } from "./command.ts";
+import { FREE, serveOn } from "./server.ts";
+
+const OLDER_NODE = fileURLToPath(new URL("older-node.ts", import.meta.url));
+/** With the role api and without it. */
+const SAYS = /(?:api|health) +(http:\/\/[^/\s]+)[^]*workers +(\S+)/;
 
 export interface ClusterNode {
   command: LongCommand;
@@ -36,10 +41,42 @@ export class TestCluster {
 
   /** One more node, by default with all roles. */
   async node(env: Record<string, string> = {}): Promise<ClusterNode> {
-    const command = serveOn(".", { MAINSPRING_STORE: this.storeUrl, MAINSPRING_BUS: "mesh", ...env });
+    return this.#ready(this.start(env));
+  }
+
+  /** One more, of another feature level. */
+  async nodeOf(level: number, env: Record<string, string> = {}): Promise<ClusterNode> {
+    return this.#ready(this.startOf(level, env));
+  }
+
+  /** It may end without having been ready. */
+  start(env: Record<string, string> = {}): LongCommand {
+    return this.#started(serveOn(".", { ...this.#env, ...env }));
+  }
+
+  startOf(level: number, env: Record<string, string> = {}): LongCommand {
+    const all = { ...FREE, ...this.#env, ...env, MAINSPRING_TEST_LEVEL: String(level) };
+    return this.#started(new LongCommand([], all, OLDER_NODE));
+  }
+
+  get #env(): Record<string, string> {
+    return { MAINSPRING_STORE: this.storeUrl, MAINSPRING_BUS: "mesh" };
+  }
+
+  #started(command: LongCommand): LongCommand {
     this.#commands.push(command);
-    const [, httpUrl = "", grpcAddress = ""] = await command.says(/(?:api +(\S+)[^]*)?workers +(\S+)/);
+    return command;
+  }
+
+  async #ready(command: LongCommand): Promise<ClusterNode> {
+    const [, httpUrl = "", grpcAddress = ""] = await command.says(SAYS);
     return { command, httpUrl, grpcAddress };
+  }
+
+  /** Gracefully, and all that there are. */
+  async stopNodes(): Promise<void> {
+    for (const command of this.#commands) if (!command.hasEnded) command.signal("SIGTERM");
+    await Promise.all(this.#commands.splice(0).map(({ done }) => done));
   }
 
   async close(): Promise<void> {

@@ -32,8 +32,9 @@ export class LongCommand {
   #stdout = "";
   #stderr = "";
 
-  constructor(args: readonly string[], env: Record<string, string>) {
-    this.#child = start([COMMAND, ...args], env);
+  /** @param program default: the command */
+  constructor(args: readonly string[], env: Record<string, string>, program = COMMAND) {
+    this.#child = start([program, ...args], env);
     this.#child.stdout?.on("data", (chunk: Buffer) => (this.#stdout += chunk.toString()));
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
     this.done = ended(this.#child).then((code) => ({ code, stdout: this.#stdout, stderr: this.#stderr }));

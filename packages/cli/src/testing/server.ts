@@ -34,7 +34,13 @@ export async function startServer(env: Record<string, string> = {}): Promise<Tes
   }
 }
 
+/** On addresses that are free. */
+export const FREE = {
+  MAINSPRING_HTTP: "127.0.0.1:0",
+  MAINSPRING_GRPC: "127.0.0.1:0",
+  MAINSPRING_LOG_LEVEL: "warn",
+};
+
 export function serveOn(dataDir: string, env: Record<string, string> = {}): LongCommand {
-  const free = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "warn" };
-  return new LongCommand(["serve"], { ...free, MAINSPRING_DATA_DIR: dataDir, ...env });
+  return new LongCommand(["serve"], { ...FREE, MAINSPRING_DATA_DIR: dataDir, ...env });
 }

@@ -1,20 +1,31 @@
 import { until } from "../clock.ts";
 import type { WorkerEvent } from "../history/events.ts";
-import { readHistory } from "../history/history-file.ts";
+import { HistoryReader } from "../history/history-file.ts";
 import type { Member } from "../stage/crew.ts";
-import type { World } from "./world.ts";
+import type { People } from "./world.ts";
 
 export interface InFlight {
   executionId: string;
   attempt: number;
 }
 
+interface Watched {
+  reader: HistoryReader<WorkerEvent>;
+  running: Map<string, InFlight>;
+}
+
 const LOAD_WITHIN_MS = 90_000;
+const watched = new WeakMap<Member, Watched>();
 
 /** The handlers that a worker is running. */
-export function inFlight({ historyFile }: Member): InFlight[] {
-  const running = new Map<string, InFlight>();
-  for (const { event, executionId, attempt } of readHistory<WorkerEvent>(historyFile)) {
+export function inFlight(member: Member): InFlight[] {
+  let known = watched.get(member);
+  if (known === undefined) {
+    known = { reader: new HistoryReader(member.historyFile), running: new Map() };
+    watched.set(member, known);
+  }
+  const { reader, running } = known;
+  for (const { event, executionId, attempt } of reader.next()) {
     const name = `${executionId}:${attempt}`;
     if (event === "STARTED") running.set(name, { executionId, attempt });
     if (event === "ENDED") running.delete(name);
@@ -23,7 +34,7 @@ export function inFlight({ historyFile }: Member): InFlight[] {
 }
 
 /** A worker that runs at least so many handlers, as soon as there is one. */
-export function busyWorker({ workers, stopped, dice }: World, handlers: number): Promise<Member> {
+export function busyWorker({ workers, stopped, dice }: People, handlers: number): Promise<Member> {
   return until(`a worker runs ${handlers} handlers`, LOAD_WITHIN_MS, () => {
     const awake = workers.members.filter(({ child }) => !stopped.has(child.pid));
     return dice.shuffle(awake).find((member) => inFlight(member).length >= handlers);

@@ -1,6 +1,6 @@
 import { monotonicMs, until } from "../clock.ts";
 import { busyWorker, type InFlight, inFlight } from "./in-flight.ts";
-import type { World } from "./world.ts";
+import type { People } from "./world.ts";
 
 /** What is done to workers and clients. */
 
@@ -8,7 +8,7 @@ const LOST_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
 
 /** Another one takes its place. */
-export async function killWorker(world: World): Promise<void> {
+export async function killWorker(world: People): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -19,7 +19,7 @@ export async function killWorker(world: World): Promise<void> {
 }
 
 /** Asks a worker to leave when it has done what it is doing. Another one takes its place at once. */
-export async function retireWorker(world: World): Promise<void> {
+export async function retireWorker(world: People): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -29,8 +29,11 @@ export async function retireWorker(world: World): Promise<void> {
   await workers.dismiss([member], LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
 }
 
-/** Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been. */
-export async function stopWorker(world: World): Promise<void> {
+/**
+ * Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been.
+ * @param lostWithinMs how long is waited for that. @throws {Error} it took longer
+ */
+export async function stopWorker(world: People, lostWithinMs = LOST_WITHIN_MS): Promise<void> {
   const { history, stopped, say } = world;
   const member = await busyWorker(world, 3);
   const { pid } = member.child;
@@ -40,7 +43,7 @@ export async function stopWorker(world: World): Promise<void> {
   member.child.signal("SIGSTOP");
   try {
     const waiting = new Set(inFlight(member));
-    await until(`process ${pid} is declared lost`, LOST_WITHIN_MS, () => allOver(world, waiting), 500);
+    await until(`process ${pid} is declared lost`, lostWithinMs, () => allOver(world, waiting), 500);
   } finally {
     history.write({ event: "WORKER_CONTINUED", at: monotonicMs(), pid });
     say(`WORKER_CONTINUED (process ${pid})`);
@@ -49,7 +52,7 @@ export async function stopWorker(world: World): Promise<void> {
   }
 }
 
-export async function killClient({ clients, history, dice, say }: World): Promise<void> {
+export async function killClient({ clients, history, dice, say }: People): Promise<void> {
   const member = dice.pick(clients.members);
   const { pid } = member.child;
   history.write({ event: "CLIENT_KILLED", at: monotonicMs(), pid });
@@ -59,7 +62,7 @@ export async function killClient({ clients, history, dice, say }: World): Promis
 }
 
 /** Takes from `waiting` what the server says has ended. @returns true when nothing is left */
-async function allOver({ client }: World, waiting: Set<InFlight>): Promise<true | null> {
+async function allOver({ client }: People, waiting: Set<InFlight>): Promise<true | null> {
   for (const flight of waiting) {
     const execution = await client.getExecution(flight.executionId).catch(() => null);
     // Nobody answers at the moment: no use in asking for the others.

@@ -1,4 +1,5 @@
 import type { Dice } from "../dice.ts";
+import type { Fault } from "../history/events.ts";
 
 export type Action =
   | "KILL_SERVER"
@@ -10,6 +11,18 @@ export type Action =
   | "STOP_WORKER"
   | "RETIRE_WORKER"
   | "KILL_CLIENT";
+
+/** How often each fault must be seen, or the run shows nothing. */
+export const CRASH_DEMANDS: Partial<Record<Fault, number>> = {
+  SERVER_KILLED: 2,
+  SERVER_PAUSED: 1,
+  SERVER_RESTARTED: 1,
+  STORE_KILLED: 1,
+  WORKER_KILLED: 1,
+  WORKER_STOPPED: 1,
+  WORKER_RETIRED: 1,
+  CLIENT_KILLED: 1,
+};
 
 export interface Step {
   /** How long nothing is done before it. */

@@ -1,5 +1,5 @@
 import { monotonicMs, sleep } from "../clock.ts";
-import type { Fault } from "../history/events.ts";
+import type { ProcessFault } from "../history/events.ts";
 import { busyWorker } from "./in-flight.ts";
 import type { World } from "./world.ts";
 
@@ -77,7 +77,7 @@ async function isReady(world: World, event: "SERVER_READY" | "SERVER_CONTINUED" 
   world.history.write({ event, at: monotonicMs(), pid: world.server.pid });
 }
 
-function tell({ history, say }: World, event: Fault, pid: number): void {
+function tell({ history, say }: World, event: ProcessFault, pid: number): void {
   history.write({ event, at: monotonicMs(), pid });
   say(`${event} (process ${pid})`);
 }

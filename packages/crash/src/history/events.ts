@@ -1,3 +1,5 @@
+import type { WeatherKind } from "../stage/proxy/weather.ts";
+
 /**
  * What clients, workers and the injector of faults write down, each into files of its own. `at` is the machine's
  * monotonic clock in milliseconds, the same for all of them.
@@ -41,20 +43,27 @@ export type WorkerEvent =
   /** Written before the handler returns or throws. `resultSha`: null where it throws. */
   | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null };
 
-/** RESTARTED and RETIRED: asked to leave in peace, as in an upgrade. */
-export const FAULTS = [
-  "SERVER_KILLED",
-  "SERVER_PAUSED",
-  "SERVER_RESTARTED",
-  "STORE_KILLED",
-  "WORKER_KILLED",
-  "WORKER_STOPPED",
-  "WORKER_RETIRED",
-  "CLIENT_KILLED",
-] as const;
-export type Fault = (typeof FAULTS)[number];
+/**
+ * RESTARTED and RETIRED: asked to leave in peace, as in an upgrade. PAUSED: stopped, not for long. ABORTED: as `pg_ctl
+ * stop -m immediate` does. DOWN: for a while. FAILED_OVER: killed, and a standby promoted.
+ */
+export type ProcessFault =
+  | `SERVER_${"KILLED" | "PAUSED" | "STOPPED" | "RESTARTED"}`
+  | `STORE_${"KILLED" | "ABORTED" | "DOWN" | "FULL" | "FAILED_OVER"}`
+  | `WORKER_${"KILLED" | "STOPPED" | "RETIRED"}`
+  | "CLIENT_KILLED";
+
+/** Between a node and PostgreSQL, other nodes, workers, clients. */
+export const LINKS = ["STORE_LINK", "MESH_LINK", "GATEWAY_LINK", "API_LINK"] as const;
+export type LinkName = (typeof LINKS)[number];
+export type LinkFault = `${LinkName}_${WeatherKind}`;
+export type Fault = ProcessFault | LinkFault;
 
 export type FaultEvent =
-  /** Written before the signal is sent. */
-  | { event: Fault; at: number; pid: number }
-  | { event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "WORKER_CONTINUED"; at: number; pid: number };
+  /** Written before it happens. */
+  | { event: ProcessFault; at: number; pid: number }
+  /** Written when it is over. `pid`: of the node at one end. `hits`: how often it did something to somebody. */
+  | { event: LinkFault; at: number; pid: number; hits: number }
+  | { event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "WORKER_CONTINUED"; at: number; pid: number }
+  /** What an api said to a request for a new job while the store was down. `status`: null: nothing. */
+  | { event: "OUTAGE_TOLD"; at: number; pid: number; status: number | null; retryAfter: string | null; tookMs: number };

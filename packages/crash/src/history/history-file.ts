@@ -1,4 +1,4 @@
-import { openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 
 /** A file that one process appends to, a line an event. What was written outlives a SIGKILL of the process. */
 export class HistoryFile<E extends object> {
@@ -13,9 +13,42 @@ export class HistoryFile<E extends object> {
   }
 }
 
-/** All events of a file, in the order they were written. A line that was cut off by a kill is left out. */
+const CHUNK_BYTES = 1024 * 1024;
+const NEWLINE = 10;
+
+/** Reads a file while it is being written. */
+export class HistoryReader<E extends object> {
+  readonly #path: string;
+  #position = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What was written since the last call, in order. A line that is being written, or was cut off by a kill, is left out. */
+  next(): E[] {
+    const file = openSync(this.#path, "r");
+    try {
+      const events: E[] = [];
+      for (let lines = this.#lines(file); lines.length > 0; lines = this.#lines(file)) {
+        for (const line of lines) events.push(JSON.parse(line) as E);
+      }
+      return events;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  #lines(file: number): string[] {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const read = chunk.subarray(0, readSync(file, chunk, 0, CHUNK_BYTES, this.#position));
+    const whole = read.subarray(0, read.lastIndexOf(NEWLINE) + 1);
+    this.#position += whole.length;
+    return whole.toString("utf8").split("\n").slice(0, -1);
+  }
+}
+
+/** All events of a file so far. */
 export function readHistory<E extends object>(path: string): E[] {
-  const lines = readFileSync(path, "utf8").split("\n");
-  // What stands after the last newline is empty, or the line that was being written.
-  return lines.slice(0, -1).map((line) => JSON.parse(line) as E);
+  return new HistoryReader<E>(path).next();
 }

@@ -1,5 +1,5 @@
 import type { AttemptRecord, ExecutionSummary } from "@mainspring/sdk";
-import type { ClientEvent, FaultEvent, WorkerEvent } from "../history/events.ts";
+import type { ClientEvent, Fault, FaultEvent, WorkerEvent } from "../history/events.ts";
 
 /** All that is known of a run from outside the server. */
 export interface Evidence {
@@ -12,6 +12,8 @@ export interface Evidence {
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
   /** Jobs that the server still calls ACTIVE in the end. */
   activeJobs: number;
+  /** How often each fault had to happen at least. */
+  demanded: Partial<Record<Fault, number>>;
   /** Processes that ended although nobody ended them, or not in peace. */
   unaskedDeaths: readonly string[];
   /** Adding it to wall clock times, in milliseconds since 1970, gives times of the monotonic clock. */

@@ -1,4 +1,3 @@
-import { FAULTS } from "../history/events.ts";
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 
@@ -6,7 +5,7 @@ import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 export function figuresOf(of: Case): Record<string, number> {
   const { evidence, orders, runs } = of;
   const all = [...runs.values()].flat();
-  const faults = FAULTS.map((fault) => [fault, evidence.faults.filter(({ event }) => event === fault).length]);
+  const faults = Object.keys(evidence.demanded).map((fault) => [fault, happened(of, fault)]);
   const states = Map.groupBy(evidence.executions, ({ state }) => state);
   return {
     intended: orders.size,
@@ -14,6 +13,8 @@ export function figuresOf(of: Case): Record<string, number> {
     answers: sum([...orders.values()].map(({ answers }) => answers.length)),
     executions: evidence.executions.length,
     ...Object.fromEntries([...states].map(([state, list]) => [state, list.length])),
+    ran: runs.size,
+    doubledWithinTheRules: doubled(of),
     started: all.length,
     finished: all.filter(({ endedAt }) => Number.isFinite(endedAt)).length,
     refused: all.filter(isRefused).length,
@@ -23,8 +24,40 @@ export function figuresOf(of: Case): Record<string, number> {
     timedOut: attemptsOf(of, "TIMED_OUT"),
     released: attemptsOf(of, "RELEASED"),
     lostByLivingWorkers: lostAlive(of).length,
+    missing: missing(of),
+    ...longestGap(all),
     ...Object.fromEntries(faults),
   };
+}
+
+function happened({ evidence }: Case, fault: string): number {
+  return evidence.faults.filter(({ event }) => event === fault).length;
+}
+
+/** Executions whose handler began a second time without having failed: their worker was lost, or said to be. */
+function doubled({ runs }: Case): number {
+  return [...runs.values()].filter((list) => list.slice(0, -1).some(({ record }) => record?.state === "WORKER_LOST"))
+    .length;
+}
+
+/** Executions that were accepted and are not there, or not final. */
+function missing({ orders, executions }: Case): number {
+  const accepted = new Set(
+    [...orders.values()].flatMap(({ answers }) => answers.map(({ executionId }) => executionId)),
+  );
+  return [...accepted].filter((id) => executions.get(id)?.finishedAt == null).length;
+}
+
+/** The longest time in which no handler began, anywhere, and when it did, counted from the first one. */
+function longestGap(runs: readonly Run[]): { longestGapMs: number; longestGapAtSec: number } {
+  const starts = runs.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
+  let [longestGapMs, longestGapAtSec] = [0, 0];
+  for (const [index, at] of starts.entries()) {
+    const gapMs = Math.round(at - (starts[index - 1] ?? at));
+    if (gapMs <= longestGapMs) continue;
+    [longestGapMs, longestGapAtSec] = [gapMs, Math.round((at - (starts[0] as number)) / 1_000)];
+  }
+  return { longestGapMs, longestGapAtSec };
 }
 
 /** It returned a value which was not taken. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { POOL_LIMIT } from "../load/pool-limit.ts";
 import type { Evidence } from "./evidence.ts";
 import { judge, type RuleName } from "./judge.ts";
 import { Story } from "./testing/story.ts";
@@ -9,7 +10,7 @@ const NOT_SHOWN: RuleName[] = ["faultsHappened", "zombiesCameBack", "attemptsOut
 
 /** What the judge finds, faults that were not injected aside: these stories are too short for all of them. */
 function rulesBroken(evidence: Evidence): RuleName[] {
-  const broken = new Set(judge(evidence).violations.map(({ rule }) => rule));
+  const broken = new Set(judge(evidence, "crash").violations.map(({ rule }) => rule));
   for (const rule of NOT_SHOWN) broken.delete(rule);
   return [...broken];
 }
@@ -196,13 +197,13 @@ describe("the judge finds", () => {
     const evidence = story.evidence();
     assert.deepEqual(rulesBroken(evidence), ["budgetsHold"]);
     assert.deepEqual(
-      judge(evidence)
+      judge(evidence, "crash")
         .violations.filter(({ rule }) => rule === "budgetsHold")
         .map(({ what }) => what),
       ["execution a failed 2 times, too often"],
     );
     job.counts({ failures: 1, lost: 3 });
-    const said = judge(story.evidence()).violations.filter(({ rule }) => rule === "budgetsHold");
+    const said = judge(story.evidence(), "crash").violations.filter(({ rule }) => rule === "budgetsHold");
     assert.equal(said.length, 2);
   });
 
@@ -212,7 +213,7 @@ describe("the judge finds", () => {
     for (const attempt of [1, 2, 3, 4, 5]) dead.ran({ attempt, from: attempt, to: attempt + 0.5, as: "FAILED" });
     dead.ends("DEAD");
     story.job("b").submitted(0).ends("CANCELLED");
-    const { violations } = judge(story.evidence());
+    const { violations } = judge(story.evidence(), "crash");
     assert.equal(violations.filter(({ rule }) => rule === "outcomesAreAsExpected").length, 2);
   });
 
@@ -244,7 +245,10 @@ describe("the judge finds", () => {
     story.job("c", { expiresMs: 1_000 }).submitted(0).ends("SKIPPED", undefined, 1_500);
     const evidence = story.evidence();
     assert.deepEqual(rulesBroken(evidence), ["onlyTheExpiredIsSkipped"]);
-    assert.equal(judge(evidence).violations.filter(({ rule }) => rule === "onlyTheExpiredIsSkipped").length, 2);
+    assert.equal(
+      judge(evidence, "crash").violations.filter(({ rule }) => rule === "onlyTheExpiredIsSkipped").length,
+      2,
+    );
   });
 
   it("a cancellation that was forgotten", () => {
@@ -266,6 +270,14 @@ describe("the judge finds", () => {
       story.job(key, { concurrency }).submitted(0).ran({ attempt: 1, from: 10, to: 20 }).ends("SUCCEEDED");
     }
     assert.deepEqual(rulesBroken(story.evidence()), ["concurrencyIsLimited"]);
+  });
+
+  it("more of the pool at once than it allows", () => {
+    const story = new Story();
+    for (let i = 0; i <= POOL_LIMIT; i++) {
+      story.job(`job-${i}`).submitted(0).ran({ attempt: 1, from: i, to: 1_000 }).ends("SUCCEEDED");
+    }
+    assert.deepEqual(rulesBroken(story.evidence()), ["poolIsLimited"]);
   });
 
   it("no more of them where one is a zombie", () => {
@@ -301,8 +313,8 @@ describe("the judge finds", () => {
     const evidence = story.evidence();
     assert.deepEqual(rulesBroken(evidence), ["finalStatesAbsorb"]);
     const later = evidence.listedLater.map((listed) => ({ ...listed, state: "DEAD" as const }));
-    assert.equal(judge({ ...evidence, listedLater: later }).violations.filter(isAboutChange).length, 2);
-    assert.equal(judge({ ...evidence, listedLater: [] }).violations.filter(isAboutChange).length, 2);
+    assert.equal(judge({ ...evidence, listedLater: later }, "crash").violations.filter(isAboutChange).length, 2);
+    assert.equal(judge({ ...evidence, listedLater: [] }, "crash").violations.filter(isAboutChange).length, 2);
   });
 
   it("workers that were declared lost although nobody had touched them", () => {
@@ -332,7 +344,7 @@ describe("the judge finds", () => {
 
 describe("the judge wants to see", () => {
   it("every fault under load, a zombie, and work that went on without a server", () => {
-    const { violations } = judge(new Story().evidence());
+    const { violations } = judge(new Story().evidence(), "crash");
     assert.deepEqual([...new Set(violations.map(({ rule }) => rule))], NOT_SHOWN);
     assert.equal(violations.length, 10);
   });
@@ -342,7 +354,7 @@ describe("the judge wants to see", () => {
     story.job("a").submitted(0).ran({ attempt: 1, from: 10, to: 20 }).ends("SUCCEEDED");
     const seen = (at: number) => {
       const faults = [at, at + 1].map((at) => ({ event: "SERVER_KILLED" as const, at, pid: 9 }));
-      const { violations } = judge({ ...story.evidence(), faults });
+      const { violations } = judge({ ...story.evidence(), faults }, "crash");
       return !violations.some(({ what }) => what.startsWith("SERVER_KILLED"));
     };
     assert.deepEqual([seen(12), seen(100)], [true, false]);
@@ -352,7 +364,7 @@ describe("the judge wants to see", () => {
     const story = new Story();
     story.job("a").submitted(0).ran({ attempt: 1, from: 10, to: 20 }).ends("SUCCEEDED");
     const seen = (at: number) => {
-      const { violations } = judge({ ...story.evidence(), faults: [{ event: "SERVER_KILLED", at, pid: 9 }] });
+      const { violations } = judge({ ...story.evidence(), faults: [{ event: "SERVER_KILLED", at, pid: 9 }] }, "crash");
       return !violations.some(({ rule }) => rule === "attemptsOutliveTheServer");
     };
     assert.deepEqual([seen(5), seen(15), seen(25)], [false, true, false]);
@@ -367,7 +379,7 @@ describe("the judge wants to see", () => {
       { event: "WORKER_STOPPED" as const, at: 50, pid: 1 },
       { event: "WORKER_CONTINUED" as const, at: 39_000, pid: 1 },
     ];
-    const { violations, figures } = judge({ ...story.evidence(), faults });
+    const { violations, figures } = judge({ ...story.evidence(), faults }, "crash");
     assert.ok(!violations.some(({ rule }) => rule === "zombiesCameBack"));
     assert.deepEqual([figures["zombies"], figures["refused"], figures["lost"]], [1, 1, 1]);
   });

@@ -7,21 +7,26 @@ import {
   attemptsGrow,
   budgetsHold,
   endsAreReal,
+  everythingRunsOnce,
   runsAreAccountedFor,
   tokensAreUsedOnce,
 } from "./rules/attempts.ts";
 import {
   attemptsOutliveTheServer,
+  attemptsOutliveTheStore,
   faultsHappened,
   nobodyDiesUnasked,
+  outagesAreTold,
   theLivingAreKept,
   zombiesCameBack,
 } from "./rules/faults.ts";
-import { concurrencyIsLimited, duplicatesShareTheKey, uniqueKeysAreUnique } from "./rules/limits.ts";
+import { concurrencyIsLimited, duplicatesShareTheKey, poolIsLimited, uniqueKeysAreUnique } from "./rules/limits.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
+import type { Rule } from "./rules/rule.ts";
 
-const RULES = {
+/** What holds under every fault. */
+const ALWAYS = {
   acceptedJobsExist,
   everythingIsFinal,
   ordersTakeEffectOnce,
@@ -40,15 +45,23 @@ const RULES = {
   cancellationsHold,
   nothingIsEarly,
   concurrencyIsLimited,
+  poolIsLimited,
   uniqueKeysAreUnique,
   duplicatesShareTheKey,
   faultsHappened,
-  zombiesCameBack,
-  attemptsOutliveTheServer,
-  theLivingAreKept,
   nobodyDiesUnasked,
 };
-export type RuleName = keyof typeof RULES;
+/** What holds besides, by what was done. */
+export const RULES = {
+  /** The processes of one server. */
+  crash: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, theLivingAreKept },
+  /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
+  chaos: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, outagesAreTold, attemptsOutliveTheStore },
+  /** One node of a cluster after the other, and nobody else. */
+  drill: { ...ALWAYS, everythingRunsOnce },
+} satisfies Record<string, Record<string, Rule>>;
+export type Rules = keyof typeof RULES;
+export type RuleName = { [Name in Rules]: keyof (typeof RULES)[Name] }[Rules];
 
 export interface Violation {
   rule: RuleName;
@@ -61,9 +74,9 @@ export interface Verdict {
 }
 
 /** Judges a run by what its clients, its workers and its faults wrote down and by what the server tells in the end. */
-export function judge(evidence: Evidence): Verdict {
+export function judge(evidence: Evidence, rules: Rules): Verdict {
   const opened = openCase(evidence);
-  const violations = Object.entries(RULES).flatMap(([rule, check]) =>
+  const violations = Object.entries(RULES[rules]).flatMap(([rule, check]) =>
     check(opened).map((what) => ({ rule: rule as RuleName, what })),
   );
   return { violations, figures: figuresOf(opened) };

@@ -3,12 +3,14 @@ import { Dice } from "../dice.ts";
 import type { ClientEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
 import { Customer } from "./customer.ts";
+import { inTurn } from "./in-turn.ts";
 
-/** Customers in a process of their own: `client-process.ts <url> <history file> <seed>`. Any message ends their visit. */
-const [url = "", path = "", seed = ""] = process.argv.slice(2);
+/** Customers in a process of their own: `client-process.ts <urls> <history file> <seed>`. Any message ends their visit. */
+const [list = "", path = "", seed = ""] = process.argv.slice(2);
 const CUSTOMERS = 8;
 
-const client = new Client({ url, retries: 1, timeoutMs: 10_000 });
+const urls = list.split(",");
+const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 1, timeoutMs: 10_000 });
 const history = new HistoryFile<ClientEvent>(path);
 const leaving = new AbortController();
 process.on("message", () => leaving.abort());

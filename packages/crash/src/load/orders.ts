@@ -17,8 +17,8 @@ export interface Order {
 const PLENTY_LOST = 50;
 const DEFAULT_ATTEMPTS = 5;
 
-export function randomOrder(key: string, dice: Dice): Order {
-  const kind = randomKind(dice);
+/** @param kind default: any, as often as they come */
+export function randomOrder(key: string, dice: Dice, kind = randomKind(dice)): Order {
   const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(dice);
   const payload = { ...work, key };
   const maxLost = options.onWorkerLost === "DEAD" ? {} : { maxLost: PLENTY_LOST };

@@ -3,7 +3,7 @@ import type { WorkerEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
 import { tasks } from "./tasks.ts";
 
-/** A worker in a process of its own: `worker-process.ts <grpc address> <history file> <slots> <prefetch>`. */
+/** A worker in a process of its own: `worker-process.ts <grpc addresses> <history file> <slots> <prefetch>`. */
 const [url = "", path = "", slots = "", prefetch = ""] = process.argv.slice(2);
 
 const history = new HistoryFile<WorkerEvent>(path);

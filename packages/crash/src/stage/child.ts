@@ -5,6 +5,8 @@ export interface ChildOptions {
   /** Standard output and error are appended to it. */
   logFile: string;
   env?: Record<string, string>;
+  /** As whom it runs; default: as this process. */
+  user?: { uid: number; gid: number };
 }
 
 /** A process that is started to be killed. */
@@ -29,6 +31,13 @@ process.on("exit", () => {
 /** Node with the arguments. */
 export function startNode(args: readonly string[], options: ChildOptions): Child {
   return watched(options, (stdio, env) => spawn(process.execPath, [...args], { stdio: ["ignore", ...stdio], env }));
+}
+
+export function startProgram(file: string, args: readonly string[], options: ChildOptions): Child {
+  const { user } = options;
+  return watched(options, (stdio, env) =>
+    spawn(file, [...args], { stdio: ["ignore", ...stdio], env, cwd: "/", ...user }),
+  );
 }
 
 /** Like `startNode`, with a channel that tells the process when this one is gone. */

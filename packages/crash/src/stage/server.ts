@@ -10,9 +10,11 @@ const STOP_WITHIN_MS = 60_000;
 
 export interface ServerOptions {
   folder: string;
+  /** Its log's, in the folder; default: server. */
+  name?: string;
   httpPort: number;
   grpcPort: number;
-  storeEnv: Record<string, string>;
+  env: Record<string, string>;
 }
 
 /** The server as users run it, without its built-in worker; always at the same addresses. */
@@ -39,20 +41,20 @@ export class Server {
   }
 
   start(): void {
-    const { folder, httpPort, grpcPort, storeEnv } = this.#options;
+    const { folder, name = "server", httpPort, grpcPort, env } = this.#options;
     const child = startNode([COMMAND, "serve"], {
-      logFile: join(folder, "server.log"),
+      logFile: join(folder, `${name}.log`),
       env: {
         MAINSPRING_HTTP: `127.0.0.1:${httpPort}`,
         MAINSPRING_GRPC: `127.0.0.1:${grpcPort}`,
         MAINSPRING_DATA_DIR: join(folder, "data"),
         MAINSPRING_BUILTIN_WORKER: "off",
-        ...storeEnv,
+        ...env,
       },
     });
     this.#child = child;
     void child.ended.then((why) => {
-      if (this.#child === child) this.#deaths.push(`the server, process ${child.pid}, ended by itself with ${why}`);
+      if (this.#child === child) this.#deaths.push(`the ${name}, process ${child.pid}, ended by itself with ${why}`);
     });
   }
 

@@ -3,9 +3,10 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@mainspring/sdk";
 import { wallClockZeroMs } from "../clock.ts";
 import type { Dice } from "../dice.ts";
-import type { World } from "../faults/world.ts";
+import type { People, World } from "../faults/world.ts";
 import type { FaultEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
+import { POOL_LIMIT } from "../load/pool-limit.ts";
 import { Crew } from "./crew.ts";
 import { embeddedStore } from "./embedded-store.ts";
 import { freePort } from "./free-port.ts";
@@ -16,13 +17,17 @@ export const STORE_KINDS = ["embedded", "postgres"] as const;
 /** The PostgreSQL that comes with Mainspring, or one of one's own. */
 export type StoreKind = (typeof STORE_KINDS)[number];
 
-export interface Stage extends World {
+/** What a run is played on. */
+export interface Playground extends People {
+  servers: readonly Server[];
   faultFile: string;
   /** See `Evidence`. */
   wallClockZeroMs: number;
   /** Ends every process that is left. */
   close(): Promise<void>;
 }
+
+export interface Stage extends World, Playground {}
 
 interface StageOptions {
   kind: StoreKind;
@@ -37,7 +42,7 @@ const SLOTS = "40";
 export async function openStage({ kind, folder, dice, say }: StageOptions): Promise<Stage> {
   const store = kind === "embedded" ? embeddedStore(folder) : await ownStore();
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
-  const server = new Server({ folder, httpPort, grpcPort, storeEnv: store.serverEnv });
+  const server = new Server({ folder, httpPort, grpcPort, env: store.serverEnv });
   const faultFile = join(folder, "faults.jsonl");
   const workers = crew("worker", folder, (historyFile, hired) => {
     // Some of them fetch work that waits with them: it must come back from the dead as well.
@@ -46,6 +51,7 @@ export async function openStage({ kind, folder, dice, say }: StageOptions): Prom
   const clients = crew("client", folder, (historyFile) => [server.httpUrl, historyFile, String(dice.between(1, 1e6))]);
   const stage: Stage = {
     server,
+    servers: [server],
     store,
     workers,
     clients,
@@ -65,14 +71,20 @@ export async function openStage({ kind, folder, dice, say }: StageOptions): Prom
     },
   };
   server.start();
-  await server.ready().catch(async (cause: unknown) => {
+  const isReady = server.ready().then(() => stage.client.pools.set("default", { maxRunning: POOL_LIMIT }));
+  await isReady.catch(async (cause: unknown) => {
     await stage.close();
     throw cause;
   });
   return stage;
 }
 
-function crew(role: string, folder: string, argumentsFor: (historyFile: string, hired: number) => string[]): Crew {
+/** Workers or clients. */
+export function crew(
+  role: string,
+  folder: string,
+  argumentsFor: (historyFile: string, hired: number) => string[],
+): Crew {
   const program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url));
   return new Crew({ role, program, folder, argumentsFor });
 }

@@ -11,6 +11,7 @@ import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
+import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Store } from "../ports/store.ts";
@@ -21,6 +22,7 @@ import type { About } from "./node-routes.ts";
 export interface TestApi {
   app: HttpApp;
   store: Store;
+  leases: Leases;
   bus: Bus;
   /** What was counted, as `name:count`. */
   counted: string[];
@@ -42,7 +44,7 @@ export async function startTestApi(): Promise<TestApi> {
   const bus = memoryBus(runtime.uuid());
   const store = await openSqlStore({ connection: embedded.connection, incarnation: bus.node, runtime, log });
   const counted: string[] = [];
-  const parts = { store, runtime, log, metrics: countingMetrics(counted), about };
+  const parts = { store, runtime, log, metrics: countingMetrics(counted), about, leases: store.leases };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
   const another = (config: ApiParts["config"]) => createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
   const stop = async () => {
@@ -52,7 +54,8 @@ export async function startTestApi(): Promise<TestApi> {
     await rm(folder, { recursive: true, force: true });
   };
   const loseStore = () => embedded.stop();
-  return { app, store, bus, counted, inject: (request) => documented(app, request), another, loseStore, stop };
+  const { leases } = store;
+  return { app, store, leases, bus, counted, inject: (request) => documented(app, request), another, loseStore, stop };
 }
 
 const about: About = {

@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
 import type { Bus } from "../ports/bus.ts";
+import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { batchRoute } from "./batch-route.ts";
 import { cancelRoute } from "./cancel-route.ts";
 import { changeRoutes } from "./change-routes.ts";
+import { clusterRoutes } from "./cluster-routes.ts";
 import { Commands } from "./commands.ts";
 import { createIntake } from "./create-intake.ts";
 import { deadLetterRoutes } from "./dead-letter-routes.ts";
@@ -29,6 +31,7 @@ import { type About, nodeRoutes } from "./node-routes.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
+import { askPoolUses } from "./pool-uses.ts";
 import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { statsRoute } from "./stats-route.ts";
@@ -47,6 +50,8 @@ export interface ApiParts {
   config: { apiKey: string | null; httpLimits?: HttpLimits; retentionDays?: number };
   metrics: ApiMetrics;
   about: About;
+  /** Which nodes there are. */
+  leases: Pick<Leases, "list" | "drain">;
 }
 
 /**
@@ -54,7 +59,7 @@ export interface ApiParts {
  * bus as they are.
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
-  const { store, bus, runtime, log, config, metrics, about } = parts;
+  const { store, bus, runtime, log, config, metrics, about, leases } = parts;
   const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
@@ -86,9 +91,10 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, letters);
-  poolRoutes(app, store, workers);
+  poolRoutes(app, { store, workers, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });
   await docsRoutes(app);
 

@@ -48,12 +48,16 @@ const HTTP_LIMITS: HttpLimits = {
   checkIntervalMs: 5_000,
 };
 
-/** An HTTP server that knows how this API speaks, and has no routes yet. */
+/**
+ * An HTTP server that knows how this API speaks, and has no routes yet.
+ * @param unknown what is said where no route has the path
+ */
 export function createHttpApp(
   apiKey: string | null,
   metrics: ApiMetrics,
   log: Logger,
   limits: HttpLimits = HTTP_LIMITS,
+  unknown = "no route has this path",
 ): HttpApp {
   const app: HttpApp = Fastify({
     requestTimeout: limits.requestTimeoutMs,
@@ -79,7 +83,7 @@ export function createHttpApp(
   speakJson(app);
   answerErrors(app, log);
   guard(app, apiKey);
-  answerUnknownRoutes(app);
+  answerUnknownRoutes(app, unknown);
   limitBodies(app);
   countRequests(app, metrics);
   partOnClose(app);

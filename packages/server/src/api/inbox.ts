@@ -40,15 +40,20 @@ export class Inbox {
    * @param wanted how many nodes were asked
    * @returns what has come when all have answered or the time is up: the bus may lose any of it
    */
-  collect(id: string, wanted: number, timeoutMs: number): Promise<Answer[]> {
-    if (wanted === 0) return Promise.resolve([]);
+  async collect(id: string, wanted: number, timeoutMs: number): Promise<Answer[]> {
+    return [...(await this.collectBySender(id, wanted, timeoutMs)).values()];
+  }
+
+  /** The same, by who has answered. */
+  collectBySender(id: string, wanted: number, timeoutMs: number): Promise<ReadonlyMap<Incarnation, Answer>> {
+    if (wanted === 0) return Promise.resolve(new Map());
     return new Promise((resolve) => {
       const answers = new Map<Incarnation, Answer>();
       const timer = this.#runtime.setTimer(timeoutMs, () => done());
       const done = () => {
         timer.cancel();
         this.#questions.delete(id);
-        resolve([...answers.values()]);
+        resolve(answers);
       };
       this.#questions.set(id, { answers, wanted, done });
     });

@@ -22,9 +22,12 @@ export interface About {
   readiness(): Promise<ReadinessBody>;
 }
 
-export interface NodeParts {
+export interface HealthParts {
   metrics: ApiMetrics;
-  about: About;
+  about: Pick<About, "readiness">;
+}
+
+export interface NodeParts extends HealthParts {
   workers(): Promise<WorkerStatus[]>;
 }
 
@@ -61,7 +64,8 @@ function placeOf({ connectedAt, workerId }: WorkerStatus): string {
   return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
 }
 
-function healthRoutes(app: HttpApp, { about, metrics }: NodeParts): void {
+/** What every node serves, whatever its roles. */
+export function healthRoutes(app: HttpApp, { about, metrics }: HealthParts): void {
   app.get(
     "/healthz",
     {

@@ -100,7 +100,7 @@ describe("operating over HTTP", () => {
     const usual = await get("/v1/pools/batch");
     assert.deepEqual(usual, {
       ...{ name: "batch", paused: false, strategy: "PRIORITY", priorityStepSec: 3600, placement: "LEAST_LOADED" },
-      ...{ workers: 0, slots: 0, running: 0 },
+      ...{ maxRunning: null, ratePerSec: null, workers: 0, slots: 0, running: 0, limitUse: null },
     });
     assert.equal((await put("batch", { paused: true })).paused, true);
     const changed = { ...usual, paused: true, strategy: "FIFO", priorityStepSec: 1.5 };
@@ -115,6 +115,28 @@ describe("operating over HTTP", () => {
       wrong.json().errors.map(({ field }: { field: string }) => field),
       ["limit", "strategy"],
     );
+  });
+
+  it("limits a pool, and shows what its home says is used of it", async () => {
+    const put = async (payload: object) => api.inject({ method: "PUT", url: "/v1/pools/narrow", payload });
+    const asked: string[] = [];
+    const stop = playOwner(api.bus, (message, from) => {
+      if (message.kind !== "ASK_POOLS") return;
+      asked.push(message.kind);
+      const pools = [{ pool: "narrow", taken: 2, nextStartAt: Date.UTC(2030, 0, 1) }];
+      api.bus.send({ node: from, role: "api" }, { kind: "POOLS_USED", request: message.request, pools });
+    });
+    const limited = (await put({ maxRunning: 2, ratePerSec: 0.5 })).json();
+    assert.deepEqual([limited.maxRunning, limited.ratePerSec], [2, 0.5]);
+    assert.deepEqual(limited.limitUse, { taken: 2, nextStartAt: "2030-01-01T00:00:00.000Z" });
+    assert.equal((await put({ paused: true })).json().maxRunning, 2);
+    const free = (await put({ maxRunning: null, ratePerSec: null })).json();
+    assert.deepEqual([free.maxRunning, free.ratePerSec, free.limitUse], [null, null, null]);
+    assert.equal(asked.length, 2);
+    stop();
+    for (const wrong of [{ maxRunning: 0 }, { maxRunning: 1.5 }, { ratePerSec: 0 }, { ratePerSec: "1" }]) {
+      assert.equal((await put(wrong)).statusCode, 400, JSON.stringify(wrong));
+    }
   });
 
   it("asks gateways to drain a worker, and knows when nobody has it", async () => {

@@ -1,11 +1,12 @@
 import { Type } from "typebox";
-import { defaultPool, type Pool } from "../domain/pool.ts";
-import type { WorkerStatus } from "../ports/messages.ts";
+import { defaultPool, isLimited, type Pool } from "../domain/pool.ts";
+import type { PoolUse, WorkerStatus } from "../ports/messages.ts";
 import type { PoolChange, Store } from "../ports/store.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import { ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
+import { formatInstant } from "./instants.ts";
 import { Word } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { PoolBody, PoolSettings } from "./schemas/pool.ts";
@@ -15,16 +16,21 @@ const POOLS_MAX = 1_000;
 const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
-type ListWorkers = () => Promise<WorkerStatus[]>;
-
-/** GET /v1/pools, GET and PUT /v1/pools/{name} */
-export function poolRoutes(app: HttpApp, store: Store, workers: ListWorkers): void {
-  listRoute(app, store, workers);
-  readRoute(app, store, workers);
-  putRoute(app, store, workers);
+interface PoolParts {
+  store: Store;
+  workers(): Promise<WorkerStatus[]>;
+  /** What is used of the limits of pools that have some. */
+  uses(): Promise<PoolUse[]>;
 }
 
-function listRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
+/** GET /v1/pools, GET and PUT /v1/pools/{name} */
+export function poolRoutes(app: HttpApp, parts: PoolParts): void {
+  listRoute(app, parts);
+  readRoute(app, parts);
+  putRoute(app, parts);
+}
+
+function listRoute(app: HttpApp, parts: PoolParts): void {
   const schema = {
     operationId: "listPools",
     tags,
@@ -35,18 +41,18 @@ function listRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
   app.get("/v1/pools", { schema }, async (request) => {
     const { cursor, limit = LIMIT_DEFAULT } = request.query;
     const after = decodeCursor("pools", cursor);
-    const [pools, living] = await Promise.all([store.readPools(), livingWorkers(workers)]);
+    const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
     const known = new Map(living.map(({ pool }) => [pool, defaultPool(pool)]));
     for (const pool of pools) known.set(pool.name, pool);
     const rest = [...known.values()].filter(({ name }) => after === null || name > after);
     rest.sort((a, b) => (a.name < b.name ? -1 : 1));
     const items = rest.slice(0, limit);
     const next = rest.length > limit ? (items.at(-1)?.name ?? null) : null;
-    return { items: items.map((pool) => poolBody(pool, living)), nextCursor: encodeCursor("pools", next) };
+    return { items: await poolBodies(parts, items, living), nextCursor: encodeCursor("pools", next) };
   });
 }
 
-function readRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
+function readRoute(app: HttpApp, parts: PoolParts): void {
   const schema = {
     operationId: "getPool",
     tags,
@@ -56,12 +62,13 @@ function readRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
   };
   app.get("/v1/pools/:name", { schema }, async (request) => {
     const { name } = request.params;
-    const [pools, living] = await Promise.all([store.readPools(), livingWorkers(workers)]);
-    return poolBody(pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
+    const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
+    return bodyOf(parts, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
   });
 }
 
-function putRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
+function putRoute(app: HttpApp, parts: PoolParts): void {
+  const { store } = parts;
   const schema = {
     operationId: "putPool",
     tags,
@@ -77,7 +84,7 @@ function putRoute(app: HttpApp, store: Store, workers: ListWorkers): void {
     const { name } = request.params;
     await refuseTooMany(store, name);
     const pool = await store.putPool(changeOf(name, request.body));
-    return poolBody(pool, await livingWorkers(workers));
+    return bodyOf(parts, pool, await livingWorkers(parts));
   });
 }
 
@@ -87,26 +94,49 @@ async function refuseTooMany(store: Store, name: string): Promise<void> {
   throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));
 }
 
-function changeOf(name: string, { paused, strategy, priorityStepSec, placement }: PoolSettings): PoolChange {
+function changeOf(name: string, settings: PoolSettings): PoolChange {
+  const { paused, strategy, priorityStepSec, placement, maxRunning, ratePerSec } = settings;
   return {
     name,
     ...(paused !== undefined && { paused }),
     ...(strategy !== undefined && { order: strategy }),
     ...(priorityStepSec !== undefined && { priorityStepMs: Math.round(priorityStepSec * 1_000) }),
     ...(placement !== undefined && { placement }),
+    ...(maxRunning !== undefined && { maxRunning }),
+    ...(ratePerSec !== undefined && { ratePerSec }),
   };
 }
 
-async function livingWorkers(workers: ListWorkers): Promise<WorkerStatus[]> {
+async function livingWorkers({ workers }: PoolParts): Promise<WorkerStatus[]> {
   return (await workers()).filter(({ state }) => state !== "DEAD");
 }
 
-function poolBody({ name, paused, order, priorityStepMs, placement }: Pool, living: readonly WorkerStatus[]): PoolBody {
+async function bodyOf(parts: PoolParts, pool: Pool, living: readonly WorkerStatus[]): Promise<PoolBody> {
+  const [body] = await poolBodies(parts, [pool], living);
+  return body as PoolBody;
+}
+
+async function poolBodies(
+  parts: PoolParts,
+  pools: readonly Pool[],
+  living: readonly WorkerStatus[],
+): Promise<PoolBody[]> {
+  const uses = pools.some(isLimited) ? await parts.uses() : [];
+  return pools.map((pool) => poolBody(pool, living, uses.find((use) => use.pool === pool.name) ?? null));
+}
+
+function poolBody(pool: Pool, living: readonly WorkerStatus[], use: PoolUse | null): PoolBody {
+  const { name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec } = pool;
   const serving = living.filter(({ pool }) => pool === name);
   return {
-    ...{ name, paused, strategy: order, priorityStepSec: priorityStepMs / 1_000, placement },
+    ...{ name, paused, strategy: order, priorityStepSec: priorityStepMs / 1_000, placement, maxRunning, ratePerSec },
     workers: serving.length,
     slots: serving.reduce((sum, { slots }) => sum + slots, 0),
     running: serving.reduce((sum, { running }) => sum + running, 0),
+    limitUse: isLimited(pool) && use !== null ? useBody(use) : null,
   };
+}
+
+function useBody({ taken, nextStartAt }: PoolUse): PoolBody["limitUse"] {
+  return { taken, nextStartAt: nextStartAt === null ? null : formatInstant(nextStartAt) };
 }

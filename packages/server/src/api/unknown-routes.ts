@@ -7,7 +7,7 @@ import { problem } from "./errors.ts";
  * read, as nobody would look at it. A path that some route has word for word belongs to it alone: `GET /v1/jobs/batch` does
  * not ask for a job of that name.
  */
-export function answerUnknownRoutes(app: FastifyInstance): void {
+export function answerUnknownRoutes(app: FastifyInstance, unknown: string): void {
   const routes = new Map<string, Set<string>>();
   app.addHook("onRoute", ({ url, method }) => {
     const methods = routes.get(url) ?? new Set();
@@ -20,12 +20,12 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     if (!isLost(request, own)) return;
     const fitting =
       own ?? new Set([...routes].filter(([pattern]) => fits(pattern, path)).flatMap(([, all]) => [...all]));
-    if (fitting.size === 0) return sendProblem(reply, problem("not-found", "no route has this path"));
+    if (fitting.size === 0) return sendProblem(reply, problem("not-found", unknown));
     const allow = [...fitting].sort().join(", ");
     return sendProblem(reply, problem("method-not-allowed", `this path has ${allow}`), { allow });
   });
   // For routes that have many paths below them, as files of the page to try the API.
-  app.setNotFoundHandler((_request, reply) => sendProblem(reply, problem("not-found", "no route has this path")));
+  app.setNotFoundHandler((_request, reply) => sendProblem(reply, problem("not-found", unknown)));
 }
 
 /** @param own the methods of the route that has the path word for word, if there is one */

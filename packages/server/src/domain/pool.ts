@@ -1,3 +1,4 @@
+import { type ShardId, shardOf } from "./ids.ts";
 import { DEFAULT_ORDERING, type Ordering } from "./rank.ts";
 
 export const PLACEMENT_STRATEGIES = ["LEAST_LOADED", "ROUND_ROBIN"] as const;
@@ -9,8 +10,21 @@ export interface Pool extends Ordering {
   /** Nothing of a paused pool is assigned; what runs goes on. */
   paused: boolean;
   placement: PlacementStrategy;
+  /** Attempts that may be current at once, whoever owns their shards; null: no limit. */
+  maxRunning: number | null;
+  /** Attempts that may begin in a second, in the long run; null: no limit. */
+  ratePerSec: number | null;
 }
 
 export function defaultPool(name: string): Pool {
-  return { name, paused: false, ...DEFAULT_ORDERING, placement: "LEAST_LOADED" };
+  return { name, paused: false, ...DEFAULT_ORDERING, placement: "LEAST_LOADED", maxRunning: null, ratePerSec: null };
+}
+
+export function isLimited({ maxRunning, ratePerSec }: Pool): boolean {
+  return maxRunning !== null || ratePerSec !== null;
+}
+
+/** The shard whose owner counts what is used of a pool's limits. */
+export function homeOf(pool: string): ShardId {
+  return shardOf(pool);
 }

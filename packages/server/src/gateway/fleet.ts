@@ -3,6 +3,7 @@ import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Credit, WorkerStatus } from "../ports/messages.ts";
 import { chatterOf, logChatter } from "./chatter.ts";
 import { DeadWorkers } from "./dead-workers.ts";
+import { Farewell } from "./farewell.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
@@ -20,6 +21,8 @@ export class Fleet {
   /** Where owners were asked to give slots back. */
   #recalling = new Set<Session>();
   #isLending = true;
+  /** null: its workers may stay. */
+  #farewell: Farewell | null = null;
 
   constructor(shared: Surroundings) {
     this.#shared = shared;
@@ -63,6 +66,23 @@ export class Fleet {
     this.#isLending = false;
   }
 
+  /** From now on its workers are sent to other gateways, or are welcome again. */
+  drainAll(isDraining: boolean): void {
+    if (isDraining === (this.#farewell !== null)) return;
+    this.#isLending = !isDraining;
+    this.#farewell = isDraining ? new Farewell() : null;
+    for (const session of this.#sessions.values()) this.touch(session);
+  }
+
+  /** Parts with some more, while all are to go. */
+  sendSomeAway(nowMs: number): void {
+    if (this.#farewell === null) return;
+    for (const session of this.#farewell.next(this.#sessions.values(), nowMs)) {
+      session.isSentAway = true;
+      session.link?.close("UNAVAILABLE", "this server is being drained: go on at another one of its cluster");
+    }
+  }
+
   // ---- how they come ------------------------------------------------------------------------------------------------
 
   /** Makes the link the worker's connection, in place of any it had. */
@@ -80,6 +100,7 @@ export class Fleet {
     this.#shared.counters.workersConnected++;
     link.session = session;
     session.link = link;
+    session.isSentAway = false;
     session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
     reconcile(session, greeting.holds, this.#shared);
@@ -182,7 +203,10 @@ export class Fleet {
   judgeLiveness(nowMs: number): void {
     for (const session of this.#sessions.values()) {
       const reason = lossReason(session.pulse, nowMs);
-      if (reason !== null) this.#lose(session, reason);
+      if (reason === null) continue;
+      // It is somewhere else, or is missed there. Not sooner: what was just assigned to it is handed back until then.
+      if (session.isSentAway) this.#forget(session, "it was sent to another gateway", true);
+      else this.#lose(session, reason);
     }
   }
 

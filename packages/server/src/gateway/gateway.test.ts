@@ -291,7 +291,7 @@ describe("leaving", () => {
   it("of the server: drained, it lends nothing; closed, it tells its workers to come back", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
-    stage.gateway.drain();
+    stage.gateway.drain(true);
     stage.forgetNews();
     worker.finish(...worker.assigns);
     assert.deepEqual(stage.credits(), []);

@@ -23,8 +23,11 @@ export interface Gateway {
   readonly counters: GatewayCounters;
   /** Takes a new connection. Its first message must be a hello. */
   connect(connection: WorkerConnection): ConnectedWorker;
-  /** Lends nothing from now on. Workers go on with what they have. */
-  drain(): void;
+  /**
+   * Lends nothing any more, and sends its workers to other gateways, a few at a time: they carry on with what they run
+   * there. Whoever knows no other and comes back finishes what it has. false: takes it all back. Idempotent.
+   */
+  drain(isDraining: boolean): void;
   /** Ends every connection and all listening; workers keep what they run and come back to the next server. */
   close(): void;
 }
@@ -80,8 +83,9 @@ class WorkerGateway implements Gateway, LinkEvents {
     return link;
   }
 
-  drain(): void {
-    this.#fleet.stopLending();
+  drain(isDraining: boolean): void {
+    this.#fleet.drainAll(isDraining);
+    this.#settle();
   }
 
   close(): void {
@@ -164,6 +168,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);
     this.#fleet.judgeLiveness(nowMs);
     this.#endSilentLinks(nowMs);
+    this.#fleet.sendSomeAway(nowMs);
     this.#fleet.chaseResults(nowMs);
     if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
       this.#rollCalledAtMs = nowMs;

@@ -5,7 +5,13 @@ import { held, Stage, stageWithWorker, type WorkerEnd } from "./gateway.fixture.
 describe("what a worker may say first", () => {
   const refusals: [string, (worker: WorkerEnd) => void, string, RegExp][] = [
     ["no hello", (worker) => worker.heartbeat(), "INVALID_ARGUMENT", /first message .* must carry hello/],
-    ["an unknown version", (w) => w.hello({ protocolVersion: 9 }), "FAILED_PRECONDITION", /9 is not known.* speaks 1/],
+    [
+      "a newer version",
+      (w) => w.hello({ protocolVersion: 9 }),
+      "FAILED_PRECONDITION",
+      /9 is not known.* speaks 1: upg/,
+    ],
+    ["no version", (w) => w.hello({ protocolVersion: 0 }), "FAILED_PRECONDITION", /0 is not known.*: use a newer SDK/],
     ["no slots", (w) => w.hello({ slots: 0 }), "INVALID_ARGUMENT", /slots: 1 to 10000 are allowed, not 0/],
     ["too much prefetch", (w) => w.hello({ prefetch: 100_001 }), "INVALID_ARGUMENT", /prefetch: 0 to 100000/],
     ["no handlers", (w) => w.hello({ handlers: [] }), "INVALID_ARGUMENT", /handlers: 1 to 1000 are allowed, not 0/],

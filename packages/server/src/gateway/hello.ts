@@ -21,7 +21,9 @@ export interface Refusal {
 export function readHello(hello: Hello | undefined): Greeting | Refusal {
   if (hello === undefined) return invalid("the first message of a connection must carry hello");
   if (hello.protocolVersion !== PROTOCOL_VERSION) {
-    const detail = `protocol version ${hello.protocolVersion} is not known here; this server speaks ${PROTOCOL_VERSION}`;
+    const isNewer = hello.protocolVersion > PROTOCOL_VERSION;
+    const advice = isNewer ? "upgrade the servers first, or use an older SDK" : "use a newer SDK in the worker";
+    const detail = `protocol version ${hello.protocolVersion} is not known here; this server speaks ${PROTOCOL_VERSION}: ${advice}`;
     return { code: "FAILED_PRECONDITION", detail };
   }
   const fault = identityFault(hello) ?? capacityFault(hello);

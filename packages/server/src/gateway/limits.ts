@@ -28,6 +28,10 @@ export const BROKEN_MAX_MS = 5_000;
 export const STALL_MAX_MS = 1_000;
 /** How often liveness is judged. */
 export const JUDGE_INTERVAL_MS = 250;
+/** A gateway that drains parts with so small a part of its workers each time that it judges liveness, */
+export const SEND_AWAY_SHARE = 8;
+/** and not sooner than this again with one that came back and holds nothing. */
+export const SENT_AWAY_AGAIN_MS = 10_000;
 /** How often the roll of all credits is called, because the bus may have lost what was said of them. */
 export const ROLL_INTERVAL_MS = 1_000;
 /** Longer lists of credits go in several messages. */

@@ -74,6 +74,62 @@ describe("a worker that moves to another gateway", () => {
   });
 });
 
+describe("a gateway that is drained", () => {
+  const BEHIND_ALL = 5_000;
+
+  it("sends its workers to others, a few at a time, and lends nothing meanwhile", () => {
+    const { here } = twoGateways();
+    const workers = Array.from({ length: 24 }, (_, i) => here.connect().hello({ workerId: `w${i}`, connection: 1 }));
+    const left = () => workers.filter(({ closedWith }) => closedWith !== null).length;
+    here.gateway.drain(true);
+    here.runtime.advance(250);
+    assert.equal(left(), 3);
+    here.runtime.advance(BEHIND_ALL);
+    assert.equal(left(), 24);
+    assert.deepEqual(new Set(workers.map(({ closedWith }) => closedWith?.code)), new Set(["UNAVAILABLE"]));
+    assert.equal(here.gateway.counters.workersLost, 0, "who was sent away is not lost");
+  });
+
+  it("says of a worker with work that it is gone from here only when it had time to arrive elsewhere", () => {
+    const { here } = twoGateways();
+    here.connect().hello({ connection: 1, holds: [held(1)] });
+    here.gateway.drain(true);
+    here.forgetNews();
+    here.runtime.advance(4_000);
+    assert.deepEqual(here.newsOf("WORKER_LOST"), []);
+    here.runtime.advance(2_000);
+    assert.equal(here.newsOf("WORKER_LOST")[0]?.connection, 1);
+    assert.equal(here.gateway.counters.workersLost, 0);
+  });
+
+  it("lets a worker finish that knows no other gateway and comes back with what it runs", () => {
+    const { here } = twoGateways();
+    here.connect().hello({ connection: 1, holds: [held(1)] });
+    here.gateway.drain(true);
+    here.runtime.advance(1_000);
+    const back = here.connect().hello({ connection: 2, holds: [held(1)] });
+    here.forgetNews();
+    back.say({ finished: [{ token: tokenOf(assignment(1)), outcome: 1 }] });
+    assert.equal(here.newsOf("FINISHED").length, 1);
+    assert.deepEqual(here.credits(), [], "nothing new");
+    here.bus.deliver("node-1", [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    const refusal = () => back.closedWith?.code;
+    assert.equal(refusal(), undefined);
+    here.runtime.advance(10_000);
+    assert.equal(refusal(), "UNAVAILABLE", "then it may look for another one");
+  });
+
+  it("keeps and lends what it has when that is taken back", () => {
+    const { here } = twoGateways();
+    here.gateway.drain(true);
+    here.gateway.drain(false);
+    const worker = here.connect().hello({ connection: 1 });
+    here.runtime.advance(BEHIND_ALL);
+    assert.equal(worker.closedWith, null);
+    assert.notDeepEqual(here.credits(), []);
+  });
+});
+
 /** Of one owner, and on one clock. */
 function twoGateways(): { here: Stage; there: Stage } {
   const here = new Stage();

@@ -48,6 +48,8 @@ export class Session {
   /** The how-manieth of the worker its last connection here is; 0: it does not say. */
   connection = 0;
   isDraining = false;
+  /** It was asked to go to another gateway, and has not come back since. */
+  isSentAway = false;
   /** Waits to be settled. */
   isTouched = false;
   readonly #returned = new ReturnedAttempts();

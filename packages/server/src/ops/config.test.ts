@@ -123,6 +123,21 @@ describe("the configuration", () => {
     }
     assert.match(complaint({ ...mesh, MAINSPRING_ADVERTISE: "10.0.0.5:0" }), /^MAINSPRING_ADVERTISE must be host:port/);
     loadConfig({ ...mesh, ...key, MAINSPRING_GRPC: "10.0.0.5:8081" });
+    for (const address of ["127.0.0.1:8081", "localhost:8081", "[::1]:8081"]) {
+      const open = { ...mesh, ...key, MAINSPRING_GRPC: "0.0.0.0:8081", MAINSPRING_ADVERTISE: address };
+      assert.match(
+        complaint(open),
+        /^MAINSPRING_ADVERTISE must be an address of this machine, as 10\.0\.0\.5:8081: a loop/,
+      );
+      loadConfig({ ...open, MAINSPRING_GRPC: "127.0.0.1:8081" });
+    }
+    for (const wrong of ["node-1", "http://node-1:8081", "node-1:99999", ":8081", "node 1:8081"]) {
+      assert.match(
+        complaint({ ...mesh, MAINSPRING_ADVERTISE: wrong }),
+        /^MAINSPRING_ADVERTISE must be host:port/,
+        wrong,
+      );
+    }
   });
 
   it("serves other machines only with a key", () => {

@@ -1,43 +1,55 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { StoreUnavailable } from "../ports/store.ts";
-import { readiness } from "./health.ts";
-
-function owns(bus: Bus, count: number): void {
-  const shards = Array.from({ length: count }, (_, shard) => ({ shard, epoch: 1 }));
-  bus.send({ node: bus.node, role: "api" }, { kind: "OWNER", term: 1, shards });
-}
+import { readiness, type Standing } from "./health.ts";
 
 const answering = { clock: async () => 0 };
 
+const well: Standing = {
+  isMember: () => true,
+  isDraining: () => false,
+  isStopping: () => false,
+  share: () => ({ placed: 21, had: 21, isSettled: true }),
+};
+
 describe("readiness", () => {
   const runtime = systemRuntime();
-  const ownedBus = () => {
-    const bus = memoryBus("node-1");
-    owns(bus, SHARD_COUNT);
-    return bus;
+  const wrong = async (fields: Partial<Standing>) => {
+    const { status, checks } = await readiness(answering, runtime, { ...well, ...fields });
+    const failed = checks.filter(({ ok }) => !ok);
+    assert.equal(status, failed.length === 0 ? "ready" : "unready");
+    return failed.map(({ name, detail }) => `${name}: ${detail}`);
   };
 
-  it("is given while the store answers and every shard is owned", async () => {
-    assert.equal((await readiness(answering, ownedBus(), runtime)).status, "ready");
+  it("is given to a node that has its store, its lease and its share", async () => {
+    assert.deepEqual(await wrong({}), []);
+    assert.deepEqual(await wrong({ share: () => null }), [], "and to one that owns no shards by its roles");
+    assert.deepEqual(await wrong({ share: () => ({ placed: 0, had: 0, isSettled: true }) }), []);
   });
 
-  it("says how many shards nobody owns", async () => {
-    const bus = memoryBus("node-1");
-    owns(bus, 2);
-    const { status, checks } = await readiness(answering, bus, runtime);
-    assert.equal(status, "unready");
-    assert.deepEqual(checks[1], { name: "shards", ok: false, detail: "62 of 64 shards have no owner" });
+  it("waits until a new node has its share", async () => {
+    const share = () => ({ placed: 21, had: 4, isSettled: false });
+    assert.deepEqual(await wrong({ share }), ["shards: it has 4 of the 21 shards that are placed here"]);
+  });
+
+  it("stays while more shards are just being placed here, because another node has gone", async () => {
+    assert.deepEqual(await wrong({ share: () => ({ placed: 32, had: 21, isSettled: true }) }), []);
+  });
+
+  it("ends with the lease, and before the node goes", async () => {
+    const fields = { isMember: () => false, isDraining: () => true, isStopping: () => true };
+    assert.deepEqual(await wrong(fields), [
+      "lease: this node's lease has run out: it owns nothing",
+      "draining: this node gives its work to the others",
+      "stopping: this node is stopping",
+    ]);
   });
 
   it("ends when the store fails, without telling the public why", async () => {
     const failing = { clock: () => Promise.reject(new StoreUnavailable("postgres://me:secret@db")) };
-    const { status, checks } = await readiness(failing, ownedBus(), runtime);
+    const { status, checks } = await readiness(failing, runtime, well);
     assert.equal(status, "unready");
     assert.equal(checks[0]?.detail, "the store cannot be reached");
   });
@@ -45,7 +57,7 @@ describe("readiness", () => {
   it("ends when the store is silent", async () => {
     const impatient: Runtime = { ...runtime, setTimer: (_delayMs, run) => (run(), { cancel: () => {} }) };
     const silent = { clock: () => new Promise<number>(() => {}) };
-    const { checks } = await readiness(silent, ownedBus(), impatient);
+    const { checks } = await readiness(silent, impatient, well);
     assert.match(checks[0]?.detail ?? "", /did not answer within 2000 ms/);
   });
 });

@@ -1,5 +1,3 @@
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
@@ -8,25 +6,48 @@ const STORE_TIMEOUT_MS = 2_000;
 
 export interface Readiness {
   status: "ready" | "unready";
-  checks: { name: string; ok: boolean; detail: string }[];
+  checks: Check[];
+}
+
+interface Check {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** How a node stands, asked anew for each answer. */
+export interface Standing {
+  /** Whether its lease stands: that the others know of it. */
+  isMember(): boolean;
+  /** Whether it is to give its work to the others. */
+  isDraining(): boolean;
+  isStopping(): boolean;
+  /** What it has of the shards that are placed on it; null: it owns none by its roles. */
+  share(): { placed: number; had: number; isSettled: boolean } | null;
 }
 
 /**
- * Whether work should be sent here: the store answers, every shard has an owner, and the other nodes know of this one.
+ * Whether work should be sent here, by what is true of this node alone: what befalls another one must not make a load
+ * balancer leave all of them. So of shards only those count that are placed here, and that some have just been placed here
+ * and are on their way does not count. Whoever restarts nodes one after the other waits for this before the next one.
  * Never throws.
  */
-export async function readiness(
-  store: Pick<Store, "clock">,
-  bus: Bus,
-  runtime: Runtime,
-  isMember: () => boolean = () => true,
-): Promise<Readiness> {
-  const checks = [await checkStore(store, runtime), checkShards(bus), checkMembership(isMember())];
+export async function readiness(store: Pick<Store, "clock">, runtime: Runtime, standing: Standing): Promise<Readiness> {
+  const checks = [
+    await checkStore(store, runtime),
+    check("lease", standing.isMember(), "this node's lease has run out: it owns nothing"),
+    checkShards(standing.share()),
+    check("draining", !standing.isDraining(), "this node gives its work to the others"),
+    check("stopping", !standing.isStopping(), "this node is stopping"),
+  ];
   return { status: checks.every(({ ok }) => ok) ? "ready" : "unready", checks };
 }
 
-async function checkStore(store: Pick<Store, "clock">, runtime: Runtime) {
-  const name = "store";
+function check(name: string, ok: boolean, otherwise: string): Check {
+  return { name, ok, detail: ok ? "" : otherwise };
+}
+
+async function checkStore(store: Pick<Store, "clock">, runtime: Runtime): Promise<Check> {
   let expire = () => {};
   const expired = new Promise<string>((resolve) => {
     expire = () => resolve(`the store did not answer within ${STORE_TIMEOUT_MS} ms`);
@@ -39,17 +60,11 @@ async function checkStore(store: Pick<Store, "clock">, runtime: Runtime) {
   );
   const detail = await Promise.race([answered, expired]);
   timer.cancel();
-  return { name, ok: detail === "", detail };
+  return check("store", detail === "", detail);
 }
 
-function checkShards(bus: Bus) {
-  const orphans = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard)).filter(
-    (owner) => owner === null,
-  );
-  const detail = orphans.length === 0 ? "" : `${orphans.length} of ${SHARD_COUNT} shards have no owner`;
-  return { name: "shards", ok: detail === "", detail };
-}
-
-function checkMembership(ok: boolean) {
-  return { name: "lease", ok, detail: ok ? "" : "this node's lease has run out: it owns nothing" };
+function checkShards(share: ReturnType<Standing["share"]>): Check {
+  if (share === null) return check("shards", true, "");
+  const { placed, had, isSettled } = share;
+  return check("shards", isSettled, `it has ${had} of the ${placed} shards that are placed here`);
 }

@@ -20,6 +20,10 @@ export class Lifecycle {
     this.#started.push({ name, stop });
   }
 
+  get isStopping(): boolean {
+    return this.#stopping !== null;
+  }
+
   /** Stops what runs. A part that fails to stop is logged and does not keep the others from it. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();

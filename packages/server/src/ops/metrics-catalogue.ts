@@ -35,6 +35,16 @@ export const FIGURES = {
   takeovers_total: counter(["cause"], "Times that this node dropped what it knew and took its shards over anew", {
     alert: "it grows: the log says why each time",
   }),
+  shard_epoch: gauge(
+    ["shard"],
+    "How often a shard that this node owns was taken over, by whomever: of two owners the higher one is",
+  ),
+  shard_ready: gauge(["shard"], "Ready executions of a shard in its owner's memory"),
+  shard_running: gauge(["shard"], "Executions of a shard that a worker has started"),
+  shard_takeovers_total: counter(["shard"], "Times that this node took a shard over", {
+    alert:
+      "the sum over all shards and nodes grows faster than a hundred in a minute, and nobody restarts nodes: they take shards from each other",
+  }),
   assigned_total: counter([], "Attempts that were assigned to workers"),
   commit_duration_seconds: histogram("seconds", [], "How long a commit of transitions took", {
     alert: "the 99th percentile is above a second: the store is the bottleneck",
@@ -49,6 +59,33 @@ export const FIGURES = {
   store_waiting: gauge(["purpose"], "Requests that wait for a connection to the store", {
     alert: "it stays above 0 for minutes: the store does not keep up",
   }),
+  lease_renewals_total: counter(["outcome"], "Renewals of this node's lease: OK or FAILED", {
+    alert: 'those with `outcome="FAILED"` grow: the store answers late or not at all',
+  }),
+  lease_age_seconds: gauge([], "Since this node began with the last renewal of its lease that went well", {
+    alert: "it is above 2 in a cluster: at 3 the node owns nothing any more",
+  }),
+  cluster_nodes: gauge([], "Nodes whose leases stand, as this node knows it", {
+    alert: "it is lower than the number of nodes that you run",
+  }),
+  feature_level: gauge([], "What this node's program understands"),
+  cluster_feature_level: gauge([], "What every living node understands; newer features wait for it", {
+    alert: "it is lower than `mainspring_feature_level` for a day: an upgrade was not finished",
+  }),
+  draining: gauge([], "1 while this node gives its work to the others", {
+    alert: "it is 1 for an hour: it was forgotten",
+  }),
+  mesh_connections: gauge([], "Nodes that this one can send to now", {
+    alert: "it is lower than `mainspring_cluster_nodes` minus one for a minute: nodes do not reach each other",
+  }),
+  mesh_messages_dropped_total: counter(
+    [],
+    "Messages to other nodes that were dropped here: to who is not reachable, or reads too slowly",
+    {
+      alert: "it grows while all nodes live: what was said is said again, which costs time",
+    },
+  ),
+  mesh_waiting_bytes: gauge([], "What waits here to be sent to other nodes"),
   http_request_duration_seconds: histogram(
     "seconds",
     ["method", "route", "status"],

@@ -14,6 +14,12 @@ export type WaitReason =
   | { reason: "DUE_LATER"; dueAt: EpochMs }
   | { reason: "BACKOFF"; until: EpochMs; failures: number; maxAttempts: number }
   | { reason: "POOL_PAUSED"; pool: string }
+  /** `running` of at most `limit` attempts of the pool are current, whoever owns them. */
+  | { reason: "POOL_AT_LIMIT"; pool: string; limit: number; running: number }
+  /** The pool's rate is used up until then, and whoever is more urgent goes first. */
+  | { reason: "POOL_RATE_USED"; pool: string; ratePerSec: number; nextStartAt: EpochMs }
+  /** The pool has limits, and whoever counts what is used of them has not answered yet. */
+  | { reason: "PERMIT_AWAITED"; pool: string }
   /** Nobody in the pool offers the handler. */
   | { reason: "NO_WORKER_FOR_HANDLER"; pool: string; handler: string; workersInPool: number }
   /** `missing`: what nobody who offers the handler has, else what the one that comes closest lacks. */

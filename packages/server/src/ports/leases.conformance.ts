@@ -25,7 +25,7 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
     it("tells a node of itself, with all that it said", async () => {
       const leases = scene.leases();
       const listed = await leases.renew(profile("a"), TTL_MS);
-      assert.deepEqual(listed, [{ ...profile("a"), renewedAgoMs: 0 }]);
+      assert.deepEqual(listed, [{ ...profile("a"), renewedAgoMs: 0, draining: false }]);
       assert.deepEqual(names(await leases.renew(profile("a"), TTL_MS)), ["a"]);
     });
 
@@ -36,8 +36,8 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
       const listed = await b.renew(profile("b"), 60_000);
       assert.deepEqual(names(listed), ["a", "b"]);
       const other = listed.find(({ incarnation }) => incarnation === "a") as NodeLease;
-      const { renewedAgoMs, ...said } = other;
-      assert.deepEqual(said, profile("a"));
+      const { renewedAgoMs, draining, ...said } = other;
+      assert.deepEqual([said, draining], [profile("a"), false]);
       assert.ok(renewedAgoMs >= 20 && renewedAgoMs < 60_000, String(renewedAgoMs));
     });
 
@@ -57,6 +57,52 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
       assert.deepEqual(names(await b.renew(profile("b"), 60_000)), ["b"]);
     });
 
+    it("lists who has gone without a word beside those that live", async () => {
+      const [a, b] = [scene.leases(), scene.leases()];
+      await a.renew(profile("a"), TTL_MS);
+      await scene.pass(TTL_MS + 10);
+      await b.renew(profile("b"), 60_000);
+      const listed = (await a.list()).sort((one, other) => (one.incarnation < other.incarnation ? -1 : 1));
+      assert.deepEqual(
+        listed.map(({ incarnation, isLiving }) => [incarnation, isLiving]),
+        [
+          ["a", false],
+          ["b", true],
+        ],
+      );
+    });
+
+    it("tells everybody who is to give his work away, until that is taken back", async () => {
+      const [a, b] = [scene.leases(), scene.leases()];
+      await a.renew(profile("a"), 60_000);
+      const seenByBoth = async () => {
+        const [own, others] = [await a.renew(profile("a"), 60_000), await b.renew(profile("b"), 60_000)];
+        return [own, others].map((nodes) => nodes.find(({ incarnation }) => incarnation === "a")?.draining);
+      };
+      assert.equal(await b.drain("a", true), true);
+      assert.deepEqual(await seenByBoth(), [true, true]);
+      assert.equal((await b.list()).find(({ incarnation }) => incarnation === "a")?.draining, true);
+      assert.equal(await b.drain("a", false), true);
+      assert.deepEqual(await seenByBoth(), [false, false]);
+      assert.equal(await b.drain("never-there", true), false);
+    });
+
+    it("is reminded by the node itself where it has forgotten, and not where it knows better", async () => {
+      const leases = scene.leases();
+      const said = { ...profile("a"), wasDraining: true };
+      const draining = async () => (await leases.renew(said, 60_000))[0]?.draining;
+      assert.equal(await draining(), true);
+      await leases.drain("a", false);
+      assert.equal(await draining(), false);
+    });
+
+    it("does not find a node that is gone, to have it give its work away", async () => {
+      const leases = scene.leases();
+      await leases.renew(profile("a"), TTL_MS);
+      await scene.pass(TTL_MS + 10);
+      assert.equal(await leases.drain("a", true), false);
+    });
+
     it("keeps two lives of one node apart", async () => {
       const [first, second] = [scene.leases(), scene.leases()];
       await first.renew(profile("a"), 60_000);
@@ -73,6 +119,7 @@ function profile(incarnation: string): NodeProfile {
     address: "10.0.0.1:8081",
     roles: ["scheduler", "gateway"],
     version: "1.2.3",
+    level: 7,
     startedAt: 1_700_000_000_000,
   };
 }

@@ -17,6 +17,13 @@ export interface Leases {
   renew(node: NodeProfile, ttlMs: number): Promise<NodeLease[]>;
   /** Gives the lease up: the node is going. Does nothing where there is none. @throws {LeasesUnavailable} */
   release(node: Incarnation): Promise<void>;
+  /** Every node that is known, also those whose lease ran out lately. @throws {LeasesUnavailable} */
+  list(): Promise<KnownNode[]>;
+  /**
+   * Has a node give its work to the others, or take work again. It and all others hear of it with their next renewals.
+   * @returns whether the node lives @throws {LeasesUnavailable}
+   */
+  drain(node: Incarnation, isDraining: boolean): Promise<boolean>;
 }
 
 export interface NodeProfile {
@@ -27,12 +34,23 @@ export interface NodeProfile {
   address: string;
   roles: readonly Role[];
   version: string;
+  /** What it understands; see domain/feature-level.ts. */
+  level: number;
   startedAt: EpochMs;
+  /** What it last heard of itself, for a lease service that has forgotten all; default: no. */
+  wasDraining?: boolean;
 }
 
-export interface NodeLease extends NodeProfile {
+export interface NodeLease extends Omit<NodeProfile, "wasDraining"> {
   /** How long ago it was renewed, by the lease service's clock. */
   renewedAgoMs: number;
+  /** It is to give its work to the others. */
+  draining: boolean;
+}
+
+export interface KnownNode extends NodeLease {
+  /** Whether its lease stands. */
+  isLiving: boolean;
 }
 
 /** The lease service did not answer, or not in time. */

@@ -28,7 +28,73 @@ export type ToScheduler =
   | { kind: "EXPLAIN"; request: string; row: Candidate }
   | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
   | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
+  | PermitCall
+  | PermitAnswer
+  /** Of the pools that you are the home of: what is used of their limits? */
+  | { kind: "ASK_POOLS"; request: string }
   | FromGateway;
+
+/**
+ * What a machine says to the home of a pool that has limits: at once when it has news, and again each second. Numbers only
+ * grow while an account is open: lost and repeated messages change nothing.
+ */
+export interface PermitCall {
+  kind: "PERMIT_CALL";
+  pool: string;
+  /** Of the pool's home shard, as far as the caller knows; its account is with that one. 0: it knows of none. */
+  epoch: Epoch;
+  /** Of the caller's machine; each one's accounts are its own. */
+  life: number;
+  /** Grows: a machine opens another whenever its shards change, or its home. */
+  account: number;
+  /** What the account began with; null once the home has answered under it. */
+  opening: PermitOpening | null;
+  /** Grows with each call: an older one does not say what is wanted now. */
+  seq: number;
+  /** Permits that were given back in all. */
+  returned: number;
+  /** How many more could be started at once, and the rank of the most urgent. */
+  wanted: number;
+  rank: number;
+  /** The caller's time; comes back with the answer. */
+  at: EpochMs;
+}
+
+export interface PermitOpening {
+  /** Permits that its attempts have, and those that it has beside them. */
+  held: number;
+  /** All that it owns: what is granted may be used in these. */
+  shards: readonly OwnedShard[];
+  /** Attempts that were current in shards when it lost them. */
+  departed: readonly (OwnedShard & { count: number })[];
+}
+
+/** The home's word to one account. */
+export interface PermitAnswer {
+  kind: "PERMITS";
+  pool: string;
+  /** Of the home shard; whoever hears of a later one opens an account with that. */
+  epoch: Epoch;
+  life: number;
+  account: number;
+  /** false: the home has no such account; the caller is to open another. */
+  isKnown: boolean;
+  /** Permits in all, with those that the account began with. */
+  granted: number;
+  /** What is not used at once, and what becomes free, is to go back: another waits, or the limit was lowered. */
+  giveBack: boolean;
+  /** Grows with each answer to the account. */
+  serial: number;
+  /** Starts that a rate allows, to be used at once or never. */
+  starts: number;
+  /** `at` of the last call that was taken. */
+  at: EpochMs;
+  /** Figures for people: permits that are out or may be, whether all owners have said what they hold, */
+  taken: number;
+  isComplete: boolean;
+  /** and how long it is until the rate allows a start; null: there is no rate. */
+  nextStartMs: number | null;
+}
 
 /** A row that was just submitted. Small payloads travel along, so that they need not be read again. */
 export interface HintedRow {
@@ -186,6 +252,7 @@ export type ToApi =
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
   | { kind: "TALLY"; request: string; tally: Tally }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
+  | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
   | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }
@@ -225,6 +292,17 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
+  /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
+  oldestReadyAt?: EpochMs | null;
+}
+
+/** What is used of a pool's limits, by its home. */
+export interface PoolUse {
+  pool: string;
+  /** Permits that are out: current attempts, and the few that wait to be used. */
+  taken: number;
+  /** When the rate allows the next start; null: there is no rate. */
+  nextStartAt: EpochMs | null;
 }
 
 /** What the owner knows of an execution that is not final, beyond its row. */

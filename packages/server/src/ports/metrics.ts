@@ -9,7 +9,7 @@ export type TakeoverCause =
   | "ROW_CHANGED"
   | "ROW_REFUSED";
 
-/** Figures by pool, or by what a store's connections are for. */
+/** Figures by pool, by shard, by outcome, or by what a store's connections are for. */
 export type ByLabel = ReadonlyMap<string, number>;
 
 /** What is read when somebody asks, rather than told when it happens. Totals only ever grow. */
@@ -20,6 +20,11 @@ export interface Readings {
   assigned?: ByLabel;
   running?: ByLabel;
   ownedShards?: number;
+  /** By shard. */
+  shardEpoch?: ByLabel;
+  shardReady?: ByLabel;
+  shardRunning?: ByLabel;
+  shardTakeovers?: ByLabel;
   /** Of the gateway. */
   workersConnected?: number;
   workersLost?: number;
@@ -27,6 +32,17 @@ export interface Readings {
   storeConnectionsBusy?: ByLabel;
   storeConnectionsMax?: ByLabel;
   storeWaiting?: ByLabel;
+  /** Of the node's lease and what it knows of the others. */
+  leaseRenewals?: ByLabel;
+  leaseAgeSec?: number;
+  clusterNodes?: number;
+  featureLevel?: number;
+  clusterFeatureLevel?: number;
+  draining?: number;
+  /** Of the bus between nodes. */
+  meshConnections?: number;
+  meshDropped?: number;
+  meshWaitingBytes?: number;
 }
 
 /** What the parts of a node count. The instruments behind it are the business of `ops`. */

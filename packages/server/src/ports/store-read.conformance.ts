@@ -186,6 +186,15 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.readPools(), [{ ...defaultPool("batch"), order: "FIFO" }, changed]);
   });
 
+  it("keeps the limits of a pool, and takes them away again", async () => {
+    const { store } = scene();
+    const limited = { ...defaultPool("gpu"), maxRunning: 1_000_000, ratePerSec: 0.001 };
+    assert.deepEqual(await store.putPool({ name: "gpu", maxRunning: 1_000_000, ratePerSec: 0.001 }), limited);
+    assert.deepEqual(await store.putPool({ name: "gpu", maxRunning: null }), { ...limited, maxRunning: null });
+    assert.deepEqual(await store.putPool({ name: "gpu", ratePerSec: null }), defaultPool("gpu"));
+    assert.deepEqual(await store.readPools(), [defaultPool("gpu")]);
+  });
+
   it("tells its time in whole milliseconds", async () => {
     const first = await scene().store.clock();
     const second = await scene().store.clock();

@@ -51,7 +51,8 @@ export class Herald {
         this.#bus.send({ node, role: "gateway" }, { kind: "OWNER", term, life, shards, demand });
       }
     }
-    const apis = new Set([...this.#bus.nodes("api"), this.#bus.node]);
+    // And the other schedulers, whose buses keep in mind who owns what.
+    const apis = new Set([...this.#bus.nodes("api"), ...this.#bus.nodes("scheduler"), this.#bus.node]);
     for (const node of apis) this.#bus.send({ node, role: "api" }, { kind: "OWNER", term, shards });
     this.#timer = this.#runtime.setTimer(REPEAT_EVERY_MS, () => this.#tellAll());
   }

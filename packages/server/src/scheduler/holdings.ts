@@ -5,10 +5,12 @@ import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
-import { livingNodes, Placement, plan, SETTLE_MS } from "./ownership.ts";
+import { livingNodes, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
 const VERIFY_EVERY_MS = 2_000;
+/** What is placed here and not had for longer than this is not only about to come. */
+const BEHIND_MAX_MS = 5_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 
@@ -18,6 +20,17 @@ export interface Owned {
   epochs: Map<ShardId, Epoch>;
   recovered: Recovered;
   pools: Pool[];
+  /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
+  seen: Map<ShardId, Epoch>;
+}
+
+/** What a node has of what is placed on it. */
+export interface Share {
+  placed: number;
+  /** Of those that are placed here. */
+  had: number;
+  /** Whether it had all of them once, and does again soon where some have just been placed here. */
+  isSettled: boolean;
 }
 
 export interface LeaseTerms {
@@ -61,6 +74,10 @@ export class Holdings {
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
   readonly #placement = new Placement();
+  #placed: ReadonlySet<ShardId> | null = null;
+  /** Since when something is missing; null: since ever, or nothing is. */
+  #behindSinceMs: number | null = null;
+  #hadAll = false;
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
@@ -84,6 +101,15 @@ export class Holdings {
     return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;
   }
 
+  get share(): Share {
+    const { machine, runtime } = this.#parts;
+    const placed = this.#placed ?? new Set<ShardId>();
+    const has = machine.has();
+    const had = [...placed].filter((shard) => has.has(shard)).length;
+    const behindMs = this.#behindSinceMs === null ? 0 : runtime.monotonicMs() - this.#behindSinceMs;
+    return { placed: placed.size, had, isSettled: this.#hadAll && (had === placed.size || behindMs < BEHIND_MAX_MS) };
+  }
+
   /** Resolves after the first round that went well. @throws {StoreUnusable} */
   start(): Promise<void> {
     this.#failed.promise.then((error) => this.#settled.reject(error));
@@ -97,14 +123,18 @@ export class Holdings {
     for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
   }
 
-  /** A round as soon as may be. */
-  lookAgain(): void {
+  /** A round as soon as may be. @param afterMs below the time that a lease stands */
+  lookAgain(afterMs = 0): void {
     if (this.#stopped) return;
     if (this.#round !== null) {
       this.#again = true;
       return;
     }
     this.#timer?.cancel();
+    if (afterMs > 0) {
+      this.#timer = this.#parts.runtime.setTimer(afterMs, () => this.lookAgain());
+      return;
+    }
     this.#round = this.#goRound().finally(() => {
       this.#round = null;
     });
@@ -153,7 +183,8 @@ export class Holdings {
     const leases = await this.#renew();
     const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
     const living = livingNodes(leases, isUnreachable);
-    const placed = this.#placement.here(profile.incarnation, living);
+    const placed = this.#placement.here(profile.incarnation, stayingNodes(living, leases));
+    this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
     const holders = await this.#parts.store.readShards();
@@ -169,7 +200,17 @@ export class Holdings {
     const next = plan({ me: profile.incarnation, living, placed, holders, mine, isSettling });
     if (this.#stopped) return;
     if (next.take.length > 0) await this.#take(next.take);
+    this.#compare(placed);
     if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+  }
+
+  #compare(placed: ReadonlySet<ShardId>): void {
+    const { machine, runtime } = this.#parts;
+    this.#placed = placed;
+    const has = machine.has();
+    const hasAll = [...placed].every((shard) => has.has(shard));
+    this.#hadAll ||= hasAll;
+    this.#behindSinceMs = hasAll ? null : (this.#behindSinceMs ?? runtime.monotonicMs());
   }
 
   #isTimeToVerify(): boolean {
@@ -215,9 +256,10 @@ export class Holdings {
     if (epochs.size === 0) return;
     const recovered = await store.recover([...epochs.keys()]);
     const pools = await store.readPools();
+    const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
     if (this.#stopped || !this.trusted) return;
     log.info({ shards: epochs.size }, "shards were taken over");
-    machine.own({ term: ++this.#term, epochs, recovered, pools });
+    machine.own({ term: ++this.#term, epochs, recovered, pools, seen });
   }
 
   async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {

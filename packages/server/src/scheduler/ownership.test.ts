@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
-import { livingNodes, Placement, plan } from "./ownership.ts";
+import { livingNodes, Placement, plan, stayingNodes } from "./ownership.ts";
 
 const nobodyIs = () => false;
 
 function lease(name: string, fields: Partial<NodeLease> = {}): NodeLease {
   const address = `${name}:8081`;
   const roles = ["api", "scheduler", "gateway"] as const;
-  return { incarnation: name, name, address, roles, version: "1", startedAt: 0, renewedAgoMs: 50, ...fields };
+  const said = { incarnation: name, name, address, roles, version: "1", level: FEATURE_LEVEL, startedAt: 0 };
+  return { ...said, renewedAgoMs: 50, draining: false, ...fields };
 }
 
 function heldBy(owner: string | null): ShardHolder[] {
@@ -57,6 +59,36 @@ describe("the placement", () => {
     assert.deepEqual([first.size + other.size, [...first].some((shard) => other.has(shard))], [SHARD_COUNT, false]);
     assert.equal(placement.here("b", [lease("b")]).size, SHARD_COUNT);
     assert.deepEqual(placement.here("a", both), first);
+  });
+});
+
+describe("who is to give its shards away", () => {
+  const draining = lease("a", { draining: true });
+  const names = (leases: NodeLease[]) => stayingNodes(livingNodes(leases, nobodyIs), leases).map(({ name }) => name);
+
+  it("gets none, and lets them go one at a time to the others, who wait for that", () => {
+    const living = [draining, lease("b")];
+    assert.deepEqual(names(living), ["b"]);
+    const placed = new Placement().here("a", [lease("b")]);
+    const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
+    const outlook = { me: "a", living, placed, holders: heldBy("a"), mine, isSettling: nobodyIs };
+    assert.deepEqual(plan(outlook), { take: [], letGo: 0 });
+    const other = { ...outlook, me: "b", placed: new Placement().here("b", [lease("b")]), mine: new Map() };
+    assert.deepEqual(plan(other).take, [], "its owner lives");
+    const [first, ...rest] = heldBy("a");
+    assert.ok(first);
+    assert.equal(plan({ ...other, holders: [{ ...first, owner: null }, ...rest] }).take.length, 1);
+  });
+
+  it("keeps them where nobody is left to whom they could go", () => {
+    assert.deepEqual(names([draining, lease("b", { draining: true })]), ["a", "b"]);
+    assert.deepEqual(names([draining, lease("gate", { roles: ["gateway"] })]), ["a"]);
+  });
+
+  it("keeps them while a node lives that does not know of this: all have to place alike", () => {
+    const older = lease("b", { level: levelOf("DRAINING") - 1 });
+    assert.deepEqual(names([draining, older, lease("c")]), ["a", "b", "c"]);
+    assert.deepEqual(names([draining, lease("c"), { ...older, roles: ["gateway"] }]), ["a", "c"]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { clusterLevel, FEATURE_LEVEL, isOn } from "../domain/feature-level.ts";
 import { type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import { placeShards } from "../domain/placement.ts";
 import type { NodeLease } from "../ports/leases.ts";
@@ -28,7 +29,7 @@ export interface Plan {
 }
 
 /**
- * The nodes that shards are placed on: those with the role whose leases stand.
+ * The nodes that hold shards by right: those with the role whose leases stand.
  * @param isUnreachable whether connections to the node are refused or reset
  */
 export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: Incarnation) => boolean): NodeLease[] {
@@ -45,14 +46,26 @@ export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: 
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Which shards should be this node's, by the list of the living alone. Asked several times a second, and rarely another. */
+/**
+ * Those of the living that shards are placed on: not who is to give his away, unless there is nobody else.
+ * @param leases all that stand
+ */
+export function stayingNodes(living: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
+  // All have to place alike: as long as one does not know of draining, nobody heeds it.
+  if (!isOn("DRAINING", clusterLevel(leases, FEATURE_LEVEL))) return living;
+  const staying = living.filter(({ draining }) => !draining);
+  return staying.length > 0 ? staying : living;
+}
+
+/** Which shards should be this node's, by the list of the nodes alone. Asked several times a second, and rarely another. */
 export class Placement {
   #asked = "";
   #placed: ReadonlySet<ShardId> = new Set();
 
-  here(me: Incarnation, living: readonly NodeLease[]): ReadonlySet<ShardId> {
-    const names = living.map(({ name }) => name);
-    const here = living.findIndex(({ incarnation }) => incarnation === me);
+  /** @param nodes those that shards are placed on */
+  here(me: Incarnation, nodes: readonly NodeLease[]): ReadonlySet<ShardId> {
+    const names = nodes.map(({ name }) => name);
+    const here = nodes.findIndex(({ incarnation }) => incarnation === me);
     const asked = JSON.stringify([here, names]);
     if (asked === this.#asked) return this.#placed;
     this.#asked = asked;

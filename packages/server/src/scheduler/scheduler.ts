@@ -3,15 +3,16 @@ import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
-import { countEntries } from "../shard/counts.ts";
+import { countEntries, oldestReadyAt } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
 import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
-import { Holdings, type HoldingsParts } from "./holdings.ts";
+import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
+import { ShortLives } from "./short-lives.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -27,6 +28,9 @@ export class Scheduler {
   readonly #tally: TallyBook;
   readonly #holdings: Holdings;
   readonly #herald: Herald;
+  /** How often each shard was taken over here. */
+  readonly #takeovers = new Map<ShardId, number>();
+  readonly #lives = new ShortLives();
   #runner: ShardRunner | null = null;
   #stopped = false;
 
@@ -48,6 +52,11 @@ export class Scheduler {
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
   get failed(): Promise<Error> {
     return this.#holdings.failed;
+  }
+
+  /** What it has of what is placed on it. */
+  get share(): Share {
+    return this.#holdings.share;
   }
 
   /**
@@ -74,8 +83,10 @@ export class Scheduler {
       has: () => this.#runner?.state.epochs ?? NONE,
       own: (owned) => {
         if (this.#stopped) return;
+        if (this.#runner === null) this.#lives.born(this.#parts.runtime.monotonicMs());
         this.#runner ??= this.#newRunner();
         this.#runner.own(owned);
+        for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
       letGo: async (shards) => {
@@ -124,8 +135,11 @@ export class Scheduler {
   #readings(): Readings {
     const state = this.#runner?.state;
     const none = new Map<string, number>();
-    if (state === undefined) return { waiting: 0, ready: none, assigned: none, running: none, ownedShards: 0 };
-    return { ...countEntries(state), ownedShards: state.epochs.size };
+    const ever = { shardTakeovers: byShard(this.#takeovers) };
+    const byPool = { ready: none, assigned: none, running: none };
+    const byNumber = { shardEpoch: none, shardReady: none, shardRunning: none };
+    if (state === undefined) return { waiting: 0, ...byPool, ...byNumber, ownedShards: 0, ...ever };
+    return { ...countEntries(state), shardEpoch: byShard(state.epochs), ownedShards: state.epochs.size, ...ever };
   }
 
   #lost(cause: TakeoverCause, reason: string): void {
@@ -134,7 +148,7 @@ export class Scheduler {
     log.warn({ cause, reason }, "the shards are taken over anew");
     metrics.takeover(cause);
     this.#endRunner();
-    if (!this.#stopped) this.#holdings.lookAgain();
+    if (!this.#stopped) this.#holdings.lookAgain(this.#lives.died(this.#parts.runtime.monotonicMs()));
   }
 
   #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
@@ -166,6 +180,13 @@ export class Scheduler {
       case "EXPLAIN":
         this.#explain(from, message.request, message.row);
         break;
+      case "PERMIT_CALL":
+      case "PERMITS":
+        inputs.push({ kind: "PERMIT", from, message });
+        break;
+      case "ASK_POOLS":
+        this.#tellPools(from, message.request);
+        break;
       case "WATCH":
         watchers.watch(message.executionId, from);
         break;
@@ -179,8 +200,15 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    const oldest = this.#runner === null ? null : oldestReadyAt(this.#runner.state);
+    const { lateness, finished } = { lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    const tally = { ownedShards, lateness, finished, oldestReadyAt: oldest };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
+  }
+
+  #tellPools(node: string, request: string): void {
+    const pools = this.#runner?.state.permits.uses(this.#parts.runtime.now()) ?? [];
+    this.#parts.bus.send({ node, role: "api" }, { kind: "POOLS_USED", request, pools });
   }
 
   /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
@@ -198,4 +226,8 @@ export class Scheduler {
     }
     this.#parts.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
   }
+}
+
+function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
+  return new Map(Array.from(figures, ([shard, figure]) => [String(shard), figure]));
 }

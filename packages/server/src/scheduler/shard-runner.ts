@@ -9,6 +9,7 @@ import { Batch } from "../shard/batch.ts";
 import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
+import type { PermitLetter } from "../shard/permits/permits.ts";
 import { createState, type MachineState } from "../shard/state.ts";
 import { isStillWanted } from "../shard/unsent.ts";
 import { countBatch } from "./figures.ts";
@@ -79,11 +80,14 @@ export class ShardRunner {
 
   /** More shards are owned from now on. */
   own(owned: Owned): void {
-    const { term, epochs, recovered, pools } = owned;
+    const { term, epochs, recovered, pools, seen } = owned;
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
     this.take([
       { kind: "POOLS", pools },
+      { kind: "EPOCHS_SEEN", epochs: seen },
+      // Before: whose gateway lives, his workers may too.
+      { kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") },
       { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
     if (isFirst) this.#hydrator.start();
@@ -113,6 +117,7 @@ export class ShardRunner {
       for (const want of result.wants) this.#hydrator.read(want);
       this.#wakeAt(result.wakeAt);
       if (result.demand !== null) this.#events.demand(result.demand);
+      for (const letter of result.permits) this.#post(letter);
       this.#flush();
       // What the batch had no room for goes into the next one while this one is on its way.
       if (result.more && !this.#batch.hasWrites) this.#wakeAt(runtime.now());
@@ -197,7 +202,7 @@ export class ShardRunner {
     const { missed } = verdict;
     if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
     this.#release(batch, missed);
-    this.take([]);
+    this.take([{ kind: "FREED", freed: batch.freed }]);
     this.#pruneTouched();
     this.#land();
   }
@@ -261,6 +266,14 @@ export class ShardRunner {
     for (const [node, group] of byGateway) {
       this.#parts.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
     }
+  }
+
+  #post(letter: PermitLetter): void {
+    const { bus } = this.#parts;
+    // What this node owns it knows before it has told anybody.
+    const ownerOf = (shard: ShardId) => (this.state.epochs.has(shard) ? bus.node : bus.ownerOf(shard));
+    const node = "toNode" in letter ? letter.toNode : ownerOf(letter.toOwnerOf);
+    if (node !== null) bus.send({ node, role: "scheduler" }, letter.message);
   }
 
   #giveUp(cause: TakeoverCause, reason: string): void {

@@ -105,6 +105,8 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   const { workerId } = assigned;
   const ended = { attempt, workerId, state: end.state, startedAt, finishedAt, error: end.error };
   leaveWorker(step, entry, assigned);
+  const holding = step.state.permits.of(row.pool);
+  if (holding !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, holding });
   settle(step, entry, after.next, ended, end);
   entry.assigned = null;
 }

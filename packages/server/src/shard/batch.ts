@@ -3,6 +3,7 @@ import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { JournalEntry, JournalRef, RowChange } from "../ports/store.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { JournalBox } from "./journal-box.ts";
+import type { Holding } from "./permits/holding.ts";
 
 /** What one shard writes in a tick. */
 export interface ShardDraft {
@@ -14,6 +15,13 @@ export interface ShardDraft {
   expected: { id: ExecutionId; attempt: number }[];
   plans: Map<JobId, PlanChange>;
   commandsDone: string[];
+}
+
+/** A permit that an attempt in a shard had. */
+export interface Freed {
+  executionId: ExecutionId;
+  shard: ShardId;
+  holding: Holding;
 }
 
 /**
@@ -42,6 +50,8 @@ export class Batch {
   readonly moved: { jobId: JobId; from: EpochMs; to: EpochMs | null }[] = [];
   /** Rows that a miss does not condemn the machine for. */
   readonly unverified = new Set<ExecutionId>();
+  /** Permits of attempts whose end the batch writes: they are held until it is durable. */
+  readonly freed: Freed[] = [];
   /** Starts and results that came with an old token. */
   refusedStale = 0;
   changeCount = 0;
@@ -115,6 +125,8 @@ export class Batch {
 
   /** What was refused is not durable: its worker hears that it is when what is written instead is. */
   postpone(refused: ReadonlySet<ExecutionId>, next: Batch): void {
+    for (const freed of this.freed) if (refused.has(freed.executionId)) next.freed.push(freed);
+    keep(this.freed, ({ executionId }) => !refused.has(executionId));
     for (const [node, workers] of this.acks) {
       for (const [workerId, tokens] of workers) {
         for (const token of tokens) if (refused.has(token.executionId)) next.acknowledge(node, workerId, token);
@@ -138,6 +150,7 @@ export class Batch {
     keep(this.assigns, stays);
     keep(this.resends, stays);
     keep(this.toApi, stays);
+    keep(this.freed, stays);
     for (const workers of this.acks.values()) for (const tokens of workers.values()) keep(tokens, stays);
     keep(this.toGateway, ({ message }) => !isAbout(message, shards));
   }

@@ -3,6 +3,7 @@ import { orderStop } from "./cancel.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import { nextJudgement } from "./fleet.ts";
 import { enter, expire } from "./intake.ts";
+import { nextPermitRing } from "./permits/steps.ts";
 import { clearTimer, type Step } from "./state.ts";
 
 /** What time alone brings about. */
@@ -68,6 +69,7 @@ export function nextRing(step: Pick<Step, "state">, isHeldBack: boolean): number
     oldest === null ? null : oldest + state.limits.ownRowAfterMs,
     nextJudgement(state),
     isHeldBack ? null : (state.plans.timers.peek()?.key ?? null),
+    nextPermitRing(state),
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);
 }

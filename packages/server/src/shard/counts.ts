@@ -10,6 +10,9 @@ export interface MachineCounts {
   assigned: ReadonlyMap<string, number>;
   /** and known to have started there. */
   running: ReadonlyMap<string, number>;
+  /** The same by shard, for each that is owned. */
+  shardReady: ReadonlyMap<string, number>;
+  shardRunning: ReadonlyMap<string, number>;
 }
 
 /** One pass over all that is in memory: for those who ask every few seconds, not for every step. */
@@ -18,15 +21,28 @@ export function countEntries(state: MachineState): MachineCounts {
   const ready = new Map<string, number>();
   const assigned = new Map<string, number>();
   const running = new Map<string, number>();
+  const none = () => new Map(Array.from(state.epochs.keys(), (shard) => [String(shard), 0]));
+  const [shardReady, shardRunning] = [none(), none()];
   for (const { place, row, assigned: attempt } of state.entries.values()) {
     if (place === "TIMER") waiting++;
-    else if (place === "LANE") addOne(ready, row.pool);
-    else if (place === "ASSIGNED") {
+    else if (place === "LANE") {
+      addOne(ready, row.pool);
+      addOne(shardReady, String(row.shard));
+    } else if (place === "ASSIGNED") {
       addOne(assigned, row.pool);
-      if (attempt !== null && attempt.startedAt !== null) addOne(running, row.pool);
+      if (attempt === null || attempt.startedAt === null) continue;
+      addOne(running, row.pool);
+      addOne(shardRunning, String(row.shard));
     }
   }
-  return { waiting, ready, assigned, running };
+  return { waiting, ready, assigned, running, shardReady, shardRunning };
+}
+
+/** When that fell due which has waited longest for a worker; null: nothing is ready. */
+export function oldestReadyAt(state: MachineState): number | null {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { place, row } of state.entries.values()) if (place === "LANE") oldest = Math.min(oldest, row.dueAt);
+  return Number.isFinite(oldest) ? oldest : null;
 }
 
 function addOne(counts: Map<string, number>, pool: string): void {

@@ -1,6 +1,7 @@
 import { assignmentOf } from "./assignment.ts";
 import type { Entry } from "./entry.ts";
 import type { WorkClass } from "./lanes.ts";
+import type { Holding } from "./permits/holding.ts";
 import { clearTimer, poolOf, type Step } from "./state.ts";
 import { pickWorker, type WorkerSlots } from "./workers.ts";
 
@@ -12,20 +13,51 @@ export function dispatch(step: Step): void {
 }
 
 function dispatchPool(step: Step, pool: string): void {
-  while (!isFull(step)) {
+  const holding = step.state.permits.of(pool);
+  while (!isFull(step) && hasRoom(step, holding)) {
     const turn = nextTurn(step, pool);
     if (turn === null) return;
-    assignFrom(step, turn.work, turn.untilRank);
+    assignFrom(step, turn, holding);
   }
 }
 
+/** Whether the pool's limits allow another one. */
+function hasRoom({ state }: Step, holding: Holding | undefined): boolean {
+  return holding === undefined || holding.room(state.term) > 0;
+}
+
+/** The rank of the most urgent execution that a free worker could run; null: there is none. */
+export function urgency(step: Step, pool: string): number | null {
+  return nextTurn(step, pool)?.rank ?? null;
+}
+
+/** About how many of a pool could be given to workers now, were it not for its limits: enough to ask for permits by. */
+export function startable({ state }: Step, pool: string): number {
+  let count = 0;
+  for (const work of state.lanes.classes(pool)) {
+    let ready = 0;
+    let credit = 0;
+    for (const { item } of work.lanes.nodes()) ready += item.ready.size;
+    for (const { free } of work.groups) for (const { item } of free.nodes()) credit += item.granted - item.sent;
+    count += Math.min(ready, credit);
+  }
+  return Math.min(count, state.limits.batchAssigns);
+}
+
 /** The next batch begins when this one is answered; then there is another step. */
-function isFull({ batch, state }: Step): boolean {
+export function isFull({ batch, state }: Step): boolean {
   return batch.assigns.length >= state.limits.batchAssigns || batch.bytes >= state.limits.batchBytes;
 }
 
-/** The class whose first execution has the smallest rank of all that somebody can run, and the rank of the runner-up. */
-function nextTurn(step: Step, pool: string): { work: WorkClass; untilRank: number } | null {
+/** Whose turn it is, its rank, and that of the runner-up. */
+interface Turn {
+  work: WorkClass;
+  rank: number;
+  untilRank: number;
+}
+
+/** The class whose first execution has the smallest rank of all that somebody can run. */
+function nextTurn(step: Step, pool: string): Turn | null {
   let work: WorkClass | null = null;
   let rank = Number.POSITIVE_INFINITY;
   let untilRank = Number.POSITIVE_INFINITY;
@@ -38,15 +70,16 @@ function nextTurn(step: Step, pool: string): { work: WorkClass; untilRank: numbe
       work = candidate;
     } else if (head.key < untilRank) untilRank = head.key;
   }
-  return work === null ? null : { work, untilRank };
+  return work === null ? null : { work, rank, untilRank };
 }
 
-function assignFrom(step: Step, work: WorkClass, untilRank: number): void {
-  while (!isFull(step)) {
+function assignFrom(step: Step, { work, untilRank }: Turn, holding: Holding | undefined): void {
+  while (!isFull(step) && hasRoom(step, holding)) {
     const lane = work.lanes.peek();
     const worker = pickWorker(work);
     const entry = lane?.item.ready.peek();
     if (lane === undefined || entry === undefined || worker === null || lane.key > untilRank) return;
+    holding?.assigned(entry.item.row.shard);
     assign(step, entry.item, worker);
   }
 }

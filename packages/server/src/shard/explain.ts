@@ -45,12 +45,28 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   const due = dueReason(row, now);
   const reasons: WaitReason[] = due === null ? [] : [due];
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
+  const permit = due === null ? permitReason(state, row.pool, now) : null;
+  if (permit !== null) reasons.push(permit);
   const gate = state.gates.find(row);
   if (gate !== null && !isOpen(gate)) reasons.push(keyReason(state, row, gate));
   const worker = workerReason(state, row, due === null);
   if (worker !== null) reasons.push(worker);
   if (due === null) reasons.push(queueReason(state, row, entry));
   return reasons;
+}
+
+/** null: the pool has no limits, or they allow another one. */
+function permitReason(state: MachineState, pool: string, now: EpochMs): WaitReason | null {
+  const holding = state.permits.of(pool);
+  if (holding === undefined || holding.room(state.term) > 0) return null;
+  const { taken, isComplete, nextStartAt } = holding.figures;
+  if (!isComplete) return { reason: "PERMIT_AWAITED", pool };
+  const { maxRunning, ratePerSec } = holding.limits;
+  if (maxRunning !== null && taken >= maxRunning) {
+    return { reason: "POOL_AT_LIMIT", pool, limit: maxRunning, running: taken };
+  }
+  if (ratePerSec === null || nextStartAt === null || !holding.isWaiting) return null;
+  return { reason: "POOL_RATE_USED", pool, ratePerSec, nextStartAt: Math.max(now, nextStartAt) };
 }
 
 function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason {

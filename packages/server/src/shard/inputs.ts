@@ -1,9 +1,11 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { Assignment, Demand, FromGateway } from "../ports/messages.ts";
+import type { Assignment, Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
+import type { Freed } from "./batch.ts";
+import type { PermitLetter } from "./permits/permits.ts";
 import type { FiredQuestion } from "./plans/catch-ups.ts";
 
 /** All that can happen to the machine, but for time passing. */
@@ -17,6 +19,8 @@ export type Input =
       recovered: Recovered;
       incarnation: Incarnation;
     }
+  /** The epochs of all shards, as the store showed them after those of the next OWNED were taken over. */
+  | { kind: "EPOCHS_SEEN"; epochs: ReadonlyMap<ShardId, Epoch> }
   /** These shards are another's, or nobody's: what is known of them is forgotten. */
   | { kind: "LOST"; shards: readonly ShardId[] }
   /** Rows that were just submitted: perhaps late, repeated or stale. */
@@ -29,6 +33,10 @@ export type Input =
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
+  /** Of pools with limits, between machines and the homes of pools. */
+  | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
+  /** Attempts that had permits have ended by a commit that went through. */
+  | { kind: "FREED"; freed: readonly Freed[] }
   /** Assignments that became durable and were not sent, because they were not wanted any more. */
   | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** A recurring job was submitted, and fires soon. */
@@ -84,6 +92,8 @@ export interface StepResult {
   demand: Demand[] | null;
   /** The batch, or a step, was too small for all that there is to do. */
   more: boolean;
+  /** To be sent at once: no commit stands behind them. */
+  permits: PermitLetter[];
 }
 
 export interface Limits {

@@ -1,6 +1,7 @@
 import type { ShardId } from "../domain/ids.ts";
 import { leaveWorker } from "./attempts.ts";
 import type { Entry } from "./entry.ts";
+import { permitsLost, reopen } from "./permits/steps.ts";
 import { letGoPlans } from "./plans/let-go.ts";
 import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
@@ -23,12 +24,14 @@ export function letGo(step: Step, lost: readonly ShardId[]): void {
     state.openCommands.delete(id);
   }
   letGoPlans(step, shards);
+  permitsLost(step, shards);
   for (const shard of shards) {
     state.epochs.delete(shard);
     state.terms.delete(shard);
     state.journalSeqs.delete(shard);
   }
   batch.drop(shards);
+  reopen(step);
 }
 
 function drop(step: Step, entry: Entry): void {

@@ -10,6 +10,7 @@ import { fromGateway, judgeSilence } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { letGo } from "./let-go.ts";
+import { callHomes, dealPermits, followLimits, takePermitMail } from "./permits/steps.ts";
 import { takeBorn, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
 import { advancePlans } from "./plans/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
@@ -28,11 +29,14 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   passTime(view);
   judgeSilence(view);
   advancePlans(view);
+  dealPermits(view);
   dispatch(view);
   giveBackRecalled(view);
   refill(view);
+  callHomes(view);
   const more = state.plans.isDue(now);
-  return { wants, wakeAt: nextRing(view, more), demand: newDemand(view), more };
+  const permits = state.permits.letters.splice(0);
+  return { wants, wakeAt: nextRing(view, more), demand: newDemand(view), permits, more };
 }
 
 function take(view: Step, input: Input): void {
@@ -55,6 +59,14 @@ function take(view: Step, input: Input): void {
       return takeCommands(view, input.commands);
     case "POOLS":
       return takePools(view, input);
+    case "EPOCHS_SEEN":
+      for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
+      return;
+    case "PERMIT":
+      return takePermitMail(view, input.from, input.message);
+    case "FREED":
+      for (const { holding, shard } of input.freed) holding.freed(shard);
+      return;
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
     case "GATEWAYS":
@@ -82,6 +94,7 @@ function takePools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {
   const { pools, workers } = view.state;
   pools.clear();
   for (const pool of input.pools) pools.set(pool.name, pool);
+  followLimits(view, input.pools);
   for (const worker of workers.all()) refreshWorker(view, worker);
 }
 
@@ -93,6 +106,7 @@ function dropCandidate(view: Step, id: ExecutionId): void {
   if (assigned !== null) {
     settleJournal(view, entry);
     leaveWorker(view, entry, assigned);
+    view.state.permits.of(entry.row.pool)?.freed(entry.row.shard);
     if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
     entry.assigned = null;
   }

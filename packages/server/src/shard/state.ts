@@ -7,6 +7,7 @@ import { Gates } from "./gates.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
+import { Permits } from "./permits/permits.ts";
 import { Plans } from "./plans/plans.ts";
 import { Touched } from "./touched.ts";
 import { type WorkerSlots, Workers } from "./workers.ts";
@@ -53,6 +54,7 @@ export interface MachineState {
   readonly recalled: Set<WorkerSlots>;
   /** What gateways were told last of the pools that wait for credit. */
   toldDemand: Map<string, number>;
+  readonly permits: Permits;
   /** When the workers' silence was last judged. */
   judgedAt: EpochMs;
 }
@@ -94,6 +96,7 @@ export function createState(limits: Limits, tzdata: string): MachineState {
     tzdata,
     recalled: new Set(),
     toldDemand: new Map(),
+    permits: new Permits(),
     judgedAt: 0,
   };
 }

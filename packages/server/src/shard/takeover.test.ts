@@ -5,7 +5,7 @@ import type { Recovered } from "../ports/store.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
-  const inFlight = (workerId: string, policy = {}, gateway = GATEWAY) => {
+  const inFlight = (workerId: string, policy = {}, gateway = GATEWAY, gateways = [GATEWAY]) => {
     const row = candidate({ policy });
     const recovered: Recovered = {
       inFlight: [
@@ -22,7 +22,7 @@ describe("a takeover", () => {
       journals: [{ shard: row.shard, ref: { epoch: 0, seq: 9 }, unsettled: 1 }],
       commands: [],
     };
-    const story = new Story().tell({
+    const story = new Story().tell({ kind: "GATEWAYS", nodes: gateways }).tell({
       kind: "OWNED",
       term: 1,
       epochs: new Map([[row.shard, 2]]),
@@ -120,6 +120,11 @@ describe("a takeover", () => {
   it("does not wait for a worker that ran inside the server that ended", () => {
     const { story } = inFlight("builtin-node-1");
     assert.equal(only(story.worker("w2").commit().assigns).attempt, 2);
+  });
+
+  it("waits for a worker inside a server that lives, and has only let the shard go", () => {
+    const { story } = inFlight("builtin-node-0", {}, "node-0", ["node-0"]);
+    assert.deepEqual(story.worker("w2").later(20_000).assigned(), []);
   });
 
   it("refuses what a worker holds and nobody knows", () => {

@@ -6,6 +6,7 @@ import { newEntry } from "./entry.ts";
 import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";
 import type { JournalBox } from "./journal-box.ts";
+import { permitsOwned } from "./permits/steps.ts";
 import { type Step, setTimer } from "./state.ts";
 
 /** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
@@ -24,6 +25,7 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adoptLater(step, row, boxes);
+  permitsOwned(step, owned.epochs.keys());
   takeCommands(step, recovered.commands);
 }
 
@@ -64,6 +66,7 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;
+  state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
   const waiting = state.adopting.get(workerId);
   if (waiting === undefined) state.adopting.set(workerId, new Set([entry]));
@@ -74,11 +77,16 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   }
 }
 
-/** The worker inside a server process is named after it, and never outlives it. */
-export function builtinWorkerId(incarnation: Incarnation): string {
-  return `builtin-${incarnation}`;
+const BUILTIN = "builtin-";
+
+/** A worker inside a server process is named after it, and never outlives it. @param turn the how-manieth of its server */
+export function builtinWorkerId(incarnation: Incarnation, turn = 0): string {
+  return turn === 0 ? BUILTIN + incarnation : `${BUILTIN}${incarnation}-${turn}`;
 }
 
-function diedWithItsServer(step: Step, workerId: string): boolean {
-  return workerId.startsWith("builtin-") && workerId !== builtinWorkerId(step.state.incarnation);
+/** A server that lives may have let the shard go and still run what it had of it. */
+function diedWithItsServer({ state }: Step, workerId: string): boolean {
+  if (!workerId.startsWith(BUILTIN)) return false;
+  const isOf = (server: Incarnation) => workerId.startsWith(builtinWorkerId(server));
+  return !isOf(state.incarnation) && ![...state.gateways].some(isOf);
 }

@@ -21,6 +21,7 @@ import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
 import { PlanBooks } from "./plan-books.ts";
 import { plansMoveOn } from "./plans-move-on.ts";
+import { PoolLimitsHold } from "./pool-limits-hold.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
 import { replayedOnce } from "./replayed-once.ts";
@@ -40,12 +41,13 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
  * @param servers what living servers show of themselves
  */
 export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Checker[] {
-  const [roll, quiet, books] = [new Roll(), new Quiet(), new PlanBooks()];
+  const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   return [
     // They keep the books of the others, so they hear of everything first.
     roll,
     quiet,
     books,
+    poolLimits,
     attemptsDoNotOverlap(ledger),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
@@ -72,7 +74,7 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     resultsArrive(roll),
     retriesWait(ledger),
     slotsAreLentOnce(roll),
-    startsInTime(ledger, roll, quiet),
+    startsInTime(ledger, roll, quiet, poolLimits),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(roll),

@@ -1,6 +1,7 @@
 import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
 import type { Account, Ledger } from "./ledger.ts";
+import type { PoolLimitsHold } from "./pool-limits-hold.ts";
 import type { Quiet } from "./quiet.ts";
 import { isFree, nameOf, type Roll } from "./roll.ts";
 
@@ -8,7 +9,7 @@ import { isFree, nameOf, type Roll } from "./roll.ts";
 const BOUND_MS = 20_000;
 
 /** DESIGN 9.10: with a free, able worker an execution starts within its bound. */
-export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet): Checker {
+export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /** When one of the key was last assigned: until a while after, others of it may have to wait. */
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
@@ -21,10 +22,17 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet): Checker 
       return account?.current != null && account.row.job.definition.concurrencyKey === key;
     });
   };
+  const isPoolFull = (pool: string, nowMs: number) => {
+    const limited = pools.get(pool);
+    if (limited === undefined) return false;
+    const { ratePerSec, fullAtMs, startedAtMs } = limited;
+    if (nowMs - fullAtMs < BOUND_MS) return true;
+    return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
+  };
   const waits = ({ row }: Account, nowMs: number) => {
-    const { requires, concurrencyKey } = row.job.definition;
+    const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs)) return;
+    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
     const worker = roll.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);

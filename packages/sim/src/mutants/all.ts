@@ -1,6 +1,7 @@
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import type { Mutant } from "./mutant.ts";
+import { permitMutants } from "./permit-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 
@@ -9,6 +10,7 @@ export const allMutants: readonly Mutant[] = [
   ...machineMutants,
   ...schedulerMutants,
   ...gatewayMutants,
+  ...permitMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

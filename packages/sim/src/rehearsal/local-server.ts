@@ -3,6 +3,7 @@ import {
   createApi,
   createGateway,
   createLog,
+  FEATURE_LEVEL,
   followStoreClock,
   type Gateway,
   memoryBus,
@@ -44,20 +45,17 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     address: "local",
     roles: ["api", "scheduler", "gateway"],
     version: "simulated",
+    level: FEATURE_LEVEL,
     startedAt: parts.runtime.now(),
   };
-  const scheduler = new Scheduler({
-    ...parts,
-    leases: soloLeases(),
-    profile,
-    terms: ALONE,
-    tzdata: timeZoneDataVersion(),
-  });
+  const leases = soloLeases();
+  const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE, tzdata: timeZoneDataVersion() });
   await scheduler.start();
   const api = await createApi({
     ...parts,
     bus: { ...bus, send: (to, message) => later(time, message, () => bus.send(to, message)) },
     config: { apiKey: null },
+    leases,
     about: {
       version: "simulated",
       timeZoneData: timeZoneDataVersion(),

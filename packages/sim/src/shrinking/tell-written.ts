@@ -22,6 +22,10 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
       return [takenOver(event)];
     case "COMMITTED":
       return committed(event, executions);
+    case "POOL_SET": {
+      const { name, paused, maxRunning, ratePerSec } = event.pool;
+      return [`pool ${name}: paused ${paused}, maxRunning ${maxRunning}, ratePerSec ${ratePerSec}`];
+    }
     case "FORGOTTEN":
       return [];
   }

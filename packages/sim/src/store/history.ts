@@ -4,6 +4,7 @@ import type {
   Epoch,
   EpochMs,
   Incarnation,
+  Pool,
   ShardCommit,
   ShardId,
   ShardOutcome,
@@ -19,7 +20,7 @@ import type { PlanRow } from "./plan-table.ts";
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
-export type StoreEvent = Submitted | Committed | TakenOver | Commanded | JobChanged | Settled | Forgotten;
+export type StoreEvent = Submitted | Committed | TakenOver | Commanded | JobChanged | Settled | Forgotten | PoolSet;
 
 export interface Submitted {
   kind: "SUBMITTED";
@@ -56,6 +57,13 @@ export interface AppliedPlan {
 export interface AppliedChange {
   before: ExecutionRow;
   after: ExecutionRow;
+}
+
+/** Somebody set up a pool. */
+export interface PoolSet {
+  kind: "POOL_SET";
+  at: EpochMs;
+  pool: Pool;
 }
 
 export interface TakenOver {

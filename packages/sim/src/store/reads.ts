@@ -102,5 +102,6 @@ export function readPools(data: StoreData): Pool[] {
 export function putPool(data: StoreData, change: PoolChange): Pool {
   const pool = { ...(data.pools.get(change.name) ?? defaultPool(change.name)), ...change };
   data.pools.set(pool.name, pool);
+  data.tell({ kind: "POOL_SET", at: data.now(), pool: { ...pool } });
   return { ...pool };
 }

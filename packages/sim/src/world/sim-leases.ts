@@ -1,4 +1,10 @@
-import { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "@mainspring/server/testing";
+import {
+  type KnownNode,
+  type Leases,
+  LeasesUnavailable,
+  type NodeLease,
+  type NodeProfile,
+} from "@mainspring/server/testing";
 import type { Dice } from "../dice.ts";
 import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
@@ -6,11 +12,18 @@ import type { VirtualClock } from "../virtual-clock.ts";
 /** How long a caller waits for an answer. */
 const TIMEOUT_MS = 1_000;
 
+interface Kept {
+  profile: Omit<NodeProfile, "wasDraining">;
+  draining: boolean;
+  renewedMs: number;
+  untilMs: number;
+}
+
 /** The lease service: keeps who lives, by its own clock. It can be down, and it can be wrong. */
 export class LeaseService {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
-  readonly #leases = new Map<string, { profile: NodeProfile; renewedMs: number; untilMs: number }>();
+  readonly #leases = new Map<string, Kept>();
   /** Who is told, until when, that there is nobody but him. */
   readonly #blind = new Map<string, number>();
   #downUntilMs = 0;
@@ -39,6 +52,8 @@ export class LeaseService {
     return {
       renew: (profile, ttlMs) => this.#call(process, () => this.#renew(profile, ttlMs)),
       release: (node) => this.#call(process, () => void this.#leases.delete(node)),
+      list: () => this.#call(process, () => this.list()),
+      drain: (node, isDraining) => this.#call(process, () => this.drain(node, isDraining)),
     };
   }
 
@@ -56,13 +71,31 @@ export class LeaseService {
     });
   }
 
-  #renew(profile: NodeProfile, ttlMs: number): NodeLease[] {
+  list(): KnownNode[] {
     const nowMs = this.#clock.nowMs;
-    this.#leases.set(profile.incarnation, { profile, renewedMs: nowMs, untilMs: nowMs + ttlMs });
+    return [...this.#leases.values()].map((kept) => ({ ...leaseOf(kept, nowMs), isLiving: kept.untilMs >= nowMs }));
+  }
+
+  /** At once, as who runs the servers reaches the service by himself. */
+  drain(node: string, isDraining: boolean): boolean {
+    const kept = this.#leases.get(node);
+    if (kept === undefined || kept.untilMs < this.#clock.nowMs) return false;
+    kept.draining = isDraining;
+    return true;
+  }
+
+  #renew({ wasDraining = false, ...profile }: NodeProfile, ttlMs: number): NodeLease[] {
+    const nowMs = this.#clock.nowMs;
+    const draining = this.#leases.get(profile.incarnation)?.draining ?? wasDraining;
+    this.#leases.set(profile.incarnation, { profile, draining, renewedMs: nowMs, untilMs: nowMs + ttlMs });
     for (const [node, { untilMs }] of this.#leases) if (untilMs < nowMs) this.#leases.delete(node);
     const isBlind = (this.#blind.get(profile.name) ?? 0) > nowMs;
     return [...this.#leases.values()]
       .filter((lease) => !isBlind || lease.profile.incarnation === profile.incarnation)
-      .map((lease) => ({ ...lease.profile, renewedAgoMs: nowMs - lease.renewedMs }));
+      .map((lease) => leaseOf(lease, nowMs));
   }
+}
+
+function leaseOf({ profile, draining, renewedMs }: Kept, nowMs: number): NodeLease {
+  return { ...profile, draining, renewedAgoMs: nowMs - renewedMs };
 }

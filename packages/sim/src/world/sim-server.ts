@@ -4,6 +4,7 @@ import {
   createIntake,
   createLog,
   DeadLetterRuns,
+  FEATURE_LEVEL,
   followStoreClock,
   type Gateway,
   Inbox,
@@ -11,6 +12,7 @@ import {
   type JobIntake,
   JobPlans,
   JobRuns,
+  Membership,
   type NodeProfile,
   PoolOrders,
   type Role,
@@ -150,9 +152,15 @@ export class SimServer {
       address: this.machine,
       roles: this.#roles,
       version: "simulated",
+      level: FEATURE_LEVEL,
       startedAt: parts.runtime.now(),
     };
-    const leases = this.#around.leases.client(this.process);
+    const membership = new Membership({
+      leases: this.#around.leases.client(this.process),
+      ...{ runtime: parts.runtime, node: this.#node, level: FEATURE_LEVEL },
+      told: () => this.#gateway?.drain(membership.sendsWorkersAway),
+    });
+    const { leases } = membership;
     await new Scheduler({ ...parts, leases, profile, terms: SHARED, tzdata: timeZoneDataVersion() }).start();
   }
 

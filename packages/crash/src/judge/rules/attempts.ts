@@ -23,6 +23,13 @@ export const runsAreAccountedFor: Rule = ({ runs, executions }) =>
     }),
   );
 
+/** Where no worker and no link was touched: whatever its node does, a handler runs once and its result is the result. */
+export const everythingRunsOnce: Rule = ({ runs }) =>
+  [...runs].flatMap(([executionId, list]) => {
+    const ends = list.map(({ record }) => record?.state ?? "unknown");
+    return ends.length === 1 && ends[0] === "SUCCEEDED" ? [] : [`the runs of execution ${executionId} ended ${ends}`];
+  });
+
 /** A fencing token is given out once. */
 export const tokensAreUsedOnce: Rule = ({ runs }) =>
   [...runs].flatMap(([executionId, list]) => {

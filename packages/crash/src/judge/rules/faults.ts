@@ -1,26 +1,32 @@
-import { FAULTS, type Fault } from "../../history/events.ts";
+import type { Fault, FaultEvent, LinkFault, ProcessFault } from "../../history/events.ts";
 import type { Case, Run } from "../case.ts";
 import type { Rule } from "./rule.ts";
 
-/** How often each fault must be seen, or the run shows nothing. */
-const LEAST: Record<Fault, number> = {
-  SERVER_KILLED: 2,
-  SERVER_PAUSED: 1,
-  SERVER_RESTARTED: 1,
-  STORE_KILLED: 1,
-  WORKER_KILLED: 1,
-  WORKER_STOPPED: 1,
-  WORKER_RETIRED: 1,
-  CLIENT_KILLED: 1,
-};
+/** No hang: what a client waits for anyway, and a second for a busy machine. */
+const TOLD_WITHIN_MS = 16_000;
 
 /** Every kind of fault happened, and hit something that was under way. */
 export const faultsHappened: Rule = (of) =>
-  FAULTS.flatMap((fault) => {
-    const hits = of.evidence.faults.filter(({ event, pid, at }) => event === fault && hitWork(of, fault, pid, at));
-    if (hits.length >= LEAST[fault]) return [];
-    return [`${fault} was seen ${hits.length} times under load, ${LEAST[fault]} were to be`];
+  Object.entries(of.evidence.demanded).flatMap(([fault, least]) => {
+    const seen = of.evidence.faults.filter((event) => event.event === fault && hitWork(of, event as Happened)).length;
+    return seen >= least ? [] : [`${fault} was seen ${seen} times under load, ${least} were to be`];
   });
+
+/** While the store is down an api says so at once, and when to ask again. */
+export const outagesAreTold: Rule = ({ evidence }) =>
+  evidence.faults.flatMap((event) => {
+    if (event.event !== "OUTAGE_TOLD") return [];
+    const { status, retryAfter, tookMs, pid } = event;
+    if (status === 503 && retryAfter !== null && tookMs < TOLD_WITHIN_MS) return [];
+    const answer = `${status ?? "nothing"}, Retry-After ${retryAfter ?? "missing"}, after ${Math.round(tookMs)} ms`;
+    return [`the api of process ${pid} answered with ${answer} while the store was down`];
+  });
+
+/** What runs while the store is down carries on, and its result counts when the store is back. */
+export const attemptsOutliveTheStore: Rule = (of) =>
+  spanning(of, "STORE_DOWN", "STORE_READY").length > 0
+    ? []
+    : ["no attempt that ended while the store was down succeeded in the end"];
 
 /** A worker that was stopped past every timeout came back, and the server had given its work to others. */
 export const zombiesCameBack: Rule = (of) => {
@@ -68,7 +74,21 @@ export function zombies({ runs, evidence }: Case): Run[] {
   });
 }
 
-function hitWork({ runs }: Case, fault: Fault, pid: number, at: number): boolean {
+/** Attempts that succeeded and whose handlers came to their end between the two. */
+function spanning({ runs, evidence }: Case, from: Fault, to: FaultEvent["event"]): Run[] {
+  const spans = evidence.faults.flatMap(({ event, at }) => {
+    const end = evidence.faults.find((later) => later.event === to && later.at > at);
+    return event === from && end !== undefined ? [{ from: at, to: end.at }] : [];
+  });
+  const isWithin = (atMs: number) => spans.some((span) => span.from < atMs && atMs < span.to);
+  return [...runs.values()].flat().filter(({ endedAt, record }) => record?.state === "SUCCEEDED" && isWithin(endedAt));
+}
+
+type Happened = Extract<FaultEvent, { event: ProcessFault | LinkFault }>;
+
+function hitWork({ runs }: Case, happened: Happened): boolean {
+  const { event: fault, pid, at } = happened;
+  if ("hits" in happened) return happened.hits > 0;
   if (fault === "CLIENT_KILLED") return true;
   const isWorker = fault.startsWith("WORKER");
   return [...runs.values()]

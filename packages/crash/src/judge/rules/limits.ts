@@ -1,4 +1,5 @@
 import type { Expected } from "../../history/events.ts";
+import { POOL_LIMIT } from "../../load/pool-limit.ts";
 import { type Case, orderOf, type Run } from "../case.ts";
 import type { FinalExecution } from "../evidence.ts";
 import type { Rule } from "./rule.ts";
@@ -11,6 +12,12 @@ export const concurrencyIsLimited: Rule = (of) => {
     const most = mostAtOnce(executions.flatMap(({ executionId }) => of.currentRuns.get(executionId) ?? []));
     return most > limit ? [`${most} attempts of concurrency key ${key} ran at once, ${limit} may`] : [];
   });
+};
+
+/** Of the pool of all jobs there are never more current than it allows. */
+export const poolIsLimited: Rule = ({ currentRuns }) => {
+  const most = mostAtOnce([...currentRuns.values()].flat());
+  return most > POOL_LIMIT ? [`${most} attempts of the pool ran at once, ${POOL_LIMIT} may`] : [];
 };
 
 /** Of one unique key one execution lives at a time: its last attempt is over before another one's first begins. */

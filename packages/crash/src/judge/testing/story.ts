@@ -1,4 +1,5 @@
 import type { AttemptRecord, ExecutionState } from "@mainspring/sdk";
+import { CRASH_DEMANDS } from "../../faults/plan.ts";
 import { digestOf } from "../../history/digest.ts";
 import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
 import type { Evidence, FinalExecution } from "../evidence.ts";
@@ -26,6 +27,7 @@ export class Story {
       executions: this.#executions,
       listedLater: this.#executions,
       activeJobs: 0,
+      demanded: CRASH_DEMANDS,
       unaskedDeaths: [],
       wallClockZeroMs: 0,
       toleranceMs: 0,

@@ -1,9 +1,15 @@
-import type { Leases } from "../../ports/leases.ts";
+import type { Leases, NodeLease } from "../../ports/leases.ts";
 
-/** The leases of a server that is alone with its store: it lives, and nobody else does. */
+/** The leases of a server that is alone with its store: it lives, and nobody else does, who could take its work. */
 export function soloLeases(): Leases {
+  let me: NodeLease | null = null;
   return {
-    renew: async (node) => [{ ...node, renewedAgoMs: 0 }],
+    renew: async ({ incarnation, name, address, roles, version, level, startedAt }) => {
+      me = { incarnation, name, address, roles, version, level, startedAt, renewedAgoMs: 0, draining: false };
+      return [me];
+    },
     release: async () => undefined,
+    list: async () => (me === null ? [] : [{ ...me, isLiving: true }]),
+    drain: async () => false,
   };
 }

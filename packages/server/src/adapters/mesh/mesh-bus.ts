@@ -6,10 +6,13 @@ import { Mailboxes } from "../../ports/mailboxes.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
-import { Peer } from "./peer.ts";
+import { type Losses, Peer } from "./peer.ts";
+import { reach } from "./reach.ts";
 
 export interface MeshParts {
   node: Incarnation;
+  /** What this node understands; others that are further away than one level are not spoken with. */
+  level: number;
   /** What nodes show each other; null: none is asked for. */
   apiKey: string | null;
   runtime: Runtime;
@@ -24,6 +27,7 @@ export class MeshBus implements Bus {
   readonly #parts: MeshParts;
   readonly #mailboxes = new Mailboxes();
   readonly #peers = new Map<Incarnation, Peer>();
+  readonly #losses: Losses = { messages: 0 };
   #isClosed = false;
 
   constructor(parts: MeshParts) {
@@ -31,6 +35,7 @@ export class MeshBus implements Bus {
     this.node = parts.node;
     this.service = new MeshServer({
       node: parts.node,
+      level: parts.level,
       log: parts.log,
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
@@ -49,9 +54,29 @@ export class MeshBus implements Bus {
 
   send: Bus["send"] = ({ node, role }, message) => {
     if (node === this.node) this.#mailboxes.put(node, role, message);
+    else if (this.#peers.has(node)) this.#peers.get(node)?.send({ role, message } as Letter);
     // To a node that nobody knows it is lost, as on a network.
-    else this.#peers.get(node)?.send({ role, message } as Letter);
+    else this.#losses.messages++;
   };
+
+  /**
+   * Whether others will reach this node at an address: its server listens by now.
+   * @returns null: they will; else what is there instead
+   */
+  reachesItself(address: string): Promise<string | null> {
+    const { node, level, apiKey, runtime } = this.#parts;
+    return reach({ from: node, to: node, level, address, apiKey }, runtime);
+  }
+
+  /** How it does with the other nodes; `dropped` are messages, ever. */
+  load(): { connections: number; dropped: number; waitingBytes: number } {
+    const peers = [...this.#peers.values()];
+    return {
+      connections: peers.filter(({ isOpen }) => isOpen).length,
+      dropped: this.#losses.messages,
+      waitingBytes: peers.reduce((sum, peer) => sum + peer.waitingBytes, 0),
+    };
+  }
 
   /** These nodes live, all of them: to be told whenever the leases were looked at. */
   meet(nodes: readonly NodeProfile[]): void {
@@ -77,8 +102,8 @@ export class MeshBus implements Bus {
     let peer = this.#peers.get(profile.incarnation);
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
-      const { node: from, apiKey, runtime, log } = this.#parts;
-      peer = new Peer({ link: { from, to, address, apiKey }, runtime, log });
+      const { node: from, level, apiKey, runtime, log } = this.#parts;
+      peer = new Peer({ link: { from, to, level, address, apiKey }, losses: this.#losses, runtime, log });
       this.#peers.set(to, peer);
     }
     peer.meet(profile);

@@ -33,6 +33,8 @@ const CHANNEL: ClientOptions = {
 export interface LinkTo {
   from: Incarnation;
   to: Incarnation;
+  /** Of who sends. */
+  level: number;
   /** host:port */
   address: string;
   apiKey: string | null;
@@ -55,7 +57,7 @@ export class MeshLink {
   #unsentBytes = 0;
   #isOver = false;
 
-  constructor({ from, to, address, apiKey }: LinkTo, events: LinkEvents) {
+  constructor({ from, to, level, address, apiKey }: LinkTo, events: LinkEvents) {
     this.#events = events;
     const metadata = new Metadata();
     if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
@@ -67,7 +69,7 @@ export class MeshLink {
     // The status says the same and always comes; without a listener an error would be thrown.
     this.#call.on("error", () => undefined);
     this.#call.on("status", ({ code, details }: StatusObject) => this.#end(details || `gRPC status ${code}`));
-    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to };
+    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to, featureLevel: level };
     this.#call.write(create(MeshMessageSchema, { hello }));
   }
 

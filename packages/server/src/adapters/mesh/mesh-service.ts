@@ -9,6 +9,7 @@ import {
   MeshReplySchema,
 } from "@mainspring/proto";
 import type { Logger } from "pino";
+import { areAdjacent, FIRST_LEVEL } from "../../domain/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import { PACKET_MAX_BYTES } from "./limits.ts";
 import { PATH } from "./mesh-link.ts";
@@ -18,6 +19,8 @@ type Call = ServerDuplexStream<MeshMessage, MeshReply>;
 
 export interface MeshServiceParts {
   node: Incarnation;
+  /** What it understands. */
+  level: number;
   log: Logger;
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
@@ -68,13 +71,17 @@ export class MeshServer {
   }
 
   #welcome(call: Call, hello: MeshHello | undefined): PacketReader | null {
-    const { node } = this.#parts;
+    const { node, level } = this.#parts;
+    // Who says none is of a time when there were none.
+    const theirs = hello?.featureLevel || FIRST_LEVEL;
     if (hello === undefined || hello.from === "") refuse(call, "INVALID_ARGUMENT", "hello comes first");
     else if (hello.protocolVersion !== MESH_PROTOCOL_VERSION) {
       refuse(call, "FAILED_PRECONDITION", `this node speaks version ${MESH_PROTOCOL_VERSION} of the mesh`);
+    } else if (!areAdjacent(level, theirs)) {
+      refuse(call, "FAILED_PRECONDITION", `this node has feature level ${level}, and ${theirs} is too far from it`);
     } else if (hello.to !== node) refuse(call, "NOT_FOUND", `this is ${node}, and not ${hello.to}`);
     else {
-      call.write(create(MeshReplySchema, { welcome: { protocolVersion: MESH_PROTOCOL_VERSION } }));
+      call.write(create(MeshReplySchema, { welcome: { protocolVersion: MESH_PROTOCOL_VERSION, featureLevel: level } }));
       return new PacketReader(hello.from, this.#parts);
     }
     return null;

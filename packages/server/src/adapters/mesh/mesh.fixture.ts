@@ -1,4 +1,5 @@
 import { authorizes } from "../../api/security.ts";
+import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { type GrpcServer, startGrpcServer } from "../../gateway/grpc-server.ts";
 import { createLog } from "../../ops/logging.ts";
 import type { Envelope, Role } from "../../ports/bus.ts";
@@ -17,8 +18,8 @@ export class Cluster {
   #buses: MeshBus[] = [];
 
   /** A bus that knows nobody. */
-  bus(node: string, apiKey = KEY): MeshBus {
-    const bus = new MeshBus({ node, apiKey, runtime, log });
+  bus(node: string, apiKey = KEY, level = FEATURE_LEVEL): MeshBus {
+    const bus = new MeshBus({ node, level, apiKey, runtime, log });
     this.#buses.push(bus);
     return bus;
   }
@@ -33,6 +34,11 @@ export class Cluster {
 
   startWith(apiKey: string, name: string): Promise<TestNode> {
     return this.#open(name, apiKey, 0);
+  }
+
+  /** Of another feature level. */
+  startOf(level: number, name: string): Promise<TestNode> {
+    return this.#open(name, KEY, 0, level);
   }
 
   startAt(address: string, name: string): Promise<TestNode> {
@@ -59,8 +65,8 @@ export class Cluster {
     [this.#nodes, this.#buses] = [[], []];
   }
 
-  async #open(name: string, apiKey: string, port: number): Promise<TestNode> {
-    const bus = this.bus(name, apiKey);
+  async #open(name: string, apiKey: string, port: number, level?: number): Promise<TestNode> {
+    const bus = this.bus(name, apiKey, level);
     const server = await startGrpcServer({
       ...{ gateway: null, services: [bus.service], host: "127.0.0.1", port: 0, runtime, log },
       isAuthorized: authorizes(apiKey),
@@ -89,7 +95,7 @@ export class TestNode {
   get profile(): NodeProfile {
     const { address } = this;
     const roles: Role[] = ["api", "scheduler", "gateway"];
-    return { incarnation: this.bus.node, name: address, address, roles, version: "1", startedAt: 1 };
+    return { incarnation: this.bus.node, name: address, address, roles, version: "1", level: 1, startedAt: 1 };
   }
 
   /** What comes next for the api. */

@@ -7,8 +7,19 @@ import { type LinkTo, MeshLink } from "./mesh-link.ts";
 import { type Letter, packed } from "./packet.ts";
 import { portions } from "./portions.ts";
 
+/** What was not sent, of all peers together. */
+export interface Losses {
+  messages: number;
+}
+
+interface Packet {
+  bytes: Buffer;
+  messages: number;
+}
+
 export interface PeerParts {
   link: LinkTo;
+  losses: Losses;
   runtime: Runtime;
   log: Logger;
 }
@@ -26,7 +37,7 @@ export class Peer {
   #isClosed = false;
   /** What was said to it in this turn. */
   #letters: Letter[] = [];
-  #waiting: Buffer[] = [];
+  #waiting: Packet[] = [];
   #waitingBytes = 0;
 
   constructor(parts: PeerParts) {
@@ -43,8 +54,17 @@ export class Peer {
     return !this.#isBroken && this.#roles.includes(role);
   }
 
+  /** Whether it listens now. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
   send(letter: Letter): void {
-    if (this.#isBroken || this.#isClosed) return;
+    if (this.#isBroken || this.#isClosed) return this.#lost(1);
     if (this.#letters.push(letter) > 1) return;
     const leave = () => this.#leave();
     const { defer } = this.#parts.runtime;
@@ -61,23 +81,32 @@ export class Peer {
   #leave(): void {
     const letters = this.#letters;
     this.#letters = [];
-    if (this.#isBroken || this.#isClosed) return;
-    for (const portion of portions(letters)) this.#carry(packed(portion));
+    if (this.#isBroken || this.#isClosed) return this.#lost(letters.length);
+    for (const portion of portions(letters)) this.#carry({ bytes: packed(portion), messages: portion.length });
   }
 
-  #carry(packet: Buffer): void {
-    if (this.#isOpen && this.#waiting.length === 0 && !this.#link?.isCongested()) return this.#link?.send(packet);
+  #carry(packet: Packet): void {
+    if (this.#isOpen && this.#waiting.length === 0 && !this.#link?.isCongested()) return this.#link?.send(packet.bytes);
     this.#waiting.push(packet);
-    this.#waitingBytes += packet.length;
-    while (this.#waitingBytes > WAITING_MAX_BYTES) this.#waitingBytes -= this.#waiting.shift()?.length ?? 0;
+    this.#waitingBytes += packet.bytes.length;
+    while (this.#waitingBytes > WAITING_MAX_BYTES) this.#lost(this.#takeWaiting()?.messages ?? 0);
+  }
+
+  #takeWaiting(): Packet | undefined {
+    const packet = this.#waiting.shift();
+    this.#waitingBytes -= packet?.bytes.length ?? 0;
+    return packet;
+  }
+
+  #lost(messages: number): void {
+    this.#parts.losses.messages += messages;
   }
 
   #sendWaiting(): void {
     while (this.#isOpen && this.#link?.isCongested() === false) {
-      const packet = this.#waiting.shift();
+      const packet = this.#takeWaiting();
       if (packet === undefined) return;
-      this.#waitingBytes -= packet.length;
-      this.#link.send(packet);
+      this.#link.send(packet.bytes);
     }
   }
 
@@ -109,6 +138,7 @@ export class Peer {
     this.#timer?.cancel();
     this.#isOpen = false;
     this.#link = null;
+    for (const { messages } of this.#waiting) this.#lost(messages);
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (this.#isClosed) return;

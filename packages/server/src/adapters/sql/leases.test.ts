@@ -27,7 +27,7 @@ leasesConformance("PostgreSQL", async () => {
 it("forgets who has been gone for long, and says so when PostgreSQL does not answer", async () => {
   const database = await server.newDatabase();
   const store = await openTestStore(database, systemRuntime(), "me");
-  const node = { name: "n", address: "n:1", roles: [], version: "1", startedAt: 1 };
+  const node = { name: "n", address: "n:1", roles: [], version: "1", level: 1, startedAt: 1 };
   await store.leases.renew({ ...node, incarnation: "long-gone" }, 1_000);
   await asked(database, "UPDATE nodes SET expires_at = expires_at - interval '1 hour'");
   await store.leases.renew({ ...node, incarnation: "me" }, 1_000);

@@ -4,6 +4,9 @@ import type { Connections } from "./connections.ts";
 /** Long after its end, so that two nodes that wake together never wait for each other's rows. */
 const FORGET_AFTER = "interval '1 minute'";
 
+const COLUMNS = `incarnation, name, address, roles, version, started_at,
+    (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8, feature_level, draining`;
+
 /**
  * One statement. Its time is when the server began with it, so not before the caller asked and not later than any trust
  * that the caller puts into the answer.
@@ -16,15 +19,24 @@ const RENEW = {
       SELECT incarnation FROM nodes WHERE expires_at < statement_timestamp() - ${FORGET_AFTER} AND incarnation <> $1
       FOR UPDATE SKIP LOCKED))
   ), mine AS (
-    INSERT INTO nodes (incarnation, name, address, roles, version, started_at, renewed_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp(), statement_timestamp() + $7::int8 * interval '1 millisecond')
+    INSERT INTO nodes (incarnation, name, address, roles, version, started_at, renewed_at, expires_at,
+      feature_level, draining)
+    VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp(), statement_timestamp() + $7::int8 * interval '1 millisecond',
+      $8, $9)
     ON CONFLICT (incarnation) DO UPDATE SET renewed_at = excluded.renewed_at, expires_at = excluded.expires_at,
       address = excluded.address, roles = excluded.roles
+    RETURNING ${COLUMNS}
   )
-  SELECT incarnation, name, address, roles, version, started_at,
-    (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8
-  FROM nodes WHERE expires_at > statement_timestamp() AND incarnation <> $1`,
+  -- The statement does not see in the table what it has written itself.
+  SELECT * FROM mine UNION ALL
+  SELECT ${COLUMNS} FROM nodes WHERE expires_at > statement_timestamp() AND incarnation <> $1`,
 };
+
+/** Those that have gone lately too: their rows are kept for a while. */
+const LIST = `SELECT ${COLUMNS}, expires_at > statement_timestamp() FROM nodes ORDER BY name, started_at`;
+
+const DRAIN = `UPDATE nodes SET draining = $2
+  WHERE incarnation = $1 AND expires_at > statement_timestamp() RETURNING true`;
 
 const RELEASE = "DELETE FROM nodes WHERE incarnation = $1";
 
@@ -36,19 +48,24 @@ export function sqlLeases(db: Connections): Leases {
       orUnavailable(async () => {
         await db.run("lease", { text: RELEASE, values: [node] });
       }),
+    list: () =>
+      orUnavailable(async () => {
+        const rows = await db.run("lease", { text: LIST });
+        return rows.map((row) => ({ ...leaseOf(row), isLiving: row.at(-1) as boolean }));
+      }),
+    drain: (node, isDraining) =>
+      orUnavailable(async () => (await db.run("lease", { text: DRAIN, values: [node, isDraining] })).length > 0),
   };
 }
 
 async function renew(db: Connections, node: NodeProfile, ttlMs: number): Promise<NodeLease[]> {
-  const { incarnation, name, address, roles, version, startedAt } = node;
-  const values = [incarnation, name, address, JSON.stringify(roles), version, startedAt, ttlMs];
-  const others = await db.run("lease", { ...RENEW, values });
-  // The statement does not see what it has written itself.
-  return [{ ...node, renewedAgoMs: 0 }, ...others.map(leaseOf)];
+  const { incarnation, name, address, roles, version, startedAt, level, wasDraining = false } = node;
+  const values = [incarnation, name, address, JSON.stringify(roles), version, startedAt, ttlMs, level, wasDraining];
+  return (await db.run("lease", { ...RENEW, values })).map(leaseOf);
 }
 
 function leaseOf(row: unknown[]): NodeLease {
-  const [incarnation, name, address, roles, version, startedAt, agoMs] = row as [
+  const [incarnation, name, address, roles, version, startedAt, agoMs, level, draining] = row as [
     string,
     string,
     string,
@@ -56,9 +73,11 @@ function leaseOf(row: unknown[]): NodeLease {
     string,
     number,
     number,
+    number,
+    boolean,
   ];
   const renewedAgoMs = Math.max(0, agoMs);
-  return { incarnation, name, address, roles: JSON.parse(roles), version, startedAt, renewedAgoMs };
+  return { incarnation, name, address, roles: JSON.parse(roles), version, level, startedAt, renewedAgoMs, draining };
 }
 
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
@@ -5,18 +6,29 @@ import { MIGRATIONS } from "./migrations/index.ts";
 /** What the session locks while it migrates; any number that nobody else in the database uses. */
 const MIGRATION_LOCK = 7_303_014_003;
 
+/** The newest that this program knows. */
+const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
+
 const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
   version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
+/** Which programs can work with what a migration has made: read by programs that do not know it. */
+const ADD_LEVELS = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS needs_level integer NOT NULL DEFAULT 1";
 
 /**
  * Brings the schema to this program's version, forwards only. All that is missing is done at once or not at all, and by
- * one program at a time.
- * @throws {StoreUnusable} the schema is newer than the program; nothing was touched
+ * one program at a time. A newer schema is left as it is, where a program of this level can work with it: so a node that
+ * has not been upgraded yet can be started again while others have been.
+ * @param level of the program
+ * @throws {StoreUnusable} the schema is too new for the program; nothing was touched
  */
-export async function migrate(db: Connections): Promise<void> {
+export async function migrate(db: Connections, level: number = FEATURE_LEVEL): Promise<void> {
   await db.transaction("maintain", async (session) => {
-    await schemaVersion(session);
-    await applyMigrations(session, MIGRATIONS.length);
+    const found = await foundVersion(session);
+    if (found > KNOWN) {
+      if ((await neededLevel(session)) > level) throw tooNew(found);
+      return;
+    }
+    await applyMigrations(session, KNOWN);
   });
 }
 
@@ -25,12 +37,13 @@ export async function applyMigrations(session: Session, until: number): Promise<
   await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MIGRATION_LOCK] });
   await session.run({ text: CREATE_HISTORY });
   const done = await version(session);
-  for (const { version, name, sql } of MIGRATIONS) {
-    if (version <= done || version > until) continue;
+  const missing = MIGRATIONS.filter(({ version }) => version > done && version <= until);
+  if (missing.length > 0) await session.run({ text: ADD_LEVELS });
+  for (const { version, name, sql, needsLevel = 1 } of missing) {
     await session.run({ text: sql });
     await session.run({
-      text: "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-      values: [version, name],
+      text: "INSERT INTO schema_migrations (version, name, needs_level) VALUES ($1, $2, $3)",
+      values: [version, name, needsLevel],
     });
   }
 }
@@ -40,17 +53,31 @@ export async function applyMigrations(session: Session, until: number): Promise<
  * @throws {StoreUnusable} it is newer than the program
  */
 export async function schemaVersion(session: Session): Promise<number> {
+  const found = await foundVersion(session);
+  if (found > KNOWN) throw tooNew(found);
+  return found;
+}
+
+async function foundVersion(session: Session): Promise<number> {
   const [exists] = await session.run({ text: "SELECT to_regclass('schema_migrations') IS NOT NULL" });
-  if (exists?.[0] !== true) return 0;
-  const [found, known] = [await version(session), MIGRATIONS.length];
-  if (found <= known) return found;
-  throw new StoreUnusable(
-    `The database has schema version ${found}, which is newer than this program's ${known}: ` +
-      "start the version of Mainspring that made it, or a newer one. Nothing was changed.",
-  );
+  return exists?.[0] === true ? version(session) : 0;
 }
 
 async function version(session: Session): Promise<number> {
   const [row] = await session.run({ text: "SELECT coalesce(max(version), 0)::int4 FROM schema_migrations" });
   return row?.[0] as number;
+}
+
+/** By what is newer than this program. */
+async function neededLevel(session: Session): Promise<number> {
+  const text = "SELECT coalesce(max(needs_level), 1)::int4 FROM schema_migrations WHERE version > $1";
+  const [row] = await session.run({ text, values: [KNOWN] });
+  return row?.[0] as number;
+}
+
+function tooNew(found: number): StoreUnusable {
+  return new StoreUnusable(
+    `The database has schema version ${found}, which is newer than this program's ${KNOWN}, and asks for newer programs: ` +
+      "start the version of Mainspring that made it, or a newer one. Nothing was changed.",
+  );
 }

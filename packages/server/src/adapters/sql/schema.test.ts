@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import pg from "pg";
+import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
@@ -26,15 +27,28 @@ it("migrates an empty database once, and finds it as it left it", async () => {
   );
 });
 
-it("leaves alone a database of a newer version, and says what to do", async () => {
+it("works with a newer schema that says that it can, and leaves it as it is", async () => {
   const database = await server.newDatabase();
   await (await openTestStore(database)).close();
-  await asked(database, "INSERT INTO schema_migrations (version, name) VALUES (9, 'of the future')");
+  const made = "INSERT INTO schema_migrations (version, name, needs_level) VALUES (99, 'of the next release', $1)";
+  await asked(database, made, [FEATURE_LEVEL]);
+  await asked(database, "ALTER TABLE pools ADD COLUMN of_the_next_release integer");
+  const before = await asked(database, OBJECTS);
+  const store = await openTestStore(database);
+  assert.equal((await store.putPool({ name: "p", paused: true })).paused, true);
+  await store.close();
+  assert.deepEqual(await asked(database, OBJECTS), before);
+});
+
+it("leaves alone a database that needs a newer program, and says what to do", async () => {
+  const database = await server.newDatabase();
+  await (await openTestStore(database)).close();
+  await asked(database, "INSERT INTO schema_migrations (version, name, needs_level) VALUES (99, 'of the future', 9)");
   await asked(database, "DROP TABLE pools");
   const before = await asked(database, OBJECTS);
   await assert.rejects(openTestStore(database), (error) => {
     assert.ok(error instanceof StoreUnusable);
-    assert.match(error.message, /schema version 9, which is newer than this program's \d: start the version/);
+    assert.match(error.message, /schema version 99, which is newer than this program's \d+, .*: start the version/);
     return true;
   });
   assert.deepEqual(await asked(database, OBJECTS), before);

@@ -1,3 +1,4 @@
+import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -17,6 +18,7 @@ import { ledger } from "./ledger.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
+import { checkNeighbours } from "./neighbours.ts";
 import { persistently } from "./persistently.ts";
 import { order } from "./plan-orders.ts";
 import { putPool, readPools } from "./pools.ts";
@@ -36,20 +38,27 @@ export interface SqlStore extends Store {
   connectionLoad(): ConnectionLoad[];
 }
 
+export interface SqlStoreOptions extends ConnectionsOptions, ClaimOptions {
+  /** What the program understands; default: what this one does. */
+  level?: number;
+}
+
 /**
  * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server, or for
  * its cluster.
- * @throws {StoreUnusable} too old, in use by another server, of a newer schema, or refusing us; says what to do
+ * @throws {StoreUnusable} too old, in use by another server or by nodes of another age, of a newer schema, or refusing us;
+ * says what to do
  * @throws {StoreUnavailable} it does not answer (yet)
  */
-export async function openSqlStore(options: ConnectionsOptions & ClaimOptions): Promise<SqlStore> {
-  const { runtime } = options;
+export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
   const db = new Connections(options);
   const claim = new Claim(options);
   try {
     await preflight(db);
     await claim.take();
-    await explained(() => migrate(db));
+    if (isShared) await checkNeighbours(db, level);
+    await explained(() => migrate(db, level));
     await makePartitions(db, runtime.now());
   } catch (error) {
     await claim.release();

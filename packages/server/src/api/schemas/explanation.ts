@@ -35,6 +35,17 @@ const Reason = Type.Union([
     lastError: orNull(Type.Object({ name: Type.String(), message: Type.String() }), "what it failed with"),
   }),
   reason("POOL_PAUSED", "nothing of its pool is started", { pool: Type.String() }),
+  reason("POOL_AT_LIMIT", "as many of its pool are at workers as may be", {
+    pool: Type.String(),
+    limit: Count("maxRunning of the pool"),
+    running: Count("of them, over all servers"),
+  }),
+  reason("POOL_RATE_USED", "as many of its pool have begun lately as may begin", {
+    pool: Type.String(),
+    ratePerSec: Type.Number({ description: "of the pool" }),
+    nextStartAt: Instant("when the next one may begin; the most urgent goes first"),
+  }),
+  reason("PERMIT_AWAITED", "what is used of its pool's limits is being counted anew", { pool: Type.String() }),
   reason("NO_WORKER_FOR_HANDLER", "no worker of the pool offers its handler", {
     pool: Type.String(),
     handler: Type.String(),

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { PLACEMENT_STRATEGIES } from "../../domain/pool.ts";
 import { ORDER_STRATEGIES } from "../../domain/rank.ts";
-import { Count, oneOf } from "./fields.ts";
+import { Count, InstantOrNull, oneOf, orNull } from "./fields.ts";
 
 const settings = {
   paused: Type.Boolean({ description: "nothing of a paused pool is started; what runs goes on" }),
@@ -12,6 +12,14 @@ const settings = {
     description: "with PRIORITY: how much of a head start one level is; default 3600",
   }),
   placement: oneOf(PLACEMENT_STRATEGIES, "LEAST_LOADED (default): who has the most free; ROUND_ROBIN: in turn"),
+  maxRunning: orNull(
+    Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    "1 to 1000000 attempts that may be at workers at once, over all servers, or null (default): no limit. When it is lowered, what runs finishes",
+  ),
+  ratePerSec: orNull(
+    Type.Number({ minimum: 0.001, maximum: 1_000_000 }),
+    "0.001 to 1000000 attempts that may begin in a second, over all servers, or null (default): no limit. What is not used is saved up for a second",
+  ),
 };
 
 export const PoolSettings = Type.Partial(Type.Object(settings), { additionalProperties: false });
@@ -23,5 +31,12 @@ export const PoolBody = Type.Object({
   workers: Count("workers that serve it, those without a connection now included"),
   slots: Count("of those workers"),
   running: Count("attempts that they run now"),
+  limitUse: orNull(
+    Type.Object({
+      taken: Count("of maxRunning: attempts that workers have, and the few places that a server keeps to use at once"),
+      nextStartAt: InstantOrNull("when ratePerSec allows the next start; null: there is no such limit"),
+    }),
+    "what is used of its limits; null: it has none, or the server that counts it did not answer",
+  ),
 });
 export type PoolBody = Static<typeof PoolBody>;

@@ -17,6 +17,7 @@ import type { RowChange } from "../../ports/store.ts";
 import { Batch } from "../batch.ts";
 import { DEFAULT_LIMITS, type Input, type Limits, type Want } from "../inputs.ts";
 import { sealBatch, step } from "../machine.ts";
+import type { PermitLetter } from "../permits/permits.ts";
 import { createState, type MachineState } from "../state.ts";
 
 export const START = Date.UTC(2026, 0, 1);
@@ -31,6 +32,8 @@ export class Story {
   wants: Want[] = [];
   /** All that gateways were told of work that waits for credit. */
   demands: Demand[] = [];
+  /** What was said of permits and has not arrived. */
+  letters: PermitLetter[] = [];
   readonly #granted = new Map<string, number>();
 
   constructor(limits: Partial<Limits> = {}) {
@@ -45,6 +48,7 @@ export class Story {
     this.wakeAt = result.wakeAt;
     this.demands.push(...(result.demand ?? []));
     this.wants.push(...result.wants);
+    this.letters.push(...result.permits);
     return this;
   }
 
@@ -125,11 +129,19 @@ export class Story {
     });
   }
 
+  /** All that this machine says of permits reaches it, as if every pool had its home here. */
+  exchangePermits(): this {
+    for (let letter = this.letters.shift(); letter !== undefined; letter = this.letters.shift()) {
+      this.tell({ kind: "PERMIT", from: "node-1", message: letter.message });
+    }
+    return this;
+  }
+
   /** The batch is committed; the answer is what it held. */
   commit(): Batch {
     const batch = this.batch;
     this.batch = sealBatch(batch);
-    this.tell();
+    this.tell({ kind: "FREED", freed: batch.freed });
     return batch;
   }
 

@@ -37,6 +37,7 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+  oldestReadyAt: Type.Optional(nullable(Instant)),
 });
 
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
@@ -63,6 +64,13 @@ export const toApi: SchemasOf<ToApi> = {
   TALLY: schemaOf<Is<"TALLY">>()(Type.Object({ kind: Type.Literal("TALLY"), request: Id, tally: Tally })),
   EXPLAINED: schemaOf<Is<"EXPLAINED">>()(
     Type.Object({ kind: Type.Literal("EXPLAINED"), request: Id, reasons: Type.Array(Reason) }),
+  ),
+  POOLS_USED: schemaOf<Is<"POOLS_USED">>()(
+    Type.Object({
+      kind: Type.Literal("POOLS_USED"),
+      request: Id,
+      pools: Type.Array(Type.Object({ pool: Id, taken: Count, nextStartAt: nullable(Instant) })),
+    }),
   ),
   PROGRESS: schemaOf<Is<"PROGRESS">>()(
     Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),

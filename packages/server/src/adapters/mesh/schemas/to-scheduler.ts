@@ -13,6 +13,7 @@ import {
   TokenSchema,
   tokenFields,
 } from "./fields.ts";
+import { permitSchemas } from "./permits.ts";
 import { Order, Recurrence } from "./recurrence.ts";
 
 const Policy = Type.Object({
@@ -124,6 +125,8 @@ export const toScheduler: SchemasOf<ToScheduler> = {
   EXPLAIN: schemaOf<Is<"EXPLAIN">>()(Type.Object({ kind: Type.Literal("EXPLAIN"), request: Id, row: Row })),
   WATCH: schemaOf<Is<"WATCH">>()(Type.Object({ kind: Type.Literal("WATCH"), ...watch })),
   UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
+  ASK_POOLS: schemaOf<Is<"ASK_POOLS">>()(Type.Object({ kind: Type.Literal("ASK_POOLS"), request: Id })),
+  ...permitSchemas,
   WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
     Type.Object({
       kind: Type.Literal("WORKER_UP"),

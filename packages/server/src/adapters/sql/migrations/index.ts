@@ -3,13 +3,17 @@ import { operating } from "./0002-operating.ts";
 import { changedJobs } from "./0003-changed-jobs.ts";
 import { nodes } from "./0004-nodes.ts";
 import { recurringJobs } from "./0005-recurring-jobs.ts";
+import { poolLimits } from "./0006-pool-limits.ts";
+import { cluster } from "./0007-cluster.ts";
 
 export interface Migration {
-  /** From 1, without gaps. */
+  /** They grow. */
   version: number;
   name: string;
   /** One or more statements. What was released is never edited; what it got wrong, a later one puts right. */
   sql: string;
+  /** Programs of older feature levels cannot work with the schema from here on; default: it changes nothing for them. */
+  needsLevel?: number;
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,4 +22,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: "changed jobs", sql: changedJobs },
   { version: 4, name: "nodes", sql: nodes },
   { version: 5, name: "recurring jobs", sql: recurringJobs },
+  { version: 6, name: "pool limits", sql: poolLimits },
+  { version: 7, name: "cluster", sql: cluster },
 ];

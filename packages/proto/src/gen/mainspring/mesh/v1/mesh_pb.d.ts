@@ -65,6 +65,14 @@ export declare type MeshHello = Message<"mainspring.mesh.v1.MeshHello"> & {
    * @generated from field: string to = 3;
    */
   to: string;
+
+  /**
+   * What the sender understands beyond the protocol: kinds of messages, commands, states. 0: from before there were levels.
+   * Nodes work together that are one level apart at most; others refuse with FAILED_PRECONDITION.
+   *
+   * @generated from field: uint32 feature_level = 4;
+   */
+  featureLevel: number;
 };
 
 /**
@@ -99,6 +107,13 @@ export declare type MeshWelcome = Message<"mainspring.mesh.v1.MeshWelcome"> & {
    * @generated from field: uint32 protocol_version = 1;
    */
   protocolVersion: number;
+
+  /**
+   * As in the hello.
+   *
+   * @generated from field: uint32 feature_level = 2;
+   */
+  featureLevel: number;
 };
 
 /**

@@ -1,0 +1,91 @@
+import { nowMs, until } from "../../clock.ts";
+import type { Redis } from "../../services/redis.ts";
+import type { ForkedWorker } from "../../worker/forked-worker.ts";
+import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
+import type { Queue, RedisClient } from "./bullmq-types.ts";
+
+interface BullMqParts {
+  redis: Redis;
+  queue: Queue;
+  client: RedisClient;
+  worker: ForkedWorker;
+  openWorker(): Promise<ForkedWorker>;
+}
+
+const SETTLED_WITHIN_MS = 600_000;
+const ASK_EVERY_MS = 5;
+
+/** BullMQ, set up: a Redis and a worker's process. */
+export class BullMqRig implements Rig {
+  readonly worker: ForkedWorker;
+  readonly #parts: BullMqParts;
+  readonly #workers: ForkedWorker[];
+
+  constructor(parts: BullMqParts) {
+    this.#parts = parts;
+    this.worker = parts.worker;
+    this.#workers = [parts.worker];
+  }
+
+  async submit(job: BenchJob): Promise<void> {
+    const { name, data, opts } = addedOf(job);
+    await this.#parts.queue.add(name, data, opts);
+  }
+
+  async submitBatch(jobs: readonly BenchJob[]): Promise<void> {
+    await this.#parts.queue.addBulk(jobs.map(addedOf));
+  }
+
+  async settled(finished: number): Promise<void> {
+    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
+      (await this.recount(finished)).unfinished === 0 ? true : null,
+    );
+  }
+
+  /** What waits for later is not counted: it is not due. */
+  async recount(finished: number): Promise<Recount> {
+    const counts = await this.#parts.queue.getJobCounts("waiting", "active", "prioritized", "failed", "paused");
+    const unfinished = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    return { unfinished, finished: finished - unfinished };
+  }
+
+  processes(): Processes {
+    return { server: [], worker: this.#workers.map(({ pid }) => pid), store: [this.#parts.redis.pid] };
+  }
+
+  /** Redis tells commands, not transactions. */
+  readonly ledger = async () => ({ logBytes: await this.#info("persistence", "aof_current_size"), writes: null });
+
+  readonly statementsDuring = async (work: () => Promise<void>) => {
+    const before = await this.#info("stats", "total_commands_processed");
+    await work();
+    return (await this.#info("stats", "total_commands_processed")) - before;
+  };
+
+  /** Redis keeps no statistics. */
+  async analyze(): Promise<void> {}
+
+  async anotherWorker(): Promise<ForkedWorker> {
+    const worker = await this.#parts.openWorker();
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await this.#parts.queue.close();
+    this.#parts.client.disconnect();
+    await this.#parts.redis[Symbol.asyncDispose]();
+  }
+
+  async #info(section: string, field: string): Promise<number> {
+    const text = await this.#parts.client.info(section);
+    return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(text)?.[1] ?? 0);
+  }
+}
+
+function addedOf({ n, holdMs, runAtMs }: BenchJob) {
+  const data = holdMs === undefined ? { n } : { n, holdMs };
+  const opts = runAtMs === undefined ? {} : { delay: Math.max(0, Math.round(runAtMs - nowMs())) };
+  return { name: "noop", data, opts };
+}

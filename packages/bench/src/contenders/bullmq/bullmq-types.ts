@@ -1,0 +1,53 @@
+import { loadPeer } from "../../peers.ts";
+
+interface Added {
+  name: string;
+  data: object;
+  opts: { delay?: number };
+}
+
+export interface Queue {
+  add(name: string, data: object, opts: { delay?: number }): Promise<unknown>;
+  addBulk(jobs: readonly Added[]): Promise<unknown>;
+  getJobCounts(...types: string[]): Promise<Record<string, number>>;
+  waitUntilReady(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** What the benchmark uses of BullMQ. */
+export interface BullMq {
+  Queue: new (name: string, options: object) => Queue;
+  Worker: new (
+    name: string,
+    run: (job: { data: { n: number; holdMs?: number } }) => Promise<unknown>,
+    options: object,
+  ) => {
+    on(event: "error", hear: (error: Error) => void): void;
+    waitUntilReady(): Promise<unknown>;
+    close(): Promise<void>;
+  };
+}
+
+export interface BullMqSettings {
+  path: string;
+}
+
+export const CONCURRENCY = 100;
+
+export const loadBullMq = () => loadPeer<BullMq>("bullmq");
+
+/** A client of Redis, for the benchmark's own questions. */
+export interface RedisClient {
+  info(section: string): Promise<string>;
+  disconnect(): void;
+}
+
+export async function redisClient(path: string): Promise<RedisClient> {
+  const { Redis } = await loadPeer<{ Redis: new (options: object) => RedisClient }>("ioredis");
+  return new Redis({ path });
+}
+
+/** Workers want requests to be repeated without end. */
+export function connectionTo(path: string): object {
+  return { path, maxRetriesPerRequest: null };
+}

@@ -1,0 +1,37 @@
+import { createWorkerCore, task, type WorkerLife } from "@mainspring/sdk/worker-core";
+import { systemRuntime } from "@mainspring/server";
+import { serveWorker } from "../../worker/serve-worker.ts";
+import { http2Link } from "./http2-link.ts";
+
+/** Many workers in one process: each with its own connection, session, executor and heartbeats. */
+interface Settings {
+  address: string;
+  workers: number;
+  slots: number;
+  /** The first one's number; for their names. */
+  from: number;
+}
+
+/** How many connect at once. */
+const AT_ONCE = 50;
+
+await serveWorker<Settings>(async ({ address, workers, slots, from }, tally) => {
+  const runtime = systemRuntime();
+  const noop = task({ name: "noop", run: (job: { n: number }) => tally.ran(job) });
+  const lives: WorkerLife[] = [];
+  for (let index = 0; index < workers; index++) {
+    const profile = { workerId: runtime.uuid(), name: `fleet-${from + index}`, pool: "default", capabilities: [] };
+    const warn = (message: string) => console.error(`fleet-${from + index}: ${message}`);
+    lives.push(createWorkerCore({ ...profile, slots, prefetch: 0, tasks: [noop], runtime, warn }, http2Link(address)));
+  }
+  return {
+    start: async () => {
+      for (let done = 0; done < lives.length; done += AT_ONCE) {
+        await Promise.all(lives.slice(done, done + AT_ONCE).map((life) => life.start()));
+      }
+    },
+    stop: async () => {
+      await Promise.all(lives.map((life) => life.stop()));
+    },
+  };
+});

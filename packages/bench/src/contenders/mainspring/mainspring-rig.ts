@@ -1,0 +1,113 @@
+import { until } from "../../clock.ts";
+import { childrenOf } from "../../meter/process-cpu.ts";
+import type { Database } from "../../services/postgres.ts";
+import type { ForkedWorker } from "../../worker/forked-worker.ts";
+import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
+import type { HttpLoad } from "./http-load.ts";
+
+export interface MainspringParts {
+  /** One for each node; jobs go to them in turn. */
+  loads: readonly HttpLoad[];
+  /** null: the embedded store, which only its server knows. */
+  database: Database | null;
+  /** Where workers of the first node connect. */
+  grpcAddress: string;
+  worker: ForkedWorker;
+  /** Empty where the server lives in the worker's process. */
+  serverPids: readonly number[];
+  openWorker(): Promise<ForkedWorker>;
+  close(): Promise<void>;
+}
+
+/** As rows say it: 4 is SUCCEEDED, and times are milliseconds. */
+const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
+  count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM executions`;
+
+/** Long enough for a million jobs on a slow machine. */
+const SETTLED_WITHIN_MS = 600_000;
+/** Asking the server is a part of the load. */
+const ASK_EVERY_MS = 5;
+
+/** Mainspring in any of its forms, set up. */
+export class MainspringRig implements Rig {
+  readonly worker: ForkedWorker;
+  readonly ledger: Rig["ledger"];
+  readonly statementsDuring: Rig["statementsDuring"];
+  readonly #parts: MainspringParts;
+  readonly #workers: ForkedWorker[];
+  #turn = 0;
+
+  constructor(parts: MainspringParts) {
+    this.#parts = parts;
+    this.worker = parts.worker;
+    this.#workers = [parts.worker];
+    const { database } = parts;
+    this.ledger = database === null ? null : () => database.ledger();
+    this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
+  }
+
+  get grpcAddress(): string {
+    return this.#parts.grpcAddress;
+  }
+
+  /** Or resumes it. */
+  pausePool(isPaused: boolean): Promise<void> {
+    return this.#load().pausePool(isPaused);
+  }
+
+  submit(job: BenchJob): Promise<void> {
+    return this.#load().submit(job);
+  }
+
+  submitBatch(jobs: readonly BenchJob[]): Promise<void> {
+    return this.#load().submitBatch(jobs);
+  }
+
+  async settled(finished: number): Promise<void> {
+    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
+      (await this.#succeeded()) >= finished ? true : null,
+    );
+  }
+
+  async recount(finished: number): Promise<Recount> {
+    const { database } = this.#parts;
+    if (database === null) return { finished: await this.#succeeded(), unfinished: 0 };
+    const { rows } = await database.client.query<{ finished: string; unfinished: string }>(RECOUNT);
+    return { finished: Number(rows[0]?.finished ?? finished), unfinished: Number(rows[0]?.unfinished) };
+  }
+
+  processes(): Processes {
+    const { serverPids, database } = this.#parts;
+    const store = database === null ? serverPids.flatMap(childrenOf) : [database.pid];
+    return { server: serverPids, worker: this.#workers.map(({ pid }) => pid), store };
+  }
+
+  async analyze(): Promise<void> {
+    await this.#parts.database?.client.query("ANALYZE");
+  }
+
+  async anotherWorker(): Promise<ForkedWorker> {
+    const worker = await this.#parts.openWorker();
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { loads, database, close } = this.#parts;
+    for (const load of loads) await load.close();
+    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await close();
+    await database?.drop();
+  }
+
+  /** Each node counts what it committed. */
+  async #succeeded(): Promise<number> {
+    const counts = await Promise.all(this.#parts.loads.map((load) => load.succeeded()));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  #load(): HttpLoad {
+    const { loads } = this.#parts;
+    return loads[this.#turn++ % loads.length] as HttpLoad;
+  }
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** A server as users run it, in a process of its own, without its built-in worker. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly httpUrl: string;
+  readonly pid: number;
+}
+
+const COMMAND = fileURLToPath(new URL("../../../../cli/bin/mainspring.mjs", import.meta.url));
+
+/** @param env its configuration beyond addresses and data folder, which are free ones */
+export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "bench-mainspring-"));
+  const child = spawn(process.execPath, [COMMAND, "serve"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...serverEnv(folder), ...env },
+  });
+  const killed = () => child.kill("SIGKILL");
+  process.once("exit", killed);
+  return {
+    httpUrl: await announcedUrl(child),
+    pid: child.pid ?? 0,
+    [Symbol.asyncDispose]: async () => {
+      await stop(child);
+      process.off("exit", killed);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Free addresses, a folder of its own, nothing that runs by itself. */
+export function serverEnv(folder: string): Record<string, string> {
+  return {
+    MAINSPRING_HTTP: "127.0.0.1:0",
+    MAINSPRING_GRPC: "127.0.0.1:0",
+    MAINSPRING_DATA_DIR: folder,
+    MAINSPRING_BUILTIN_WORKER: "off",
+    MAINSPRING_LOG_LEVEL: "warn",
+  };
+}
+
+async function announcedUrl(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("no output to read");
+  for await (const line of createInterface(child.stdout)) {
+    const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
+    if (url !== undefined) return url;
+  }
+  throw new Error("the server ended without an address");
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}

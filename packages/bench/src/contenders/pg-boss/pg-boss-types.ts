@@ -1,0 +1,32 @@
+import { loadPeer } from "../../peers.ts";
+
+/** What the benchmark uses of pg-boss. */
+export interface Boss {
+  on(event: "error", hear: (error: Error) => void): void;
+  start(): Promise<unknown>;
+  stop(options: { graceful: boolean; timeout?: number }): Promise<void>;
+  createQueue(name: string, options: object): Promise<void>;
+  send(name: string, data: object, options?: { startAfter?: Date }): Promise<string | null>;
+  insert(name: string, jobs: readonly { data: object; startAfter?: Date }[]): Promise<unknown>;
+  work(name: string, options: object, handler: (jobs: { data: Payload }[]) => Promise<void>): Promise<string>;
+  offWork(name: string): Promise<void>;
+}
+
+interface Payload {
+  n: number;
+  holdMs?: number;
+}
+
+export interface BossSettings {
+  url: string;
+  workers: number;
+}
+
+export const BATCH = 1_000;
+
+export async function newBoss(options: object): Promise<Boss> {
+  const { PgBoss } = await loadPeer<{ PgBoss: new (options: object) => Boss }>("pg-boss");
+  const boss = new PgBoss(options);
+  boss.on("error", (error) => console.error("pg-boss:", error.message));
+  return boss;
+}

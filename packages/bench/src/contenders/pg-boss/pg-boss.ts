@@ -1,0 +1,57 @@
+import { ForkedWorker } from "../../worker/forked-worker.ts";
+import type { BenchJob, Contender } from "../contender.ts";
+import { PostgresRig } from "../postgres-rig.ts";
+import { BATCH, newBoss } from "./pg-boss-types.ts";
+
+const RECOUNT = `SELECT count(*) FILTER (WHERE state = 'completed') AS finished,
+  count(*) FILTER (WHERE state <> 'completed' AND start_after <= now()) AS unfinished FROM pgboss.job`;
+
+/** The shortest that it takes. */
+const HEARTBEAT_SEC = 10;
+
+/** @param workers how many fetch and run batches side by side */
+export function pgBoss(workers: number): Contender {
+  return {
+    name: `pg-boss-${workers}`,
+    title: `pg-boss ×${workers}`,
+    settings: `batchSize ${BATCH} × ${workers}, notify, burstWhenBatchFull, polling every 0.5 s; keeps finished jobs`,
+    isPeer: true,
+    hasCapabilities: false,
+    open: async (stage, { connections = 16, comesBack = false } = {}) => {
+      const database = await (await stage.postgres()).database();
+      const boss = await newBoss({
+        connectionString: database.url,
+        max: connections,
+        // Calls that wait for a connection wait; how long is what is measured.
+        connectionTimeoutMillis: 0,
+        supervise: false,
+      });
+      await boss.start();
+      await boss.createQueue("noop", { notify: true, ...(comesBack && { heartbeatSeconds: HEARTBEAT_SEC }) });
+      const openWorker = () =>
+        ForkedWorker.open(new URL("./pg-boss-worker.ts", import.meta.url), { url: database.url, workers });
+      return new PostgresRig({
+        database,
+        worker: await openWorker(),
+        openWorker,
+        recount: RECOUNT,
+        keepsFinished: true,
+        submit: async (job) => {
+          const { data, ...options } = insertOf(job);
+          if ((await boss.send("noop", data, options)) === null) throw new Error("pg-boss refused a job");
+        },
+        submitBatch: async (jobs) => {
+          await boss.insert("noop", jobs.map(insertOf));
+        },
+        close: () => boss.stop({ graceful: false }),
+      });
+    },
+  };
+}
+
+function insertOf({ n, holdMs, runAtMs }: BenchJob) {
+  return {
+    data: holdMs === undefined ? { n } : { n, holdMs },
+    ...(runAtMs !== undefined && { startAfter: new Date(runAtMs) }),
+  };
+}

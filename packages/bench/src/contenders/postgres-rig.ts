@@ -1,0 +1,76 @@
+import { until } from "../clock.ts";
+import type { Database } from "../services/postgres.ts";
+import type { ForkedWorker } from "../worker/forked-worker.ts";
+import type { BenchJob, Processes, Recount, Rig } from "./contender.ts";
+
+export interface PostgresRigParts {
+  database: Database;
+  worker: ForkedWorker;
+  openWorker(): Promise<ForkedWorker>;
+  /** A statement that gives `finished` and `unfinished`, of what is due. */
+  recount: string;
+  /** false: a finished job is deleted, and `finished` is what is not left. */
+  keepsFinished: boolean;
+  submit(job: BenchJob): Promise<void>;
+  submitBatch(jobs: readonly BenchJob[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SETTLED_WITHIN_MS = 600_000;
+/** Counting rows costs the store more than counting itself; it begins when all handlers have run. */
+const ASK_EVERY_MS = 10;
+
+/** A peer that lives in PostgreSQL and in its worker's process. */
+export class PostgresRig implements Rig {
+  readonly worker: ForkedWorker;
+  readonly submit: Rig["submit"];
+  readonly submitBatch: Rig["submitBatch"];
+  readonly ledger: Rig["ledger"];
+  readonly statementsDuring: Rig["statementsDuring"];
+  readonly #parts: PostgresRigParts;
+  readonly #workers: ForkedWorker[];
+
+  constructor(parts: PostgresRigParts) {
+    this.#parts = parts;
+    this.worker = parts.worker;
+    this.submit = parts.submit;
+    this.submitBatch = parts.submitBatch;
+    this.ledger = () => parts.database.ledger();
+    this.statementsDuring = (work) => parts.database.statementsDuring(work);
+    this.#workers = [parts.worker];
+  }
+
+  async settled(finished: number): Promise<void> {
+    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
+      const counted = await this.recount(finished);
+      return counted.unfinished === 0 && counted.finished >= finished ? true : null;
+    });
+  }
+
+  async recount(finished: number): Promise<Recount> {
+    const { database, recount, keepsFinished } = this.#parts;
+    const { rows } = await database.client.query<{ finished: string; unfinished: string }>(recount);
+    const unfinished = Number(rows[0]?.unfinished);
+    return { unfinished, finished: keepsFinished ? Number(rows[0]?.finished) : finished - unfinished };
+  }
+
+  processes(): Processes {
+    return { server: [], worker: this.#workers.map(({ pid }) => pid), store: [this.#parts.database.pid] };
+  }
+
+  async analyze(): Promise<void> {
+    await this.#parts.database.client.query("ANALYZE");
+  }
+
+  async anotherWorker(): Promise<ForkedWorker> {
+    const worker = await this.#parts.openWorker();
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await this.#parts.close();
+    await this.#parts.database.drop();
+  }
+}

@@ -1,0 +1,58 @@
+/** What a case may find out, by name. */
+export const FIGURES = {
+  jobsPerSec: { title: "jobs/s", digits: 0, better: "more" },
+  ratio: { title: "ratio", digits: 2, better: "more" },
+  p50Ms: { title: "p50 ms", digits: 1, better: "less" },
+  p99Ms: { title: "p99 ms", digits: 1, better: "less" },
+  p999Ms: { title: "p99.9 ms", digits: 1, better: "less" },
+  maxMs: { title: "max ms", digits: 1, better: "less" },
+  pickupP50Ms: { title: "pickup p50 ms", digits: 1, better: "less" },
+  pickupP99Ms: { title: "pickup p99 ms", digits: 1, better: "less" },
+  timersP50Ms: { title: "timers p50 ms", digits: 1, better: "less" },
+  timersP99Ms: { title: "timers p99 ms", digits: 1, better: "less" },
+  backMs: { title: "started elsewhere after ms", digits: 0, better: "less" },
+  statementsPerSec: { title: "statements/s", digits: 1, better: "less" },
+  cpuPercent: { title: "CPU %", digits: 2, better: "less" },
+  residentMiB: { title: "memory MiB", digits: 0, better: "less" },
+  serverCpuUs: { title: "server CPU µs/job", digits: 1, better: "less" },
+  workerCpuUs: { title: "worker CPU µs/job", digits: 1, better: "less" },
+  storeCpuUs: { title: "store CPU µs/job", digits: 1, better: "less" },
+  totalCpuUs: { title: "all CPU µs/job", digits: 1, better: "less" },
+  logBytes: { title: "log bytes/job", digits: 0, better: "less" },
+  writesPerThousand: { title: "commits/1,000 jobs", digits: 1, better: "less" },
+} as const;
+
+export type FigureName = keyof typeof FIGURES;
+export type Figures = Partial<Record<FigureName, number>>;
+
+/** Of one figure over all runs. */
+export interface Spread {
+  min: number;
+  median: number;
+  max: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { min: quantile(sorted, 0), median: quantile(sorted, 0.5), max: quantile(sorted, 1) };
+}
+
+/** The lateness of one of several things that a case measures. */
+export function prefixed(what: "pickup" | "timers", { p50Ms, p99Ms }: Figures): Figures {
+  return {
+    ...(p50Ms !== undefined && { [`${what}P50Ms`]: p50Ms }),
+    ...(p99Ms !== undefined && { [`${what}P99Ms`]: p99Ms }),
+  };
+}
+
+/** The figures of how late things were, from the single ones. */
+export function latenessOf(values: Float64Array): Figures {
+  const sorted = values.toSorted();
+  const at = (part: number) => quantile(sorted, part);
+  return { p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999), maxMs: at(1) };
+}
+
+/** The value that a part of all do not exceed. */
+function quantile(sorted: ArrayLike<number>, part: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
+}

@@ -1,0 +1,45 @@
+import type { FigureName } from "../figures.ts";
+
+/** What Mainspring is to reach. */
+export interface Goal {
+  /** Name of the case, or how it begins. */
+  readonly case: string;
+  readonly figure: FigureName;
+  readonly contender: string;
+  readonly goal: number;
+  /** What the best peer did on the machine where the goal was set; elsewhere the ratio to the best peer counts. */
+  readonly bestPeer?: number;
+}
+
+const REMOTE = "mainspring";
+const INSIDE = "mainspring-inside";
+
+/** Set on 2 cores with PostgreSQL 15 and Redis 7, beside the figures of the peers there. */
+export const GOALS: readonly Goal[] = [
+  { case: "drain-20k", figure: "jobsPerSec", contender: REMOTE, goal: 45_000, bestPeer: 43_700 },
+  { case: "drain-20k", figure: "jobsPerSec", contender: INSIDE, goal: 60_000, bestPeer: 43_700 },
+  { case: "drain-200k", figure: "jobsPerSec", contender: REMOTE, goal: 67_000, bestPeer: 66_800 },
+  { case: "drain-200k", figure: "jobsPerSec", contender: INSIDE, goal: 80_000, bestPeer: 66_800 },
+  { case: "cycle", figure: "jobsPerSec", contender: REMOTE, goal: 30_000, bestPeer: 35_600 },
+  { case: "cycle", figure: "jobsPerSec", contender: INSIDE, goal: 36_000, bestPeer: 35_600 },
+  { case: "cycle", figure: "logBytes", contender: REMOTE, goal: 1_638 },
+  { case: "submit-16", figure: "jobsPerSec", contender: REMOTE, goal: 12_000, bestPeer: 34_800 },
+  { case: "submit-batches", figure: "jobsPerSec", contender: REMOTE, goal: 60_000, bestPeer: 76_000 },
+  { case: "pickup-200", figure: "p50Ms", contender: REMOTE, goal: 1.5, bestPeer: 0.5 },
+  { case: "pickup-200", figure: "p99Ms", contender: REMOTE, goal: 4, bestPeer: 1.9 },
+  { case: "pickup-200", figure: "p50Ms", contender: INSIDE, goal: 1, bestPeer: 0.5 },
+  { case: "pickup-200", figure: "p99Ms", contender: INSIDE, goal: 3.3, bestPeer: 1.9 },
+  { case: "timers-spread", figure: "p99Ms", contender: REMOTE, goal: 5, bestPeer: 99.5 },
+  { case: "timers-spread", figure: "p99Ms", contender: INSIDE, goal: 3, bestPeer: 99.5 },
+  { case: "timers-2k", figure: "p99Ms", contender: REMOTE, goal: 80, bestPeer: 236 },
+  { case: "timers-2k", figure: "p99Ms", contender: INSIDE, goal: 50, bestPeer: 236 },
+  { case: "timers-10k", figure: "p99Ms", contender: REMOTE, goal: 350 },
+  { case: "backlog-", figure: "ratio", contender: REMOTE, goal: 0.95 },
+  { case: "backlog-", figure: "ratio", contender: INSIDE, goal: 0.95 },
+  { case: "stuck", figure: "ratio", contender: REMOTE, goal: 0.9 },
+  { case: "crash", figure: "backMs", contender: REMOTE, goal: 6_000 },
+  { case: "fleet", figure: "residentMiB", contender: REMOTE, goal: 1_536 },
+  { case: "fleet", figure: "ratio", contender: REMOTE, goal: 0.9 },
+  { case: "idle", figure: "statementsPerSec", contender: REMOTE, goal: 3 },
+  { case: "idle", figure: "statementsPerSec", contender: INSIDE, goal: 3 },
+];

@@ -1,0 +1,48 @@
+import { CONTENDERS } from "../contenders/contenders.ts";
+import { FIGURES, type FigureName } from "../figures.ts";
+import type { CaseResult } from "../session.ts";
+import { GOALS, type Goal } from "./goals.ts";
+
+/** How a goal and what was measured compare. */
+export interface Verdict {
+  goal: Goal;
+  title: string;
+  measured: number;
+  /** Of the peers here; null where none was measured. */
+  bestPeer: number | null;
+  /** By the figure, or, since machines differ, by the ratio to the best peer in the same session. */
+  reached: "yes" | "against the peers" | "no";
+}
+
+/** Of those goals whose case was measured. */
+export function judgeGoals(results: readonly CaseResult[]): Verdict[] {
+  return GOALS.flatMap((goal) => {
+    const result = results.find(
+      ({ name }) => name === goal.case || (goal.case.endsWith("-") && name.startsWith(goal.case)),
+    );
+    const measured = result?.outcomes.find(({ contender }) => contender === goal.contender)?.spreads[goal.figure]
+      ?.median;
+    if (result === undefined || measured === undefined) return [];
+    const bestPeer = bestPeerOf(result, goal.figure);
+    return [{ goal, title: result.title, measured, bestPeer, reached: reachedOf(goal, measured, bestPeer) }];
+  });
+}
+
+function reachedOf({ goal, figure, bestPeer: bestThen }: Goal, measured: number, bestPeer: number | null) {
+  if (isAsGood(figure, measured, goal)) return "yes";
+  if (bestThen === undefined || bestPeer === null) return "no";
+  return isAsGood(figure, measured / bestPeer, goal / bestThen) ? "against the peers" : "no";
+}
+
+function bestPeerOf({ outcomes }: CaseResult, figure: FigureName): number | null {
+  const peers = new Set(CONTENDERS.filter(({ isPeer }) => isPeer).map(({ name }) => name));
+  const values = outcomes
+    .flatMap(({ contender, spreads }) => (peers.has(contender) ? [spreads[figure]?.median ?? []] : []))
+    .flat();
+  if (values.length === 0) return null;
+  return FIGURES[figure].better === "more" ? Math.max(...values) : Math.min(...values);
+}
+
+function isAsGood(figure: FigureName, value: number, goal: number): boolean {
+  return FIGURES[figure].better === "more" ? value >= goal : value <= goal;
+}

@@ -1,0 +1,121 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { FIGURES, type FigureName } from "../figures.ts";
+import type { Machine } from "../machine.ts";
+import { SCENARIOS } from "../scenarios/scenarios.ts";
+import { POSTGRES_SETTINGS } from "../services/postgres.ts";
+import type { CaseResult } from "../session.ts";
+import { judgeGoals } from "./judge-goals.ts";
+import { type Plot, plotsOf } from "./plots.ts";
+import { contenderOf, formatted, spreadText, table } from "./words.ts";
+
+/** Everything that a session found out; what the JSON file holds. */
+export interface Measured {
+  /** When it began, ISO 8601. */
+  at: string;
+  isQuick: boolean;
+  /** How often each case was run, but for those that say otherwise. */
+  runs: number;
+  machine: Machine;
+  results: CaseResult[];
+}
+
+const INTRODUCTION = `# Performance
+
+Made by \`npm run bench -- --report\`, which measures and writes this page, its pictures and \`performance/results.json\`; edit
+nothing here by hand. How it measures, and how to run it, tells [packages/bench](../packages/bench/README.md).
+
+All contenders ran in one session, in turns, on the same machine and the same PostgreSQL; each case with an empty database
+or Redis of its own. What a table says are medians, with the smallest and the largest of all runs where there were several.
+A run in which not every job had run and finished exactly once counts as failed and gives no figure.`;
+
+const NOT_COMPARABLE = `## What is not the same
+
+- **What is kept.** Mainspring keeps every job, execution and attempt, with who ran it and when; pg-boss keeps finished jobs.
+  Graphile Worker and BullMQ delete a job when it is done, and nothing is left to look at.
+- **Where the work is done.** A peer is a library in the worker's process; Mainspring is a server that any number of workers and
+  clients share, so its jobs cross two sockets more. "Worker inside" is Mainspring as the peers are: one process.
+- **How jobs arrive.** At Mainspring over HTTP in both forms. At the peers by a call of their library, which writes to the store
+  itself; that CPU is the caller's and is in no table.
+- **What "done" means for the disk.** PostgreSQL with fsync, and Redis with appendfsync always, have a finish on disk before it
+  counts. With everysec up to a second of it is lost in a power cut.
+- **What a finish holds up.** pg-boss runs and finishes a batch of a thousand at once, so one slow job holds up a thousand;
+  Graphile Worker gives up to 500 jobs to one process, which keeps them for hours when it dies.`;
+
+/** Writes the page, its pictures, and the figures as JSON. */
+export async function writeReport(docs: string, measured: Measured): Promise<void> {
+  const folder = join(docs, "performance");
+  await mkdir(folder, { recursive: true });
+  const plots = new Map(measured.results.map((result) => [result.name, plotsOf(result)]));
+  for (const { file, svg } of [...plots.values()].flat()) await writeFile(join(folder, file), svg);
+  await writeFile(join(docs, "performance.md"), pageOf(measured, plots));
+  await writeJson(join(folder, "results.json"), measured);
+}
+
+export async function writeJson(file: string, measured: Measured): Promise<void> {
+  await writeFile(file, `${JSON.stringify(measured, null, 2)}\n`);
+}
+
+function pageOf(measured: Measured, plots: ReadonlyMap<string, readonly Plot[]>): string {
+  const { results } = measured;
+  const sections = SCENARIOS.flatMap(({ name, about }) => {
+    const cases = results.filter(({ scenario }) => scenario === name);
+    if (cases.length === 0) return [];
+    return [`## ${name}\n\n${about}`, ...cases.map((item) => caseOf(item, plots.get(item.name) ?? []))];
+  });
+  return `${[INTRODUCTION, machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE].join("\n\n")}\n`;
+}
+
+function machineOf({ at, isQuick, runs, machine, results }: Measured): string {
+  const names = [...new Set(results.flatMap(({ outcomes }) => outcomes.map(({ contender }) => contender)))];
+  const contenders = names.map(contenderOf).map(({ title, settings }) => [title, settings]);
+  const settings = Object.entries(POSTGRES_SETTINGS).map(([name, value]) => `\`${name} = ${value}\``);
+  const scale = isQuick ? " It was a quick one: every case is small, and says less than it could." : "";
+  return [
+    "## Where and with what",
+    `Measured on ${at.slice(0, 16).replace("T", " ")} UTC, ${runs === 1 ? "one run" : `${runs} runs`} of each case that does not say otherwise.${scale}`,
+    table(["", ""], Object.entries(machine)),
+    `PostgreSQL as it comes but for ${settings.join(", ")}. All connections to it and to Redis are Unix sockets.`,
+    table(["contender", "settings"], contenders),
+  ].join("\n\n");
+}
+
+function goalsOf(results: readonly CaseResult[]): string {
+  const rows = judgeGoals(results).map(({ goal, title, measured, bestPeer, reached }) => [
+    title,
+    FIGURES[goal.figure].title,
+    contenderOf(goal.contender).title,
+    formatted(goal.figure, goal.goal),
+    formatted(goal.figure, measured),
+    bestPeer === null ? "–" : formatted(goal.figure, bestPeer),
+    reached,
+  ]);
+  if (rows.length === 0) return "## Goals\n\nNone of them was measured.";
+  const head = ["case", "figure", "contender", "goal", "measured", "best peer", "reached"];
+  const note =
+    'The goals were set on another machine of this kind. "Against the peers": the figure is missed, but the ratio to the best peer of this session is the one that the goal had to the best peer there, or better.';
+  return ["## Goals", table(head, rows), note].join("\n\n");
+}
+
+function caseOf({ title, outcomes }: CaseResult, plots: readonly Plot[]): string {
+  const names = (Object.keys(FIGURES) as FigureName[]).filter((name) =>
+    outcomes.some(({ spreads }) => name in spreads),
+  );
+  const rows = outcomes.map(({ contender, spreads, failures, runs }) => [
+    contenderOf(contender).title,
+    ...names.map((name) => {
+      const spread = spreads[name];
+      if (spread !== undefined) return spreadText(name, spread);
+      return runs.length === 0 && failures.length > 0 ? "failed" : "–";
+    }),
+  ]);
+  const failures = outcomes.flatMap(({ contender, failures: all }) =>
+    all.map((reason) => `- ${contenderOf(contender).title} failed in a run: ${reason}`),
+  );
+  return [
+    `### ${title[0]?.toUpperCase()}${title.slice(1)}`,
+    table(["", ...names.map((name) => FIGURES[name].title)], rows),
+    ...(failures.length > 0 ? [failures.join("\n")] : []),
+    ...plots.map(({ file, alt }) => `![${alt}](performance/${file})`),
+  ].join("\n\n");
+}

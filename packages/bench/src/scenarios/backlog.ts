@@ -1,0 +1,60 @@
+import { type Figures, prefixed } from "../figures.ts";
+import { Course } from "../load/course.ts";
+import { prefill } from "../load/prefill.ts";
+import { WARM_UP_JOBS } from "./drain.ts";
+import { pickUp } from "./pickup.ts";
+import type { Case, Scenario } from "./scenario.ts";
+import { fire } from "./timers.ts";
+
+export const backlog: Scenario = {
+  name: "backlog",
+  about:
+    "A drain, then jobs that wait for tomorrow, fresh statistics at the worst moment (when nothing is ready), then the same drain, pickup and timers again. The ratio is the second drain's rate to the first one's.",
+  cases: ({ isQuick, backlogJobs }) => [
+    backlogCase({
+      waiting: isQuick ? Math.min(backlogJobs, 50_000) : backlogJobs,
+      drained: isQuick ? 20_000 : 100_000,
+      seconds: isQuick ? 3 : 10,
+    }),
+  ],
+};
+
+interface Sizes {
+  waiting: number;
+  drained: number;
+  /** Of pickup and timers. */
+  seconds: number;
+}
+
+const A_DAY_MS = 86_400_000;
+
+function backlogCase({ waiting, drained, seconds }: Sizes): Case {
+  return {
+    name: `backlog-${waiting / 1_000}k`,
+    title: `with ${waiting.toLocaleString("en")} jobs waiting for tomorrow`,
+    runsMax: 1,
+    measure: async (contender, stage) => {
+      await using rig = await contender.open(stage, { connections: 64 });
+      const course = new Course(rig);
+      await course.warmUp(WARM_UP_JOBS);
+      const clean = await course.drain(drained);
+      const tomorrowMs = Math.ceil(Date.now()) + A_DAY_MS;
+      await prefill(rig, waiting, (n) => ({ n, runAtMs: tomorrowMs + n }));
+      await rig.analyze();
+      const burdened = await course.drain(drained);
+      await rig.worker.start();
+      const picked = await pickUp(course, { perSec: 200, seconds });
+      const fired = await fire(course, { jobs: seconds * 100, overMs: seconds * 1_000 });
+      return {
+        ratio: ratioOf(burdened, clean),
+        ...burdened,
+        ...prefixed("pickup", picked),
+        ...prefixed("timers", fired),
+      };
+    },
+  };
+}
+
+export function ratioOf(one: Figures, other: Figures): number {
+  return (one.jobsPerSec ?? Number.NaN) / (other.jobsPerSec ?? Number.NaN);
+}

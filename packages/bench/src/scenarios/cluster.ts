@@ -1,0 +1,17 @@
+import { mainspringCluster } from "../contenders/mainspring/mainspring.ts";
+import { cycleCase } from "./cycle.ts";
+import { drainCase } from "./drain.ts";
+import type { Scenario } from "./scenario.ts";
+
+export const cluster: Scenario = {
+  name: "cluster",
+  about:
+    "Drain and cycle with one, two and three servers that form a cluster on one PostgreSQL, and one worker process; jobs are submitted to all nodes in turn. On one machine it shows what a cluster costs, not what it gains.",
+  cases: ({ isQuick }) =>
+    [drainCase(isQuick ? 20_000 : 200_000), cycleCase(isQuick ? 2_000 : 20_000)].map((item) => ({
+      ...item,
+      name: `cluster-${item.name}`,
+      title: `cluster: ${item.title}`,
+      contenders: [1, 2, 3].map(mainspringCluster),
+    })),
+};

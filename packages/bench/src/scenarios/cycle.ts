@@ -1,0 +1,81 @@
+import { nowMs, pause } from "../clock.ts";
+import type { Figures } from "../figures.ts";
+import { Course } from "../load/course.ts";
+import { BATCH } from "../load/prefill.ts";
+import { Meter } from "../meter/meter.ts";
+import { WARM_UP_JOBS } from "./drain.ts";
+import type { Case, Scenario } from "./scenario.ts";
+
+export const cycle: Scenario = {
+  name: "cycle",
+  about:
+    "Submits in batches of a thousand while a worker process drains; the next batch is sent when fewer than 20,000 jobs wait, so the rate is the one that holds without the backlog growing. Costs are a job's for its whole life. A run is cut in three parts that count as one each.",
+  cases: ({ isQuick }) => [cycleCase(isQuick ? 2_000 : 20_000)],
+};
+
+/** More waiting would be a backlog that grows, less a worker that has nothing to do. */
+const BACKLOG_MAX = 20_000;
+const CALLERS = 2;
+const PARTS = 3;
+const SETTLE_IN_MS = 2_000;
+/** More than anything measured here runs in a second. */
+const PER_SEC_MAX = 250_000;
+
+export function cycleCase(partMs: number): Case {
+  return {
+    name: "cycle",
+    title: `cycle for ${(partMs * PARTS) / 1_000} s`,
+    runsMax: 1,
+    measure: async (contender, stage) => {
+      await using rig = await contender.open(stage);
+      const course = new Course(rig);
+      await course.warmUp(WARM_UP_JOBS);
+      await rig.worker.expect(Math.ceil(((SETTLE_IN_MS + partMs * PARTS) / 1_000) * PER_SEC_MAX));
+      await rig.worker.start();
+      const stopping = new AbortController();
+      const submitting = submitAll(course, stopping.signal);
+      const parts: Figures[] = [];
+      await Promise.race([pause(SETTLE_IN_MS), submitting]);
+      while (parts.length < PARTS) parts.push(await Promise.race([part(course, partMs), failure(submitting)]));
+      stopping.abort();
+      const submitted = await submitting;
+      await rig.worker.reached(submitted);
+      await course.settled(submitted);
+      await course.verified(submitted);
+      return parts;
+    },
+  };
+}
+
+async function submitAll({ rig }: Course, signal: AbortSignal): Promise<number> {
+  let submitted = 0;
+  const call = async () => {
+    while (!signal.aborted) {
+      if (submitted - rig.worker.runs > BACKLOG_MAX - BATCH) {
+        await pause(1);
+        continue;
+      }
+      const from = submitted;
+      submitted += BATCH;
+      await rig.submitBatch(Array.from({ length: BATCH }, (_, index) => ({ n: from + index })));
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, call));
+  return submitted;
+}
+
+async function part({ rig }: Course, lastsMs: number): Promise<Figures> {
+  const meter = await Meter.begin(rig);
+  const before = rig.worker.runs;
+  const beginMs = nowMs();
+  await pause(lastsMs);
+  const jobs = rig.worker.runs - before;
+  const elapsedSec = (nowMs() - beginMs) / 1_000;
+  return { jobsPerSec: jobs / elapsedSec, ...(await meter.perJob(jobs)) };
+}
+
+/** Never, unless submitting fails. */
+async function failure(submitting: Promise<number>): Promise<never> {
+  await submitting;
+  throw new Error("submitting ended by itself");
+}

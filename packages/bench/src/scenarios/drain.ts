@@ -1,0 +1,24 @@
+import { Course } from "../load/course.ts";
+import type { Case, Scenario } from "./scenario.ts";
+
+export const drain: Scenario = {
+  name: "drain",
+  about:
+    "Prefilled jobs that do nothing, and one worker process: from the first handler's start until the store has the last finish.",
+  cases: ({ isQuick }) => (isQuick ? [drainCase(20_000)] : [drainCase(20_000), drainCase(200_000)]),
+};
+
+export const WARM_UP_JOBS = 10_000;
+
+export function drainCase(jobs: number): Case {
+  return {
+    name: `drain-${jobs / 1_000}k`,
+    title: `drain of ${jobs.toLocaleString("en")} jobs`,
+    measure: async (contender, stage) => {
+      await using rig = await contender.open(stage);
+      const course = new Course(rig);
+      await course.warmUp(WARM_UP_JOBS);
+      return await course.drain(jobs);
+    },
+  };
+}

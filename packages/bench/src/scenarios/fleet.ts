@@ -1,0 +1,104 @@
+import { nowMs, pause, until } from "../clock.ts";
+import { mainspring } from "../contenders/mainspring/mainspring.ts";
+import { MainspringRig } from "../contenders/mainspring/mainspring-rig.ts";
+import type { Figures } from "../figures.ts";
+import { Course } from "../load/course.ts";
+import { prefill } from "../load/prefill.ts";
+import { cpuUsOf, residentBytesOf } from "../meter/process-cpu.ts";
+import { ForkedWorker } from "../worker/forked-worker.ts";
+import { ratioOf } from "./backlog.ts";
+import { WARM_UP_JOBS } from "./drain.ts";
+import type { Scenario } from "./scenario.ts";
+
+const FILE = new URL("../contenders/mainspring/fleet-process.ts", import.meta.url);
+const PROCESSES = 4;
+const SLOTS = 10;
+const DONE_WITHIN_MS = 300_000;
+/** Owners obey the pause of a pool within two seconds. */
+const OBEYED_MS = 3_000;
+
+export const fleet: Scenario = {
+  name: "fleet",
+  about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, a connection and heartbeats of its own: the server's memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
+  cases: ({ isQuick }) => {
+    const workers = isQuick ? 1_000 : 10_000;
+    const sizes = { workers, jobs: isQuick ? 20_000 : 100_000, idleMs: isQuick ? 10_000 : 30_000 };
+    return [
+      {
+        name: "fleet",
+        title: `a fleet of ${workers.toLocaleString("en")} workers`,
+        runsMax: 1,
+        contenders: [mainspring],
+        measure: async (contender, stage) => {
+          const rig = await contender.open(stage);
+          if (!(rig instanceof MainspringRig)) throw new Error("a fleet has a server");
+          return await measureFleet(rig, sizes).finally(() => rig[Symbol.asyncDispose]());
+        },
+      },
+    ];
+  },
+};
+
+interface Sizes {
+  workers: number;
+  jobs: number;
+  idleMs: number;
+}
+
+async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs }: Sizes): Promise<Figures> {
+  await new Course(rig).warmUp(WARM_UP_JOBS);
+  await rig.worker.start();
+  const alone = await resumed(rig, [rig.worker], { jobs, before: WARM_UP_JOBS });
+  await rig.worker.stop();
+
+  const processes: ForkedWorker[] = [];
+  try {
+    const each = workers / PROCESSES;
+    for (let index = 0; index < PROCESSES; index++) {
+      const settings = { address: rig.grpcAddress, workers: each, slots: SLOTS, from: index * each };
+      processes.push(await ForkedWorker.open(FILE, settings));
+    }
+    await Promise.all(processes.map((process) => process.start()));
+    const resting = await restOf(rig, idleMs);
+    const together = await resumed(rig, processes, { jobs, before: WARM_UP_JOBS + jobs });
+    return { ratio: ratioOf(together, alone), ...together, ...resting };
+  } finally {
+    for (const process of processes) await process[Symbol.asyncDispose]();
+  }
+}
+
+/** What the server's process takes while nothing happens but heartbeats. */
+async function restOf(rig: MainspringRig, lastsMs: number): Promise<Figures> {
+  const [pid = 0] = rig.processes().server;
+  const [beginMs, beginUs] = [nowMs(), cpuUsOf(pid)];
+  await pause(lastsMs);
+  const cpuPercent = (cpuUsOf(pid) - beginUs) / (nowMs() - beginMs) / 10;
+  return { cpuPercent, residentMiB: residentBytesOf(pid) / 1_048_576 };
+}
+
+/** Jobs that were submitted while the pool was paused, and then it is resumed: measured as any drain. */
+async function resumed(
+  rig: MainspringRig,
+  processes: readonly ForkedWorker[],
+  { jobs, before }: { jobs: number; before: number },
+): Promise<Figures> {
+  for (const process of processes) await process.expect(jobs);
+  await rig.pausePool(true);
+  await pause(OBEYED_MS);
+  await prefill(rig, jobs);
+  await rig.pausePool(false);
+  const runs = () => processes.reduce((sum, process) => sum + process.runs, 0);
+  await until(`${jobs} runs`, DONE_WITHIN_MS, 5, () => (runs() >= jobs ? true : null));
+  await rig.settled(before + jobs);
+  const endedAtMs = nowMs();
+  const reports = await Promise.all(processes.map((process) => process.report()));
+  const ran = new Set(
+    reports.flatMap(({ startedAtMs }) => [...startedAtMs.keys()].filter((n) => startedAtMs[n] !== 0)),
+  );
+  const { unfinished } = await rig.recount(0);
+  if (runs() !== jobs || ran.size !== jobs || unfinished !== 0) {
+    throw new Error(`${jobs} jobs were submitted: ${runs()} runs of ${ran.size} jobs, ${unfinished} are left`);
+  }
+  const beganAtMs = Math.min(...reports.filter((report) => report.runs > 0).map(({ firstAtMs }) => firstAtMs));
+  return { jobsPerSec: jobs / ((endedAtMs - beganAtMs) / 1_000) };
+}

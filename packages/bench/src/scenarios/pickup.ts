@@ -1,0 +1,46 @@
+import type { Figures } from "../figures.ts";
+import { latenessOf } from "../figures.ts";
+import { Course } from "../load/course.ts";
+import { openLoop } from "../load/open-loop.ts";
+import { Meter } from "../meter/meter.ts";
+import type { Case, Scenario } from "./scenario.ts";
+
+export const pickup: Scenario = {
+  name: "pickup",
+  about:
+    "Single submits at a rate that does not wait for answers, on an idle system with one worker process: from the intended send until the handler's start.",
+  cases: ({ isQuick }) => {
+    const seconds = isQuick ? 5 : 20;
+    return [pickupCase(200, seconds), pickupCase(2_000, seconds)];
+  },
+};
+
+const WARM_UP = { perSec: 500, seconds: 2 };
+
+export function pickupCase(perSec: number, seconds: number): Case {
+  return {
+    name: `pickup-${perSec}`,
+    title: `pickup at ${perSec.toLocaleString("en")} jobs/s for ${seconds} s`,
+    measure: async (contender, stage) => {
+      await using rig = await contender.open(stage, { connections: 64 });
+      const course = new Course(rig);
+      await rig.worker.start();
+      await pickUp(course, WARM_UP);
+      return await pickUp(course, { perSec, seconds });
+    },
+  };
+}
+
+/** Its worker is started. */
+export async function pickUp(course: Course, { perSec, seconds }: typeof WARM_UP): Promise<Figures> {
+  const { rig } = course;
+  const jobs = perSec * seconds;
+  await rig.worker.expect(jobs);
+  const meter = await Meter.begin(rig);
+  const intendedAtMs = await openLoop({ sends: jobs, perSec, send: (n) => rig.submit({ n }) });
+  await rig.worker.reached(jobs);
+  await course.settled(jobs);
+  const costs = await meter.perJob(jobs);
+  const { startedAtMs } = await course.verified(jobs);
+  return { ...latenessOf(startedAtMs.map((atMs, n) => atMs - (intendedAtMs[n] ?? 0))), ...costs };
+}

@@ -1,0 +1,32 @@
+import type { Contender } from "../contenders/contender.ts";
+import type { Figures } from "../figures.ts";
+import type { Stage } from "../services/stage.ts";
+
+/** How much of everything. */
+export interface Scale {
+  isQuick: boolean;
+  /** How many jobs wait for tomorrow in `backlog`. */
+  backlogJobs: number;
+}
+
+/** One thing to measure. */
+export interface Case {
+  /** Unique among all. */
+  name: string;
+  /** For people. */
+  title: string;
+  /** Default: all that were asked for. */
+  contenders?: readonly Contender[];
+  takes?(contender: Contender): boolean;
+  /** How often it is run at most. */
+  runsMax?: number;
+  /** @returns the figures of one run, or of several parts of it that count as one each */
+  measure(contender: Contender, stage: Stage): Promise<Figures | Figures[]>;
+}
+
+export interface Scenario {
+  name: string;
+  /** What is measured, for people. */
+  about: string;
+  cases(scale: Scale): Case[];
+}

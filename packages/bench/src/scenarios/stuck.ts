@@ -1,0 +1,31 @@
+import { Course } from "../load/course.ts";
+import { prefill } from "../load/prefill.ts";
+import { ratioOf } from "./backlog.ts";
+import { WARM_UP_JOBS } from "./drain.ts";
+import type { Scenario } from "./scenario.ts";
+
+export const stuck: Scenario = {
+  name: "stuck",
+  about:
+    "A drain; then jobs whose capability nobody has, and behind them as many runnable ones as in that drain. The ratio is the second drain's rate to the first one's. Only who knows capabilities is asked.",
+  cases: ({ isQuick }) => {
+    const [hopeless, runnable] = isQuick ? [10_000, 10_000] : [100_000, 50_000];
+    return [
+      {
+        name: "stuck",
+        title: `${hopeless.toLocaleString("en")} jobs that nobody can run, ahead of ${runnable.toLocaleString("en")}`,
+        takes: ({ hasCapabilities }) => hasCapabilities,
+        measure: async (contender, stage) => {
+          await using rig = await contender.open(stage);
+          const course = new Course(rig);
+          await course.warmUp(WARM_UP_JOBS);
+          const clean = await course.drain(runnable);
+          await prefill(rig, hopeless, (n) => ({ n, requires: "what-nobody-has" }));
+          course.stuck = hopeless;
+          const behind = await course.drain(runnable);
+          return { ratio: ratioOf(behind, clean), ...behind };
+        },
+      },
+    ];
+  },
+};

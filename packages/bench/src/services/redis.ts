@@ -1,0 +1,76 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { until } from "../clock.ts";
+
+const run = promisify(execFile);
+
+/** When Redis writes its log through to the disk. */
+export type Durability = "everysec" | "always";
+
+/** The Redis of this machine with an append-only log, in a folder of its own. */
+export class Redis implements AsyncDisposable {
+  /** Of its socket. */
+  readonly path: string;
+  readonly #folder: string;
+  readonly #child: ChildProcess;
+
+  private constructor(folder: string, path: string, child: ChildProcess) {
+    this.#folder = folder;
+    this.path = path;
+    this.#child = child;
+  }
+
+  static async start(durability: Durability): Promise<Redis> {
+    const program = await redisProgram();
+    const folder = await mkdtemp(join(tmpdir(), "bench-redis-"));
+    const path = join(folder, "redis.sock");
+    const log = ["--appendonly", "yes", "--appendfsync", durability, "--save", ""];
+    const child = spawn(program, ["--port", "0", "--unixsocket", path, "--dir", folder, ...log], {
+      cwd: folder,
+      stdio: "ignore",
+    });
+    process.once("exit", () => child.kill("SIGKILL"));
+    await until("Redis", 10_000, 50, () => (existsSync(path) ? true : null));
+    return new Redis(folder, path, child);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await once(this.#child, "exit");
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** As `7.0.15`. */
+export async function redisVersion(): Promise<string> {
+  const { stdout } = await run(await redisProgram(), ["--version"]);
+  return /v=(\S+)/.exec(stdout)?.[1] ?? "";
+}
+
+/** Root gets it installed where there is none. */
+async function redisProgram(): Promise<string> {
+  const found = programIn(process.env["PATH"] ?? "");
+  if (found !== undefined) return found;
+  if (process.getuid?.() !== 0)
+    throw new Error("this system has no redis-server; as root: apt-get install redis-server");
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  await run("apt-get", ["update", "-qq"], { env });
+  await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "redis-server"], { env });
+  return "/usr/bin/redis-server";
+}
+
+function programIn(path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, "redis-server"))
+    .find(existsSync);
+}

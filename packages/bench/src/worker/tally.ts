@@ -1,0 +1,49 @@
+import { nowMs, pause } from "../clock.ts";
+
+/** What one worker process saw of the jobs 0 to `expected` - 1. */
+export interface TallyReport {
+  /** How many handlers were started. */
+  readonly runs: number;
+  /** How many jobs that were; less than `runs` where one ran twice. */
+  readonly distinct: number;
+  readonly firstAtMs: number;
+  /** By job, when its handler was started the first time; 0: never. */
+  readonly startedAtMs: Float64Array;
+}
+
+/** Counts the handlers that run in a worker process, job by job. */
+export class Tally {
+  runs = 0;
+  #distinct = 0;
+  #firstAtMs = 0;
+  #startedAtMs = new Float64Array(0);
+
+  /** Begins anew. */
+  expect(jobs: number): void {
+    this.runs = 0;
+    this.#distinct = 0;
+    this.#firstAtMs = 0;
+    this.#startedAtMs = new Float64Array(jobs);
+  }
+
+  /** A handler begins. One that holds its slot keeps it that long. */
+  ran(job: { n: number; holdMs?: number }): undefined | Promise<void> {
+    const atMs = nowMs();
+    if (this.runs++ === 0) this.#firstAtMs = atMs;
+    if (this.#startedAtMs[job.n] === 0) {
+      this.#startedAtMs[job.n] = atMs;
+      this.#distinct++;
+    }
+    const { holdMs } = job;
+    return holdMs === undefined ? undefined : pause(holdMs);
+  }
+
+  report(): TallyReport {
+    return {
+      runs: this.runs,
+      distinct: this.#distinct,
+      firstAtMs: this.#firstAtMs,
+      startedAtMs: this.#startedAtMs,
+    };
+  }
+}

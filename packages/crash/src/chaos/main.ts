@@ -1,0 +1,35 @@
+import { parseArgs } from "node:util";
+import { type DrillOptions, drillRun } from "../drill/drill-run.ts";
+import { formatReport } from "../format-report.ts";
+import { chaosRun } from "./chaos-run.ts";
+
+/** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10 --restarts 9`. */
+const USAGE = "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N]] [--seed N] [--keep]";
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "3" },
+    kills: { type: "string", default: "0" },
+    stops: { type: "string", default: "0" },
+    restarts: { type: "string", default: "0" },
+    seed: { type: "string", default: "1" },
+    keep: { type: "boolean", default: false },
+  },
+});
+const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+const times: DrillOptions["times"] = {
+  KILL: Number(values.kills),
+  STOP: Number(values.stops),
+  RESTART: Number(values.restarts),
+};
+const counts = Object.values(times);
+if (!(minutes >= 0) || ![seed, ...counts].every((count) => Number.isInteger(count) && count >= 0)) {
+  console.error(USAGE);
+  process.exit(2);
+}
+// Nothing may be left behind, however it ends.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
+const isDrill = counts.some((count) => count > 0);
+const report = await (isDrill ? drillRun({ times, ...telling }) : chaosRun({ forMs: minutes * 60_000, ...telling }));
+console.log(formatReport(report));
+process.exitCode = report.violations.length > 0 ? 1 : 0;

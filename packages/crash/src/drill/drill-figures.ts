@@ -1,0 +1,62 @@
+import type { Evidence } from "../judge/evidence.ts";
+import type { ClusterStage } from "../stage/cluster.ts";
+import { gapAfter, type Incident, quantilesOf, type Start } from "./gaps.ts";
+
+/** SIGKILL and started again; SIGSTOP past its lease and SIGCONT; SIGTERM and started again. */
+export type Deed = "KILL" | "STOP" | "RESTART";
+
+export interface Done extends Incident {
+  deed: Deed;
+}
+
+/** The time in which a gap is looked for. */
+const WITHIN_MS = 5_000;
+
+/** By deed the gaps in what the owner's shards began; how long every job waited; what a gap is when nothing happens. */
+export async function drillFigures(
+  { store, say }: ClusterStage,
+  evidence: Evidence,
+  incidents: readonly Done[],
+): Promise<Record<string, number>> {
+  const starts = startsOf(evidence, shardsOf(await store.sql("SELECT id, shard FROM executions")));
+  const byDeed = Map.groupBy(incidents, ({ deed }) => deed);
+  const gaps = [...byDeed].flatMap(([deed, list]) => {
+    const found = list.map((incident) => Math.round(gapAfter(incident, starts, WITHIN_MS)));
+    say(`${deed}: gaps of ${found.join(", ")} ms`);
+    return figures(`${deed.toLowerCase()}Gap`, found);
+  });
+  const calm = incidents.map(({ atMs, shards }) => gapAfter({ atMs: atMs - CALM_MS, shards }, starts, CALM_MS));
+  const pickups = starts.map(({ pickupMs }) => pickupMs);
+  return Object.fromEntries([...gaps, ...figures("calmGap", calm), ...figures("pickup", pickups)]);
+}
+
+/** Before an incident nothing has happened for so long. */
+const CALM_MS = 1_000;
+
+function figures(name: string, values: readonly number[]): [string, number][] {
+  const { p50, p99, max } = quantilesOf(values);
+  return [
+    [`${name}P50Ms`, p50],
+    [`${name}P99Ms`, p99],
+    [`${name}MaxMs`, max],
+  ];
+}
+
+function shardsOf(rows: string): ReadonlyMap<string, number> {
+  return new Map(
+    rows.split("\n").map((row) => {
+      const [id = "", shard] = row.split("|");
+      return [id, Number(shard)];
+    }),
+  );
+}
+
+function startsOf({ workers, clients }: Evidence, shards: ReadonlyMap<string, number>): Start[] {
+  const asked = new Map(clients.flatMap((event) => (event.event === "INTENDED" ? [[event.key, event.at]] : [])));
+  const starts = workers.flatMap((event): Start[] => {
+    const shard = shards.get(event.executionId);
+    if (event.event !== "STARTED" || shard === undefined) return [];
+    return [{ atMs: event.at, shard, pickupMs: event.at - (asked.get(event.key) ?? event.at) }];
+  });
+  return starts.sort((a, b) => a.atMs - b.atMs);
+}

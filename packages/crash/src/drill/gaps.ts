@@ -1,0 +1,43 @@
+/** Something that was done to the owner of shards. */
+export interface Incident {
+  atMs: number;
+  shards: ReadonlySet<number>;
+}
+
+/** A handler that began. */
+export interface Start {
+  atMs: number;
+  shard: number;
+  /** Since its job was asked for. */
+  pickupMs: number;
+}
+
+export interface Quantiles {
+  p50: number;
+  p99: number;
+  max: number;
+}
+
+/**
+ * How long no handler of the shards began, at most, from the incident on.
+ * @param starts in order of time
+ * @param withinMs how long after it one looks
+ */
+export function gapAfter({ atMs, shards }: Incident, starts: readonly Start[], withinMs: number): number {
+  let [before, longest] = [atMs, 0];
+  for (const start of starts) {
+    if (!shards.has(start.shard) || start.atMs <= atMs) continue;
+    if (start.atMs > atMs + withinMs) break;
+    longest = Math.max(longest, start.atMs - before);
+    before = start.atMs;
+  }
+  // Nothing after the last one is a gap too, unless somebody else's time has come.
+  return before === atMs ? withinMs : longest;
+}
+
+/** Of nothing: zeros. */
+export function quantilesOf(values: readonly number[]): Quantiles {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0);
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,68 @@
+import { monotonicMs, sleep } from "../../clock.ts";
+import { busyWorker } from "../in-flight.ts";
+import type { ClusterWorld } from "../world.ts";
+import { note, tell } from "./nodes.ts";
+import { askWhileDown } from "./outage.ts";
+
+/** What is done to the PostgreSQL of a cluster. Each resolves when all nodes serve again. */
+
+const FULL_MS = { least: 1_000, most: 4_000 };
+const SYNCHRONOUS_MS = { least: 500, most: 3_000 };
+
+/** As when its machine is reset. */
+export function killStore(world: ClusterWorld): Promise<void> {
+  return fell(world, "STORE_KILLED", "SIGKILL", 0);
+}
+
+/** As `pg_ctl restart -m immediate` does it. */
+export function abortStore(world: ClusterWorld): Promise<void> {
+  return fell(world, "STORE_ABORTED", "SIGQUIT", 0);
+}
+
+/** Nobody gets an answer for so long, and says so. */
+export function downStore(world: ClusterWorld, forMs: number): Promise<void> {
+  return fell(world, "STORE_DOWN", "SIGQUIT", forMs);
+}
+
+async function fell(
+  world: ClusterWorld,
+  event: "STORE_KILLED" | "STORE_ABORTED" | "STORE_DOWN",
+  signal: "SIGKILL" | "SIGQUIT",
+  downMs: number,
+): Promise<void> {
+  const { store } = world;
+  await busyWorker(world, 1);
+  tell(world, event, store.pid);
+  await store.end(signal);
+  if (downMs > 0) await Promise.all([sleep(downMs), askWhileDown(world)]);
+  await store.start();
+  await allReady(world);
+}
+
+/** Written down when PostgreSQL has complained: only then it has happened. */
+export async function fillStore(world: ClusterWorld): Promise<void> {
+  const { store, dice, history, say } = world;
+  await busyWorker(world, 1);
+  const [at, pid] = [monotonicMs(), store.pid];
+  say(`STORE_FULL (process ${pid})`);
+  const complaints = await store.full(dice.between(FULL_MS.least, FULL_MS.most));
+  history.write({ event: "STORE_FULL", at, pid });
+  say(`PostgreSQL had no space left ${complaints} times`);
+  await allReady(world);
+}
+
+export async function failOver(world: ClusterWorld): Promise<void> {
+  const { store, dice } = world;
+  const whileSynchronousMs = dice.between(SYNCHRONOUS_MS.least, SYNCHRONOUS_MS.most);
+  await store.failOver(async (pid) => {
+    await sleep(whileSynchronousMs);
+    await busyWorker(world, 1);
+    tell(world, "STORE_FAILED_OVER", pid);
+  });
+  await allReady(world);
+}
+
+async function allReady(world: ClusterWorld): Promise<void> {
+  await Promise.all(world.nodes.map(({ server }) => server.ready()));
+  note(world, "STORE_READY", world.store.pid);
+}

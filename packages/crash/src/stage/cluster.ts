@@ -1,0 +1,98 @@
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@mainspring/sdk";
+import { wallClockZeroMs } from "../clock.ts";
+import type { Dice } from "../dice.ts";
+import type { ClusterWorld, Node } from "../faults/world.ts";
+import type { FaultEvent } from "../history/events.ts";
+import { HistoryFile } from "../history/history-file.ts";
+import { inTurn } from "../load/in-turn.ts";
+import { freePort } from "./free-port.ts";
+import { ClusterStore } from "./postgres/cluster-store.ts";
+import { Proxy } from "./proxy/proxy.ts";
+import { Server } from "./server.ts";
+import { crew, type Playground } from "./stage.ts";
+
+export interface ClusterStage extends ClusterWorld, Playground {}
+
+interface ClusterOptions {
+  folder: string;
+  nodes: number;
+  /** Who brings the work; default: customers of all kinds. */
+  clients?: "client" | "steady";
+  dice: Dice;
+  say(message: string): void;
+}
+
+const SLOTS = "40";
+
+/** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
+export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
+  const { folder, nodes: count, clients: clientRole = "client", dice, say } = options;
+  // PostgreSQL runs as another user, who has to get to its own folder in it.
+  await chmod(folder, 0o711);
+  const store = await ClusterStore.open(folder);
+  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(folder, index + 1, store)));
+  const servers = nodes.map(({ server }) => server);
+  const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
+  const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
+  const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, hired % 2 === 0 ? "0" : "20"]);
+  const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6))]);
+  // The judge's own way to the servers leads around the proxies.
+  const urls = servers.map(({ httpUrl }) => httpUrl);
+  const faultFile = join(folder, "faults.jsonl");
+  const stage: ClusterStage = {
+    nodes,
+    servers,
+    store,
+    workers,
+    clients,
+    client: new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 4, timeoutMs: 10_000 }),
+    history: new HistoryFile<FaultEvent>(faultFile),
+    faultFile,
+    dice,
+    stopped: new Set(),
+    say,
+    wallClockZeroMs: wallClockZeroMs(),
+    async close() {
+      for (const members of [clients, workers]) {
+        for (const member of members.members) await members.kill(member);
+      }
+      await Promise.all(servers.map((server) => server.kill()));
+      await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
+      await store.close();
+    },
+  };
+  for (const server of servers) server.start();
+  await Promise.all(servers.map((server) => server.ready())).catch(async (cause: unknown) => {
+    await stage.close();
+    throw cause;
+  });
+  return stage;
+}
+
+async function buildNode(folder: string, number: number, store: ClusterStore) {
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const host = "127.0.0.1";
+  const grpc = { host, port: grpcPort };
+  const links = {
+    STORE_LINK: new Proxy(store.target),
+    MESH_LINK: new Proxy(grpc),
+    GATEWAY_LINK: new Proxy(grpc),
+    API_LINK: new Proxy({ host, port: httpPort }),
+  } satisfies Node["links"];
+  const addresses = {
+    STORE_LINK: await links.STORE_LINK.listen(await freePort()),
+    MESH_LINK: await links.MESH_LINK.listen(await freePort()),
+    GATEWAY_LINK: await links.GATEWAY_LINK.listen(await freePort()),
+    API_LINK: await links.API_LINK.listen(await freePort()),
+  };
+  const env = {
+    MAINSPRING_STORE: store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
+    MAINSPRING_BUS: "mesh",
+    MAINSPRING_ADVERTISE: addresses.MESH_LINK,
+  };
+  const name = `node-${number}`;
+  const server = new Server({ folder, name, httpPort, grpcPort, env });
+  return { server, links, addresses, address: addresses.MESH_LINK };
+}

@@ -1,0 +1,137 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sleep, until } from "../../clock.ts";
+import { type Child, startProgram } from "../child.ts";
+import type { Target } from "../proxy/weather.ts";
+import { Disk } from "./disk.ts";
+import type { Programs } from "./programs.ts";
+
+const READY_WITHIN_MS = 120_000;
+const PORT = "5432";
+const ROLE = "mainspring";
+const DATABASE = "postgres";
+
+const SETTINGS = {
+  listen_addresses: "",
+  max_connections: "120",
+  wal_level: "replica",
+  max_wal_size: "256MB",
+  min_wal_size: "64MB",
+  timezone: "UTC",
+  // What fails for lack of space must be seen; the text of the statement says nothing more.
+  log_min_messages: "error",
+  log_min_error_statement: "panic",
+  log_checkpoints: "off",
+};
+
+interface PostgresOptions {
+  programs: Programs;
+  /** New. */
+  folder: string;
+  logFile: string;
+}
+
+/** A PostgreSQL that nobody starts again but who has it. */
+export class Postgres {
+  readonly disk: Disk;
+  readonly logFile: string;
+  readonly #programs: Programs;
+  #child: Child | null = null;
+
+  private constructor(disk: Disk, { programs, logFile }: PostgresOptions) {
+    this.disk = disk;
+    this.logFile = logFile;
+    this.#programs = programs;
+  }
+
+  /** With an empty database. */
+  static async create(options: PostgresOptions): Promise<Postgres> {
+    const postgres = await Postgres.#on(options);
+    const args = ["-D", postgres.#data, "-U", ROLE, "--encoding=UTF8", "--no-locale", "--auth=trust", "--no-sync"];
+    await options.programs.run("initdb", args);
+    return postgres;
+  }
+
+  /** A standby of another, not started yet. */
+  static async standbyOf(primary: Postgres, options: PostgresOptions): Promise<Postgres> {
+    const postgres = await Postgres.#on(options);
+    const from = ["-h", primary.disk.folder, "-p", PORT, "-U", ROLE];
+    await options.programs.run("pg_basebackup", [
+      ...from,
+      ...["-D", postgres.#data, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"],
+    ]);
+    return postgres;
+  }
+
+  static async #on(options: PostgresOptions): Promise<Postgres> {
+    return new Postgres(await Disk.open(options.folder, options.programs.user), options);
+  }
+
+  get target(): Target {
+    return { path: join(this.disk.folder, `.s.PGSQL.${PORT}`) };
+  }
+
+  /** As a store's address, where `address` (host:port) leads to `target`. */
+  urlAt(address: string): string {
+    return `postgres://${ROLE}@${address}/${DATABASE}`;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.endedBy() === null;
+  }
+
+  /** Where it does not come up it is started again: what an earlier life left must first be gone. @returns when it takes connections */
+  async start(): Promise<void> {
+    await until("PostgreSQL is ready", READY_WITHIN_MS, async () => {
+      if (!this.isRunning) {
+        await sleep(100);
+        this.#launch();
+      }
+      return (await this.#state()) ? true : null;
+    });
+  }
+
+  /** At once: SIGKILL as a machine dies, SIGQUIT as `pg_ctl stop -m immediate` does, SIGINT in peace. @returns when it is gone */
+  async end(signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    child?.signal(signal);
+    await child?.ended;
+  }
+
+  /** @returns rows as lines, columns with | between them */
+  sql(text: string): Promise<string> {
+    const to = ["-h", this.disk.folder, "-p", PORT, "-U", ROLE, "-d", DATABASE];
+    return this.#programs.run("psql", [...to, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text]);
+  }
+
+  /** For good, with all its data. */
+  async close(): Promise<void> {
+    await this.end("SIGQUIT");
+    this.disk.close();
+  }
+
+  get #data(): string {
+    return join(this.disk.folder, "data");
+  }
+
+  #launch(): void {
+    const settings = { ...SETTINGS, unix_socket_directories: this.disk.folder };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const { user, path } = this.#programs;
+    this.#child = startProgram(path("postgres"), ["-D", this.#data, "-p", PORT, ...args], {
+      logFile: this.logFile,
+      ...(user !== null && { user }),
+    });
+  }
+
+  /** It keeps its state in the eighth line of this file. */
+  async #state(): Promise<boolean> {
+    const lines = (await readFile(join(this.#data, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+    return Number(lines[0]) === this.pid && ["ready", "standby"].includes(lines[7]?.trim() ?? "");
+  }
+}

@@ -1,0 +1,124 @@
+import { connect, type Socket } from "node:net";
+import { Lane } from "./lane.ts";
+import type { Direction, Target, Weather } from "./weather.ts";
+
+/** What a connection needs to know of its link. */
+export interface Sky {
+  readonly weather: Weather;
+  /** The weather did something to somebody. */
+  hit(): void;
+}
+
+/** A connection through a proxy: one socket to who opened it, one to the server. */
+export class Pair {
+  readonly #sky: Sky;
+  readonly #client: Socket;
+  readonly #server: Socket;
+  readonly #lanes: Record<Direction, Lane>;
+  /** One end is gone, and the other shall not notice. */
+  #isDeaf = false;
+  #cutAfterBytes = Number.POSITIVE_INFINITY;
+  #swallows = false;
+  #wasAsked = false;
+
+  /** @param over called once, when both of its sockets are closed */
+  constructor(client: Socket, target: Target, sky: Sky, over: () => void) {
+    this.#sky = sky;
+    this.#client = client;
+    this.#server = connect({ ...target, allowHalfOpen: true });
+    const reset = () => this.reset();
+    this.#lanes = {
+      TO_SERVER: new Lane(client, this.#server, reset),
+      TO_CLIENT: new Lane(this.#server, client, reset),
+    };
+    this.#listen(client, "TO_SERVER");
+    this.#listen(this.#server, "TO_CLIENT");
+    const both = () => {
+      if (client.destroyed && this.#server.destroyed) over();
+    };
+    for (const socket of [client, this.#server]) socket.once("close", both);
+    this.#hold(sky.weather);
+    if (sky.weather.kind === "HALF_OPEN") this.#halve(sky.weather.survivor);
+  }
+
+  /** The weather has changed. */
+  changed(weather: Weather): void {
+    // What it believes is not true any more: it learns so now.
+    if (this.#isDeaf) return this.reset();
+    this.#cutAfterBytes = weather.kind === "CUT" ? weather.afterBytes : Number.POSITIVE_INFINITY;
+    this.#swallows = weather.kind === "REPLY_SWALLOWED";
+    this.#wasAsked = false;
+    if (weather.kind === "HALF_OPEN") return this.#halve(weather.survivor);
+    this.#hold(weather);
+  }
+
+  reset(): void {
+    for (const lane of Object.values(this.#lanes)) lane.close();
+    abort(this.#client);
+    abort(this.#server);
+  }
+
+  #listen(socket: Socket, direction: Direction): void {
+    socket.on("data", (bytes) => this.#arrived(bytes, direction));
+    socket.on("end", () => this.#closed("END", direction));
+    socket.on("error", () => this.#closed("RESET", direction));
+    socket.on("close", () => this.#closed("RESET", direction));
+  }
+
+  #arrived(bytes: Buffer, direction: Direction): void {
+    if (this.#isDeaf) return;
+    if (this.#swallows && direction === "TO_SERVER") this.#wasAsked = true;
+    if (this.#swallows && direction === "TO_CLIENT" && this.#wasAsked) return this.#strike();
+    this.#cutAfterBytes -= bytes.length;
+    if (this.#cutAfterBytes < 0) return this.#cut(bytes.subarray(0, this.#cutAfterBytes), direction);
+    const { weather } = this.#sky;
+    if (weather.kind === "DELAYED" || (weather.kind === "DROPPED" && weather.directions.includes(direction))) {
+      this.#sky.hit();
+    }
+    this.#carry(bytes, direction);
+  }
+
+  /** Who was told that the connection is over closes its own end; the other direction may go on. */
+  #closed(how: "END" | "RESET", direction: Direction): void {
+    if (this.#isDeaf) return;
+    const to = direction === "TO_SERVER" ? this.#server : this.#client;
+    // Both have said goodbye: nothing to reset.
+    if (how === "RESET" && to.writableEnded) return;
+    this.#carry(how, direction);
+  }
+
+  #carry(cargo: Buffer | "END" | "RESET", direction: Direction): void {
+    const { weather } = this.#sky;
+    this.#lanes[direction].carry(cargo, weather.kind === "DELAYED" ? weather.delayMs : 0);
+  }
+
+  #cut(beginning: Buffer, direction: Direction): void {
+    const to = direction === "TO_SERVER" ? this.#server : this.#client;
+    to.write(beginning, () => this.#strike());
+    this.#isDeaf = true;
+  }
+
+  #strike(): void {
+    this.#sky.hit();
+    this.reset();
+  }
+
+  #halve(survivor: "CLIENT" | "SERVER"): void {
+    this.#isDeaf = true;
+    this.#sky.hit();
+    abort(survivor === "CLIENT" ? this.#server : this.#client);
+  }
+
+  #hold(weather: Weather): void {
+    const dropped = weather.kind === "DROPPED" ? weather.directions : [];
+    for (const direction of ["TO_SERVER", "TO_CLIENT"] as const) {
+      this.#lanes[direction].held = dropped.includes(direction);
+    }
+  }
+}
+
+function abort(socket: Socket): void {
+  // A socket of a file knows no reset; who reads it finds its end.
+  if (socket.remoteAddress === undefined) socket.destroy();
+  else socket.resetAndDestroy();
+}

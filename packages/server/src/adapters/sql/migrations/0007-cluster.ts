@@ -1,0 +1,9 @@
+/**
+ * What nodes say of themselves, and what people want of them. Nodes of the release before name the columns that they
+ * write, and go on beside this.
+ */
+export const cluster = `
+ALTER TABLE nodes
+  ADD COLUMN feature_level integer NOT NULL DEFAULT 1,
+  ADD COLUMN draining boolean NOT NULL DEFAULT false;
+`;

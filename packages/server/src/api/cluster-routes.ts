@@ -1,0 +1,108 @@
+import { Type } from "typebox";
+import { clusterLevel, isOn, levelOf } from "../domain/feature-level.ts";
+import type { Incarnation } from "../domain/ids.ts";
+import type { Role } from "../ports/bus.ts";
+import type { KnownNode } from "../ports/leases.ts";
+import { type ClusterParts, viewCluster } from "./cluster-view.ts";
+import { answer, problems } from "./documented.ts";
+import { ProblemError, problem } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { refuseBody } from "./no-body.ts";
+import { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
+
+const tags = ["node"];
+const params = Type.Object({ nodeId: Type.String({ minLength: 1, maxLength: 128 }) });
+
+/** GET /v1/cluster, POST /v1/cluster/nodes/{nodeId}/drain and …/undrain */
+export function clusterRoutes(app: HttpApp, parts: ClusterParts): void {
+  const schema = {
+    operationId: "getCluster",
+    tags,
+    summary: "The nodes, which shards they own, and how far they are behind",
+    response: { 200: answer(ClusterBody, "As it is now"), ...problems() },
+  };
+  app.get("/v1/cluster", { schema }, () => viewCluster(parts));
+  drainRoute(app, parts);
+  undrainRoute(app, parts);
+}
+
+function drainRoute(app: HttpApp, parts: ClusterParts): void {
+  const schema = {
+    operationId: "drainNode",
+    tags,
+    summary:
+      "Have a node give its shards and workers to the others, one after the other, and take none. Its api goes on",
+    params,
+    response: {
+      202: answer(
+        ClusterNodeBody,
+        "Kept with the node's lease, so that it hears of it within a second. It is done when it has no shards and no workers. Lasts until it is taken back, or the node is restarted. Repeating it is harmless.",
+      ),
+      ...problems("not-found", "wrong-state"),
+    },
+  };
+  app.post("/v1/cluster/nodes/:nodeId/drain", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const { nodeId } = request.params;
+    const nodes = (await parts.leases.list()).filter(({ isLiving }) => isLiving);
+    refuseToDrain(nodes, nodeId);
+    return reply.code(202).send(await setDraining(parts, nodeId, true));
+  });
+}
+
+function undrainRoute(app: HttpApp, parts: ClusterParts): void {
+  const schema = {
+    operationId: "undrainNode",
+    tags,
+    summary: "Have a node that was drained take shards and workers again",
+    params,
+    response: { 202: answer(ClusterNodeBody, "Told. Repeating it is harmless."), ...problems("not-found") },
+  };
+  app.post("/v1/cluster/nodes/:nodeId/undrain", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    return reply.code(202).send(await setDraining(parts, request.params.nodeId, false));
+  });
+}
+
+async function setDraining(parts: ClusterParts, nodeId: Incarnation, isDraining: boolean): Promise<ClusterNodeBody> {
+  if (!(await parts.leases.drain(nodeId, isDraining))) throw unknown(nodeId);
+  const { nodes } = await viewCluster(parts);
+  const body = nodes.find((node) => node.nodeId === nodeId);
+  if (body === undefined) throw unknown(nodeId);
+  return body;
+}
+
+/** @throws {ProblemError} there is nobody who could take what it has */
+function refuseToDrain(living: readonly KnownNode[], nodeId: Incarnation): void {
+  const node = living.find(({ incarnation }) => incarnation === nodeId);
+  if (node === undefined) throw unknown(nodeId);
+  if (living.length === 1) {
+    throw refused("this server is alone, and nobody could take its work: to end it, stop it; what it runs is finished");
+  }
+  const level = clusterLevel(living, Number.POSITIVE_INFINITY);
+  const oldest = living.find((one) => one.level === level);
+  if (!isOn("DRAINING", level)) {
+    throw refused(
+      `the node ${oldest?.address} (${oldest?.version}) has feature level ${level} and does not know of draining: ` +
+        `bring every node to level ${levelOf("DRAINING")} first, or stop the node by SIGTERM`,
+    );
+  }
+  for (const role of ["scheduler", "gateway"] as const) {
+    if (node.roles.includes(role) && !living.some((other) => other !== node && takes(other, role))) {
+      const wanted = role === "scheduler" ? "takes its shards" : "takes its workers";
+      throw refused(`no other node ${wanted}: start one with the role ${role} first, or take the draining of one back`);
+    }
+  }
+}
+
+function takes({ roles, draining }: KnownNode, role: Role): boolean {
+  return roles.includes(role) && !draining;
+}
+
+function refused(detail: string): ProblemError {
+  return new ProblemError(problem("wrong-state", detail));
+}
+
+function unknown(nodeId: Incarnation): ProblemError {
+  return new ProblemError(problem("not-found", `no living node has the id ${nodeId}; GET /v1/cluster lists them`));
+}

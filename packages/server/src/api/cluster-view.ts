@@ -1,0 +1,100 @@
+import { clusterLevel } from "../domain/feature-level.ts";
+import type { Incarnation } from "../domain/ids.ts";
+import type { Bus, Role } from "../ports/bus.ts";
+import type { KnownNode, Leases } from "../ports/leases.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { ShardHolder, Store } from "../ports/store.ts";
+import type { Inbox } from "./inbox.ts";
+import { formatInstant } from "./instants.ts";
+import type { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
+
+const ASK_TIMEOUT_MS = 500;
+/** Counting further costs more than anybody gains by it. */
+const COUNT_MAX = 10_000;
+const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
+
+export interface ClusterParts {
+  bus: Bus;
+  runtime: Runtime;
+  inbox: Inbox;
+  store: Pick<Store, "readShards" | "queries">;
+  leases: Pick<Leases, "list" | "drain">;
+}
+
+/** Who lives and who owns what, from the store; and what the nodes themselves say, as far as they answer. */
+export async function viewCluster(parts: ClusterParts): Promise<ClusterBody> {
+  const { bus, leases, runtime, store } = parts;
+  const [nodes, holders, counts, answers] = await Promise.all([
+    leases.list(),
+    store.readShards(),
+    store.queries.countExecutions(COUNT_MAX),
+    askNodes(parts),
+  ]);
+  const living = nodes.filter(({ isLiving }) => isLiving);
+  const owners = living.filter(({ roles }) => roles.includes("scheduler"));
+  const dueAts = [...answers.values()].flatMap(({ oldestReadyAt }) => oldestReadyAt ?? []);
+  return {
+    node: bus.node,
+    level: living.length === 0 ? 0 : clusterLevel(living, Number.POSITIVE_INFINITY),
+    nodes: nodes.map((node) =>
+      nodeBody(node, { bus, holders, workers: answers.get(node.incarnation)?.workers ?? null }),
+    ),
+    shards: holders.map(({ shard, epoch, owner }) => ({ shard, epoch, nodeId: owner })),
+    lag: {
+      ready: counts.ready,
+      oldestReadyMs: dueAts.length === 0 ? null : Math.max(0, Math.round(runtime.now() - Math.min(...dueAts))),
+      silentOwners: owners.filter(({ incarnation }) => answers.get(incarnation)?.isOwner !== true).length,
+    },
+  };
+}
+
+interface Around {
+  bus: Bus;
+  holders: readonly ShardHolder[];
+  workers: number | null;
+}
+
+function nodeBody(node: KnownNode, { bus, holders, workers }: Around): ClusterNodeBody {
+  const { incarnation, address, roles, version, level, startedAt, renewedAgoMs, draining, isLiving } = node;
+  return {
+    nodeId: incarnation,
+    ...{ address, roles: [...roles], version, level, renewedAgoMs },
+    state: !isLiving ? "GONE" : draining ? "DRAINING" : "LIVING",
+    startedAt: formatInstant(startedAt),
+    isReachable: incarnation === bus.node || ROLES.some((role) => bus.nodes(role).includes(incarnation)),
+    shards: holders.filter(({ owner }) => owner === incarnation).length,
+    workers,
+  };
+}
+
+/** What a node has said of itself. */
+interface Told {
+  isOwner: boolean;
+  oldestReadyAt: number | null;
+  /** null: it is no gateway. */
+  workers: number | null;
+}
+
+async function askNodes({ bus, runtime, inbox }: ClusterParts): Promise<Map<Incarnation, Told>> {
+  const [tally, workers] = [runtime.uuid(), runtime.uuid()];
+  const [schedulers, gateways] = [bus.nodes("scheduler"), bus.nodes("gateway")];
+  const answered = Promise.all([
+    inbox.collectBySender(tally, schedulers.length, ASK_TIMEOUT_MS),
+    inbox.collectBySender(workers, gateways.length, ASK_TIMEOUT_MS),
+  ]);
+  for (const node of schedulers) bus.send({ node, role: "scheduler" }, { kind: "ASK_TALLY", request: tally });
+  for (const node of gateways) bus.send({ node, role: "gateway" }, { kind: "LIST_WORKERS", request: workers });
+  const [tallies, lists] = await answered;
+  const told = new Map<Incarnation, Told>();
+  const of = (node: Incarnation) => told.get(node) ?? { isOwner: false, oldestReadyAt: null, workers: null };
+  for (const [node, answer] of tallies) {
+    if (answer.kind !== "TALLY") continue;
+    told.set(node, { ...of(node), isOwner: true, oldestReadyAt: answer.tally.oldestReadyAt ?? null });
+  }
+  for (const [node, answer] of lists) {
+    if (answer.kind !== "WORKERS") continue;
+    const connected = answer.workers.filter(({ state }) => state === "ALIVE" || state === "DRAINING");
+    told.set(node, { ...of(node), workers: connected.length });
+  }
+  return told;
+}

@@ -1,0 +1,16 @@
+import type { Bus } from "../ports/bus.ts";
+import type { PoolUse } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Inbox } from "./inbox.ts";
+
+const ASK_TIMEOUT_MS = 500;
+
+/** What the homes of pools say is used of their limits. A home that is slow is left out. */
+export async function askPoolUses(parts: { bus: Bus; runtime: Runtime; inbox: Inbox }): Promise<PoolUse[]> {
+  const { bus, runtime, inbox } = parts;
+  const request = runtime.uuid();
+  const nodes = bus.nodes("scheduler");
+  const answered = inbox.collect(request, nodes.length, ASK_TIMEOUT_MS);
+  for (const node of nodes) bus.send({ node, role: "scheduler" }, { kind: "ASK_POOLS", request });
+  return (await answered).flatMap((answer) => (answer.kind === "POOLS_USED" ? answer.pools : []));
+}

@@ -1,0 +1,42 @@
+import { type Static, Type } from "typebox";
+import { Count, Instant, oneOf, orNull, StringOrNull } from "./fields.ts";
+
+const Role = oneOf(["api", "scheduler", "gateway"], "what it does");
+
+export const ClusterNodeBody = Type.Object({
+  nodeId: Type.String({ description: "one life of the node: another one after its restart" }),
+  address: Type.String({ description: "host:port where other nodes reach it" }),
+  roles: Type.Array(Role),
+  version: Type.String({ description: "of its program" }),
+  level: Count("of features that it understands; nodes of one cluster are one level apart at most"),
+  state: oneOf(["LIVING", "DRAINING", "GONE"], "GONE: its lease ran out, and it has not said goodbye"),
+  startedAt: Instant("when it was started"),
+  renewedAgoMs: Count("since it renewed its lease, by the store's clock"),
+  isReachable: Type.Boolean({ description: "whether the node that answers has a connection to it" }),
+  shards: Count("that it owns"),
+  workers: orNull(Count("workers"), "workers that are connected to it; null: it is no gateway, or did not say"),
+});
+export type ClusterNodeBody = Static<typeof ClusterNodeBody>;
+
+export const ClusterBody = Type.Object({
+  node: Type.String({ description: "who answers" }),
+  level: Count("of features that every living node understands: newer ones are not used yet"),
+  nodes: Type.Array(ClusterNodeBody, { description: "those that live, and those that went lately; by address" }),
+  shards: Type.Array(
+    Type.Object({
+      shard: Count("from 0"),
+      epoch: Count("how often it was taken over"),
+      nodeId: StringOrNull("its owner; null: it waits for one"),
+    }),
+    { description: "all of them, by number" },
+  ),
+  lag: Type.Object({
+    ready: Count("executions that wait for a worker, or were given to one a moment ago; 10000 stands for more"),
+    oldestReadyMs: orNull(
+      Type.Integer({ minimum: 0 }),
+      "how long the oldest of those has been due that owners have in memory and no worker has; null: there is none",
+    ),
+    silentOwners: Count("living owners that did not answer: what waits there is not in the figure above"),
+  }),
+});
+export type ClusterBody = Static<typeof ClusterBody>;

@@ -1,0 +1,40 @@
+/**
+ * What this program understands: of messages between nodes, of commands and states in the store. Grows by one with a
+ * release that says or writes what the one before does not know. Nodes of two adjacent levels can form a cluster, so that
+ * it is upgraded one node after the other.
+ */
+export const FEATURE_LEVEL = 2;
+/** Of nodes that say nothing of a level. */
+export const FIRST_LEVEL = 1;
+
+/** From which level of the whole cluster on each is used: a node that does not know it would go against it. */
+const SINCE = {
+  /** Shards are not placed on draining nodes: an older one would still wait for them to take theirs. */
+  DRAINING: 2,
+} as const;
+export type Feature = keyof typeof SINCE;
+
+/** What is said of a node where levels are compared. */
+export interface Levelled {
+  level: number;
+}
+
+/** The lowest level among the living: what every one of them understands. @param own of the node that asks */
+export function clusterLevel(living: readonly Levelled[], own: number): number {
+  return Math.min(own, ...living.map(({ level }) => level));
+}
+
+/** Whether every node understands it. @param level of the cluster */
+export function isOn(feature: Feature, level: number): boolean {
+  return level >= SINCE[feature];
+}
+
+/** The level that the cluster must have for it. */
+export function levelOf(feature: Feature): number {
+  return SINCE[feature];
+}
+
+/** Whether nodes of these levels can work together. */
+export function areAdjacent(a: number, b: number): boolean {
+  return Math.abs(a - b) <= 1;
+}

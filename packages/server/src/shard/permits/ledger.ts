@@ -1,0 +1,236 @@
+import { type Epoch, type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import type { PermitAnswer, PermitCall, PermitOpening } from "../../ports/messages.ts";
+import { Bucket } from "./bucket.ts";
+
+/** Who has not called for so long is given nothing: it may be dead, and what it is given would lie there. */
+const LAPSES_AFTER_MS = 2_500;
+/** The shortest time between two looks at a bucket: many small grants become one. */
+const LOOK_LEAST_MS = 10;
+
+/** What a pool allows; null: as much as can be. */
+export interface PoolLimits {
+  maxRunning: number | null;
+  ratePerSec: number | null;
+}
+
+/** What one life of one machine has been granted for its shards. */
+interface Account {
+  node: Incarnation;
+  life: number;
+  account: number;
+  /** Permits in all, with those that it had when it opened the account, and those that have come back. */
+  granted: number;
+  returned: number;
+  /** Those of its shards that nobody has declared under a later epoch. */
+  shards: Map<ShardId, Epoch>;
+  seq: number;
+  wanted: number;
+  rank: number;
+  calledAt: EpochMs;
+  /** The caller's own time of its last call. */
+  echo: EpochMs;
+  serial: number;
+  toldGiveBack: boolean;
+  /** To be told something: starts that it is given with it. */
+  news: { starts: number } | null;
+}
+
+/** An answer and the node that it is for. */
+export interface AddressedAnswer {
+  node: Incarnation;
+  answer: PermitAnswer;
+}
+
+/**
+ * The permits of one pool, as its home counts them: under one epoch of the home shard, from nothing. What is counted is
+ * never less than what is out: an account grants what it has granted until another owner has declared what is in its shards.
+ */
+export class Ledger {
+  readonly pool: string;
+  readonly epoch: Epoch;
+  readonly #required: ReadonlyMap<ShardId, Epoch>;
+  readonly #declared = new Map<ShardId, Epoch>();
+  readonly #accounts = new Map<string, Account>();
+  /** Attempts of shards that their owner has lost, and nobody after it has declared. */
+  readonly #orphans = new Map<ShardId, { epoch: Epoch; count: number }>();
+  #refusals: AddressedAnswer[] = [];
+  #bucket: Bucket | null = null;
+  #isComplete = false;
+  /** Whether something came that may change what can be dealt. */
+  #isDirty = true;
+  #dealAt: EpochMs | null = null;
+
+  /** @param required the epochs that shards had when the home shard was owned already: older owners do not speak for them */
+  constructor(pool: string, epoch: Epoch, required: ReadonlyMap<ShardId, Epoch>) {
+    this.pool = pool;
+    this.epoch = epoch;
+    this.#required = required;
+  }
+
+  /** Whether all shards were declared: until then nobody knows what is out. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Permits that are out, or may be. */
+  get taken(): number {
+    let taken = 0;
+    for (const { granted, returned } of this.#accounts.values()) taken += granted - returned;
+    for (const { count } of this.#orphans.values()) taken += count;
+    return taken;
+  }
+
+  /** When a look is worth while though nobody calls; null: never. */
+  get dealAt(): EpochMs | null {
+    return this.#dealAt;
+  }
+
+  /** A call of some machine. */
+  take(node: Incarnation, call: PermitCall, now: EpochMs): void {
+    // It knows of a later owner of the home shard than this one.
+    if (call.epoch > this.epoch) return;
+    const name = `${node}/${call.life}`;
+    const known = this.#accounts.get(name);
+    if (call.epoch === this.epoch && known !== undefined && call.account < known.account) return;
+    const account = call.epoch < this.epoch ? null : known?.account === call.account ? known : this.#open(node, call);
+    if (account === null) {
+      if (call.epoch < this.epoch || call.opening === null) this.#refuse(node, call);
+      return;
+    }
+    this.#isDirty = true;
+    account.returned = Math.max(account.returned, call.returned);
+    account.news ??= { starts: 0 };
+    if (call.seq <= account.seq) return;
+    Object.assign(account, { seq: call.seq, wanted: call.wanted, rank: call.rank, calledAt: now, echo: call.at });
+  }
+
+  /** @returns null: it says nothing of what it has, or all its shards are others' by now */
+  #open(node: Incarnation, call: PermitCall): Account | null {
+    if (call.opening === null) return null;
+    const name = `${node}/${call.life}`;
+    const shards = this.#declare(call.opening);
+    if (shards.size === 0) return null;
+    const { life, account } = call;
+    const opened: Account = {
+      ...{ node, life, account, granted: call.opening.held, returned: 0, shards },
+      ...{ seq: 0, wanted: 0, rank: 0, calledAt: 0, echo: 0, serial: 0, toldGiveBack: false, news: null },
+    };
+    this.#accounts.set(name, opened);
+    this.#supersede();
+    this.#isComplete ||= this.#areAllDeclared();
+    return opened;
+  }
+
+  /** @returns those of its shards that nobody else has under a later epoch */
+  #declare({ shards, departed }: PermitOpening): Map<ShardId, Epoch> {
+    const own = new Map<ShardId, Epoch>();
+    for (const { shard, epoch } of shards) {
+      if (epoch < (this.#declared.get(shard) ?? 0)) continue;
+      this.#declared.set(shard, epoch);
+      own.set(shard, epoch);
+      if ((this.#orphans.get(shard)?.epoch ?? epoch) < epoch) this.#orphans.delete(shard);
+    }
+    for (const { shard, epoch, count } of departed) {
+      const known = Math.max(this.#declared.get(shard) ?? 0, this.#orphans.get(shard)?.epoch ?? 0);
+      if (epoch >= known) this.#orphans.set(shard, { epoch, count });
+    }
+    return own;
+  }
+
+  /** What was in shards that others have declared since is in their accounts: an account without shards is empty. */
+  #supersede(): void {
+    for (const [name, { shards }] of this.#accounts) {
+      for (const [shard, epoch] of shards) if ((this.#declared.get(shard) ?? 0) > epoch) shards.delete(shard);
+      if (shards.size === 0) this.#accounts.delete(name);
+    }
+  }
+
+  #areAllDeclared(): boolean {
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      const declared = this.#declared.get(shard);
+      if (declared === undefined || declared < (this.#required.get(shard) ?? 0)) return false;
+    }
+    return true;
+  }
+
+  /** What it goes by is not what there is: it opens another account. */
+  #refuse(node: Incarnation, call: PermitCall): void {
+    const { life, account, at } = call;
+    const none = { granted: 0, starts: 0, serial: 0, giveBack: false, taken: 0, isComplete: false, nextStartMs: null };
+    const answer = { kind: "PERMITS", pool: this.pool, epoch: this.epoch, life, account, isKnown: false, at } as const;
+    this.#refusals.push({ node, answer: { ...answer, ...none } });
+  }
+
+  /**
+   * Grants what there is to those who wait, the most urgent first and one after the other.
+   * @param limits null: the pool has none, as far as this home knows
+   * @returns answers to all who called, and to those for whom something has changed
+   */
+  deal(limits: PoolLimits | null, now: EpochMs): AddressedAnswer[] {
+    if (!this.#isDirty && (this.#dealAt === null || now < this.#dealAt)) return [];
+    this.#isDirty = false;
+    this.#dealAt = null;
+    const waiting = this.#waiting(now);
+    const starts = this.#startsOf(limits, now);
+    if (limits !== null && this.#isComplete) this.#share(waiting, limits, starts);
+    const left = waiting.filter(({ wanted }) => wanted > 0);
+    const nextStartMs = this.#nextStart(limits, left, now);
+    const isOver = limits?.maxRunning != null && this.taken > limits.maxRunning;
+    for (const account of this.#accounts.values()) {
+      const giveBack = isOver || left.some((other) => other !== account);
+      if (giveBack !== account.toldGiveBack) account.news ??= { starts: 0 };
+      account.toldGiveBack = giveBack;
+    }
+    return [...this.#refusals.splice(0), ...this.#answers(nextStartMs)];
+  }
+
+  /** Who wants some and is there, the most urgent first. */
+  #waiting(now: EpochMs): Account[] {
+    for (const account of this.#accounts.values()) if (now - account.calledAt > LAPSES_AFTER_MS) account.wanted = 0;
+    return [...this.#accounts.values()].filter(({ wanted }) => wanted > 0).sort((a, b) => a.rank - b.rank);
+  }
+
+  #startsOf(limits: PoolLimits | null, now: EpochMs): number {
+    if (limits?.ratePerSec == null || !this.#isComplete) return Number.POSITIVE_INFINITY;
+    this.#bucket ??= new Bucket(now);
+    return this.#bucket.available(limits.ratePerSec, now);
+  }
+
+  #share(waiting: readonly Account[], { maxRunning, ratePerSec }: PoolLimits, starts: number): void {
+    const free = maxRunning === null ? Number.POSITIVE_INFINITY : maxRunning - this.taken;
+    let left = Math.min(free, starts);
+    for (let i = 0; i < waiting.length && left >= 1; i++) {
+      const account = waiting[i] as Account;
+      const count = Math.min(account.wanted, Math.ceil(left / (waiting.length - i)));
+      left -= count;
+      account.wanted -= count;
+      if (maxRunning !== null) account.granted += count;
+      account.news ??= { starts: 0 };
+      if (ratePerSec === null) continue;
+      account.news.starts += count;
+      this.#bucket?.take(count);
+    }
+  }
+
+  #nextStart(limits: PoolLimits | null, left: readonly Account[], now: EpochMs): number | null {
+    if (limits?.ratePerSec == null || this.#bucket === null) return null;
+    const waitMs = this.#bucket.waitMs(limits.ratePerSec);
+    const isFull = limits.maxRunning !== null && this.taken >= limits.maxRunning;
+    if (left.length > 0 && !isFull) this.#dealAt = now + Math.max(LOOK_LEAST_MS, waitMs);
+    return waitMs;
+  }
+
+  #answers(nextStartMs: number | null): AddressedAnswer[] {
+    const { pool, epoch, taken, isComplete } = this;
+    const answers: AddressedAnswer[] = [];
+    for (const held of this.#accounts.values()) {
+      if (held.news === null) continue;
+      const { node, life, account, granted, toldGiveBack: giveBack, echo: at, news } = held;
+      const about = { kind: "PERMITS", pool, epoch, life, account, isKnown: true, granted, giveBack, at } as const;
+      const serial = ++held.serial;
+      answers.push({ node, answer: { ...about, serial, starts: news.starts, taken, isComplete, nextStartMs } });
+      held.news = null;
+    }
+    return answers;
+  }
+}

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import fc from "fast-check";
+import { SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
+import { Holding } from "./holding.ts";
+import { Ledger } from "./ledger.ts";
+
+const POOL = "limited";
+const LIMITS = { maxRunning: 5, ratePerSec: null };
+/** Shards move in such groups. */
+const GROUPS = 4;
+const NODES = 3;
+
+interface Letter {
+  to: number;
+  from: number;
+  message: PermitCall | PermitAnswer;
+}
+
+/** One node: what it believes to own, and its two ends of the protocol. */
+class Node {
+  life = 1;
+  term = 0;
+  accounts = 0;
+  holding = new Holding(POOL, LIMITS);
+  readonly epochs = new Map<ShardId, number>();
+  seen = new Map<ShardId, number>();
+  seenWithHome = new Map<ShardId, number>();
+  ledger: Ledger | null = null;
+
+  open(): void {
+    if (this.epochs.size > 0) this.holding.open(++this.accounts, this.term, this.epochs);
+  }
+
+  forget(shard: ShardId): void {
+    this.holding.lost(shard, this.epochs.get(shard) ?? 0);
+    this.epochs.delete(shard);
+    if (shard === this.holding.home) this.ledger = null;
+  }
+}
+
+/** Nodes, a store that knows who owns what and what is current in it, and a network that does what it likes. */
+class World {
+  readonly nodes = Array.from({ length: NODES }, () => new Node());
+  readonly epochs = new Map<ShardId, number>();
+  readonly owners = new Map<ShardId, number>();
+  readonly current = new Map<ShardId, number>();
+  letters: Letter[] = [];
+  now = 0;
+
+  constructor() {
+    for (let group = 0; group < GROUPS; group++) this.takeOver(0, group);
+  }
+
+  get running(): number {
+    return [...this.current.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** The owner before is not told: it finds out when it wants to write. */
+  takeOver(to: number, group: number): void {
+    const node = this.nodes[to] as Node;
+    const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard).filter((shard) => shard % GROUPS === group);
+    for (const shard of shards) if (node.epochs.has(shard)) node.forget(shard);
+    node.term++;
+    for (const shard of shards) {
+      this.epochs.set(shard, (this.epochs.get(shard) ?? 0) + 1);
+      this.owners.set(shard, to);
+      node.epochs.set(shard, this.epochs.get(shard) ?? 0);
+      for (let i = 0; i < (this.current.get(shard) ?? 0); i++) node.holding.adopted(shard);
+    }
+    node.seen = new Map(this.epochs);
+    if (shards.includes(node.holding.home)) node.seenWithHome = node.seen;
+    node.holding.owned(shards);
+    node.holding.hears(node.seen.get(node.holding.home) ?? 0);
+    node.open();
+  }
+
+  /** It finds out what is no longer its own. */
+  notice(at: number): void {
+    const node = this.nodes[at] as Node;
+    const gone = [...node.epochs].filter(([shard, epoch]) => this.epochs.get(shard) !== epoch);
+    for (const [shard] of gone) node.forget(shard);
+    if (gone.length > 0) node.open();
+  }
+
+  /** It begins anew with nothing; what was in its shards stays current until somebody takes them over. */
+  die(at: number): void {
+    const node = new Node();
+    node.life = (this.nodes[at] as Node).life + 1;
+    this.nodes[at] = node;
+  }
+
+  assign(at: number, pick: number): void {
+    const node = this.nodes[at] as Node;
+    const shards = [...node.epochs.keys()];
+    const shard = shards[pick % Math.max(1, shards.length)];
+    if (shard === undefined || node.holding.room(node.term) < 1) return;
+    node.holding.assigned(shard);
+    if (this.epochs.get(shard) !== node.epochs.get(shard)) return this.notice(at);
+    this.current.set(shard, (this.current.get(shard) ?? 0) + 1);
+    assert.ok(this.running <= LIMITS.maxRunning, `${this.running} are current`);
+  }
+
+  finish(pick: number): void {
+    const busy = [...this.current].filter(([, count]) => count > 0);
+    const [shard, count] = busy[pick % Math.max(1, busy.length)] ?? [0, 0];
+    const node = this.nodes[this.owners.get(shard) ?? -1];
+    if (count === 0 || node?.epochs.get(shard) !== this.epochs.get(shard)) return;
+    this.current.set(shard, count - 1);
+    node?.holding.freed(shard);
+  }
+
+  /** @param to which node it takes for the home; null: the right one */
+  call(at: number, to: number | null, wanted: number): void {
+    const node = this.nodes[at] as Node;
+    if (node.epochs.size === 0) return;
+    this.now += 1_000;
+    const wish = wanted === 0 || node.holding.room(node.term) > 0 ? null : () => ({ count: wanted, rank: at });
+    const message = node.holding.call(wish, node.life, this.now, true);
+    const home = to ?? this.owners.get(node.holding.home) ?? 0;
+    if (message !== null) this.letters.push({ to: home, from: at, message });
+  }
+
+  /** @param isKept whether it comes once more later on */
+  deliver(pick: number, isKept: boolean): void {
+    const index = pick % Math.max(1, this.letters.length);
+    const letter = this.letters[index];
+    if (letter === undefined) return;
+    if (!isKept) this.letters.splice(index, 1);
+    const { to, from, message } = letter;
+    const node = this.nodes[to] as Node;
+    if (message.kind === "PERMIT_CALL") this.#callArrives(to, from, message);
+    else if (message.life === node.life && node.holding.take(message, this.now)) node.open();
+  }
+
+  #callArrives(at: number, from: number, call: PermitCall): void {
+    const node = this.nodes[at] as Node;
+    const epoch = node.epochs.get(node.holding.home);
+    if (epoch === undefined) return;
+    if (node.ledger?.epoch !== epoch) node.ledger = new Ledger(POOL, epoch, node.seenWithHome);
+    node.ledger.take(`node-${from}`, call, this.now);
+    for (const { node: to, answer } of node.ledger.deal(LIMITS, this.now)) {
+      this.letters.push({ to: Number(to.slice(5)), from: at, message: answer });
+    }
+  }
+
+  lose(pick: number): void {
+    if (this.letters.length > 0) this.letters.splice(pick % this.letters.length, 1);
+  }
+
+  /** Everybody is heard and answered, and uses some of what it got. */
+  exchange(first: number, wanted: number): void {
+    for (let i = 0; i < NODES; i++) this.call((first + i) % NODES, null, wanted);
+    while (this.letters.length > 0) this.deliver(0, false);
+    for (let i = 0; i < wanted; i++) this.assign(first % NODES, i * 7 + first);
+  }
+
+  /** All goes well from now on: everybody wants to run something, and says so each second. */
+  heal(): void {
+    this.nodes.forEach((node, at) => {
+      for (let group = 0; group < GROUPS; group++) {
+        const owner = this.owners.get(group) ?? 0;
+        if (owner === at && node.epochs.get(group) !== this.epochs.get(group)) this.takeOver(at, group);
+      }
+      this.notice(at);
+    });
+    for (let second = 0; second < 8; second++) {
+      for (let at = 0; at < NODES; at++) this.call(at, null, 10);
+      while (this.letters.length > 0) this.deliver(0, false);
+      for (let at = 0; at < NODES; at++) for (let i = 0; i < 10; i++) this.assign(at, i);
+    }
+  }
+}
+
+const nat = fc.nat(1_000);
+const action = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(fc.constant("assign"), fc.nat(NODES - 1), nat) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("finish"), nat, nat) },
+  { weight: 6, arbitrary: fc.tuple(fc.constant("call"), fc.nat(NODES - 1), fc.nat(9)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("callWrong"), fc.nat(NODES - 1), fc.nat(NODES - 1)) },
+  { weight: 12, arbitrary: fc.tuple(fc.constant("deliver"), nat, nat) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("exchange"), nat, fc.nat(5)) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant("repeat"), nat, nat) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant("lose"), nat, nat) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("takeOver"), fc.nat(NODES - 1), fc.nat(GROUPS - 1)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("notice"), fc.nat(NODES - 1), nat) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("die"), fc.nat(NODES - 1), nat) },
+);
+
+const DEEDS: Record<string, (world: World, a: number, b: number) => void> = {
+  assign: (world, a, b) => world.assign(a, b),
+  finish: (world, a) => world.finish(a),
+  call: (world, a, b) => world.call(a, null, b),
+  callWrong: (world, a, b) => world.call(a, b, 3),
+  exchange: (world, a, b) => world.exchange(a, b),
+  deliver: (world, a) => world.deliver(a, false),
+  repeat: (world, a) => world.deliver(a, true),
+  lose: (world, a) => world.lose(a),
+  takeOver: (world, a, b) => world.takeOver(a, b),
+  notice: (world, a) => world.notice(a),
+  die: (world, a) => world.die(a),
+};
+
+it("never has more current than the pool allows, and loses no permit, whatever messages and owners do", () => {
+  fc.assert(
+    fc.property(fc.array(action, { minLength: 50, maxLength: 400, size: "max" }), (deeds) => {
+      const world = new World();
+      for (const [deed, a, b] of deeds) DEEDS[deed]?.(world, a, b);
+      world.heal();
+      assert.equal(world.running, LIMITS.maxRunning, "when all is well again, every permit is used");
+    }),
+    { numRuns: 400, seed: 11 },
+  );
+});

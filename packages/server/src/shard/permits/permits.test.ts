@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { defaultPool, homeOf, type Pool } from "../../domain/pool.ts";
+import { explain } from "../explain.ts";
+import { candidate, only, Story } from "../testing/story.ts";
+
+/** Five jobs, a worker with slots for all of them, and what the pool allows. */
+function story(limits: Partial<Pool>): Story {
+  const told = new Story();
+  told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), ...limits }] });
+  told.worker("w1", { slots: 5 });
+  told.hint(...[1, 2, 3, 4, 5].map((n) => candidate({ id: `execution-${n}`, rank: n })));
+  return told.exchangePermits();
+}
+
+describe("a pool that allows two at once", () => {
+  it("starts two, and the next one when the end of one of them is durable", () => {
+    const told = story({ maxRunning: 2 });
+    const { assigns } = told.commit();
+    assert.deepEqual(
+      assigns.map(({ executionId }) => executionId),
+      ["execution-1", "execution-2"],
+    );
+    const [first] = assigns;
+    assert.ok(first);
+    told.finish(first).exchangePermits();
+    // The store still holds the end of the first one for something to come.
+    assert.equal(told.batch.assigns.length, 0);
+    told.commit();
+    assert.deepEqual(told.assigned(), ["execution-3"]);
+  });
+
+  it("uses a permit again without asking anybody", () => {
+    const told = story({ maxRunning: 2 });
+    const assign = only(told.commit().assigns.slice(0, 1));
+    assert.deepEqual(told.exchangePermits().letters, []);
+    told.finish(assign).commit();
+    assert.deepEqual(told.letters, []);
+    assert.equal(told.batch.assigns.length, 1);
+  });
+
+  it("says why the others wait", () => {
+    const told = story({ maxRunning: 2 });
+    told.commit();
+    const reasons = explain(told.state, candidate({ id: "execution-3" }), told.now);
+    assert.deepEqual(reasons[0], { reason: "POOL_AT_LIMIT", pool: "default", limit: 2, running: 2 });
+  });
+
+  it("starts none before the home has answered, and says so", () => {
+    const told = new Story().tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 2 }] });
+    told.worker("w1").hint(candidate({ id: "execution-1" }));
+    assert.equal(told.batch.assigns.length, 0);
+    assert.deepEqual(explain(told.state, candidate({ id: "execution-1" }), told.now)[0], {
+      reason: "PERMIT_AWAITED",
+      pool: "default",
+    });
+    // The call was lost; it is said again within a second.
+    told.letters = [];
+    told.later(1_000).exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-1"]);
+  });
+
+  it("lets what runs finish when the limit is lowered, and starts none until there is room", () => {
+    const told = story({ maxRunning: 3 });
+    const { assigns } = told.commit();
+    assert.equal(assigns.length, 3);
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 1 }] });
+    told.later(1_000).exchangePermits();
+    for (const assign of assigns.slice(0, 2)) {
+      told.finish(assign).commit();
+      told.exchangePermits();
+      assert.equal(told.batch.assigns.length, 0);
+    }
+    told.finish(only(assigns.slice(2))).commit();
+    told.exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-4"]);
+  });
+
+  it("starts all that waits when the limit is taken away", () => {
+    const told = story({ maxRunning: 2 });
+    told.commit();
+    told.tell({ kind: "POOLS", pools: [defaultPool("default")] });
+    assert.deepEqual(told.assigned(), ["execution-3", "execution-4", "execution-5"]);
+    told.later(5_000);
+    assert.deepEqual(told.letters, []);
+  });
+
+  it("counts what ran already when the limit came", () => {
+    const told = story({});
+    assert.equal(told.commit().assigns.length, 5);
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 4 }] });
+    told.exchangePermits();
+    assert.deepEqual(
+      told.state.permits.uses(told.now).map(({ taken }) => taken),
+      [5],
+    );
+  });
+});
+
+describe("a machine that loses a shard with attempts in it", () => {
+  it("leaves their permits with them until the next owner has said what it holds", () => {
+    const told = story({ maxRunning: 2 });
+    const [first] = told.commit().assigns;
+    assert.ok(first);
+    // Not the pool's own home, which would count anew.
+    assert.notEqual(first.shard, homeOf("default"));
+    told.tell({ kind: "LOST", shards: [first.shard] });
+    told.exchangePermits();
+    assert.equal(only(told.state.permits.uses(told.now)).taken, 2);
+    const { life } = told.state;
+    const epoch = told.state.epochs.get(homeOf("default")) ?? 0;
+    const opening = { held: 0, shards: [{ shard: first.shard, epoch: 2 }], departed: [] };
+    const none = { returned: 0, wanted: 0, rank: 0, at: told.now };
+    const call = { kind: "PERMIT_CALL", pool: "default", epoch, life, account: 1, opening, seq: 1, ...none } as const;
+    told.tell({ kind: "PERMIT", from: "node-2", message: call });
+    told.exchangePermits();
+    assert.equal(told.commit().assigns.length, 1);
+  });
+});
+
+describe("a pool with a rate", () => {
+  it("begins empty, starts one after the other, and says when the next may begin", () => {
+    const told = story({ ratePerSec: 0.5 });
+    assert.equal(told.batch.assigns.length, 0);
+    const waits = explain(told.state, candidate({ id: "execution-1" }), told.now);
+    assert.deepEqual(waits[0], {
+      reason: "POOL_RATE_USED",
+      pool: "default",
+      ratePerSec: 0.5,
+      nextStartAt: told.now + 2_000,
+    });
+    for (const expected of [0, 1, 0, 1, 0, 1]) {
+      told.later(1_000).exchangePermits();
+      assert.equal(told.commit().assigns.length, expected);
+    }
+  });
+
+  it("saves up a second's worth at most", () => {
+    const told = story({ ratePerSec: 3 });
+    told.now += 60_000;
+    told.tell().exchangePermits();
+    assert.equal(told.commit().assigns.length, 3);
+  });
+
+  it("keeps its other limit too", () => {
+    const told = story({ ratePerSec: 3, maxRunning: 1 });
+    told.later(60_000).exchangePermits();
+    const assign = only(told.commit().assigns);
+    told.later(1_000).exchangePermits();
+    assert.equal(told.commit().assigns.length, 0);
+    told.finish(assign).commit();
+    told.exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-2"]);
+  });
+});
+
+describe("a pool without limits", () => {
+  it("has nothing to say to anybody", () => {
+    const told = story({});
+    assert.equal(told.commit().assigns.length, 5);
+    told.later(10_000);
+    assert.deepEqual([told.letters, told.state.permits.ledgers.size], [[], 0]);
+  });
+});

@@ -1,0 +1,130 @@
+import type { Pool } from "@mainspring/server/testing";
+import type { Moment } from "../history.ts";
+import { EPOCH_MS } from "../sim-process.ts";
+import { type Checker, Violation } from "./checker.ts";
+import { addedRows } from "./ledger.ts";
+
+/** A start that a rate allows is used this long after at the latest. */
+const START_FRESH_MS = 2_000;
+/** What happened so long before may still hold up or hurry what is looked at. */
+const HAZE_MS = 60_000;
+/** A limit that was lowered or is new holds from then on: everybody has heard of it, or is out of it. */
+const HEARD_AFTER_MS = 60_000;
+/** How many starts before it each start is compared with. */
+const LOOK_BACK = 20;
+
+interface Limited {
+  maxRunning: number;
+  /** What it was before, and until when that counts too. */
+  before: { maxRunning: number; untilMs: number };
+  /** As it was set first. */
+  ratePerSec: number | null;
+  current: Set<string>;
+  /** When as many were current as may be, and when one was last assigned. */
+  fullAtMs: number;
+  startedAtMs: number;
+  startsMs: number[];
+}
+
+/** DESIGN 9.5: of a pool there are never more current attempts than it allows, whoever owns their shards, nor more starts. */
+export class PoolLimitsHold implements Checker {
+  readonly name = "pool limits hold";
+  readonly #pools = new Map<string, Limited>();
+  readonly #poolOf = new Map<string, string>();
+  /** When clocks and the store could not be relied upon: starts are judged by when they were written. */
+  readonly #hazyMs: number[] = [];
+
+  get(pool: string): Omit<Limited, "startsMs"> | undefined {
+    return this.#pools.get(pool);
+  }
+
+  noticed(moment: Moment): void {
+    const isHazy = moment.kind === "FAULT" && ["CLOCK_SKEWED", "SERVER_PAUSED", "STORE_DOWN"].includes(moment.fault);
+    if (isHazy || moment.kind === "STORE_FAULT") {
+      this.#hazyMs.push(moment.atMs + (moment.kind === "FAULT" ? (moment.forMs ?? 0) : 0));
+    }
+  }
+
+  /** @param atMs since the simulation began */
+  #set({ name, ratePerSec, maxRunning }: Pool, atMs: number): void {
+    const next = maxRunning ?? Number.POSITIVE_INFINITY;
+    const known = this.#pools.get(name);
+    if (known === undefined) {
+      const never = Number.NEGATIVE_INFINITY;
+      const times = { fullAtMs: never, startedAtMs: never, startsMs: [] };
+      const before = { maxRunning: next, untilMs: never };
+      this.#pools.set(name, { maxRunning: next, before, ratePerSec, current: new Set(), ...times });
+      return;
+    }
+    if (known.maxRunning === next) return;
+    const isStill = known.before.untilMs > atMs;
+    const most = Math.max(known.maxRunning, isStill ? known.before.maxRunning : 0);
+    known.before = { maxRunning: most, untilMs: atMs + HEARD_AFTER_MS };
+    known.maxRunning = next;
+  }
+
+  saw(event: Parameters<NonNullable<Checker["saw"]>>[0]): void {
+    if (event.kind === "POOL_SET") this.#set(event.pool, event.at - EPOCH_MS);
+    for (const { id, job } of addedRows(event)) this.#poolOf.set(id, job.definition.pool);
+    if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+    const missed = new Set(event.outcome.missed);
+    // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+    const endedBy = new Map<string, number>();
+    for (const { after } of event.applied) {
+      if (after.state === "RUNNING") continue;
+      this.#of(after.id)?.current.delete(after.id);
+      endedBy.set(after.id, after.attempt);
+    }
+    for (const { id, attempt } of event.asked.assigned) {
+      const pool = this.#of(id);
+      if (pool === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
+      this.#assigned(pool, id, event.at - EPOCH_MS);
+    }
+  }
+
+  #of(id: string): Limited | undefined {
+    return this.#pools.get(this.#poolOf.get(id) ?? "");
+  }
+
+  #assigned(pool: Limited, id: string, atMs: number): void {
+    const { current, maxRunning, before } = pool;
+    current.add(id);
+    pool.startedAtMs = atMs;
+    pool.startsMs.push(atMs);
+    if (current.size >= maxRunning) pool.fullAtMs = atMs;
+    const allowed = Math.max(maxRunning, before.untilMs > atMs ? before.maxRunning : 0);
+    if (current.size <= allowed) return;
+    throw new Violation(`${current.size} of a pool that allows ${allowed} are current: ${[...current].join(", ")}`);
+  }
+
+  looked(nowMs: number): void {
+    for (const pool of this.#pools.values()) {
+      if (pool.current.size >= pool.maxRunning) pool.fullAtMs = nowMs;
+    }
+  }
+
+  atEnd(): void {
+    for (const { ratePerSec, startsMs } of this.#pools.values()) {
+      if (ratePerSec !== null) this.#judgeRate(ratePerSec, startsMs);
+    }
+  }
+
+  #judgeRate(ratePerSec: number, startsMs: readonly number[]): void {
+    const sorted = [...startsMs].sort((a, b) => a - b);
+    const burst = Math.max(1, ratePerSec);
+    sorted.forEach((lastMs, last) => {
+      for (let first = last - 1; first >= Math.max(0, last - LOOK_BACK); first--) {
+        const firstMs = sorted[first] as number;
+        const allowed = burst + (ratePerSec * (lastMs - firstMs + START_FRESH_MS)) / 1_000;
+        const starts = last - first + 1;
+        if (starts <= allowed || this.#isHazy(firstMs, lastMs)) continue;
+        const within = `from ${firstMs} to ${lastMs} ms`;
+        throw new Violation(`${starts} starts ${within} of a pool that allows ${ratePerSec} a second`);
+      }
+    });
+  }
+
+  #isHazy(fromMs: number, untilMs: number): boolean {
+    return this.#hazyMs.some((atMs) => atMs > fromMs - HAZE_MS && atMs < untilMs + HAZE_MS);
+  }
+}

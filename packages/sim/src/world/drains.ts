@@ -1,0 +1,46 @@
+import type { Dice } from "../dice.ts";
+import type { History } from "../history.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import type { LeaseService } from "./sim-leases.ts";
+
+/** Who runs the servers drains one of them now and then, and takes it back after a while; or all of them, by mistake. */
+export class Drains {
+  readonly #clock: VirtualClock;
+  readonly #dice: Dice;
+  readonly #history: History;
+  readonly #leases: LeaseService;
+  #isOver = false;
+
+  constructor(clock: VirtualClock, dice: Dice, history: History, leases: LeaseService) {
+    this.#clock = clock;
+    this.#dice = dice;
+    this.#history = history;
+    this.#leases = leases;
+  }
+
+  /** @param everyMs how long it is from one to the next, about */
+  start(everyMs: number): void {
+    const next = () => {
+      if (this.#isOver) return;
+      const living = this.#leases.list().filter(({ isLiving }) => isLiving);
+      const chosen = this.#dice.chance(0.1) || living.length === 0 ? living : [this.#dice.pick(living)];
+      const forMs = this.#dice.pick([300, 5_000, 30_000, 300_000]);
+      for (const { incarnation } of chosen) this.#drain(incarnation, forMs);
+      this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
+    };
+    this.#clock.plan(everyMs * this.#dice.roll(), next);
+  }
+
+  /** What is drained stays so, and must do no harm. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  #drain(node: string, forMs: number): void {
+    if (!this.#leases.drain(node, true)) return;
+    this.#history.add({ kind: "OPERATED", deed: "DRAIN_NODE", forMs });
+    this.#clock.plan(forMs, () => {
+      if (!this.#isOver) this.#leases.drain(node, false);
+    });
+  }
+}
