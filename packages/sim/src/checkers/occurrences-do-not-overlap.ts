@@ -29,7 +29,9 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const rule = book && books.versionOf(book, after.plan.version)?.rule;
       if (book === undefined || rule === undefined) continue;
       for (const { to, reason } of skips) {
-        const isLate = at - to > rule.misfireGraceMs || book.pausedBefore;
+        // What the rule before had planned is judged by that.
+        const graceMs = Math.min(...book.versions.map((version) => version.rule.misfireGraceMs));
+        const isLate = at - to > graceMs || book.pausedBefore;
         if (reason === "OVERLAP" && rule.overlap === "ALLOW") throw new Violation(`${book.jobId} allows overlaps`);
         if (reason === "PAUSED" && !book.pausedBefore) throw new Violation(`${book.jobId} was never paused`);
         if (reason.startsWith("MISFIRE") && !isLate)
