@@ -77,10 +77,7 @@ export function commitConformance(scene: () => Scene): void {
       }),
     ];
     await takeShards(scene().store, [2], scene().runtime.uuid());
-    assert.deepEqual(await scene().store.commit(ticks), [
-      applied(1),
-      fenced(2),
-    ]);
+    assert.deepEqual(await scene().store.commit(ticks), [applied(1), fenced(2)]);
     assert.deepEqual(
       (await scene().store.load([mine.executionId, lost.executionId])).map((row) => row.id),
       [lost.executionId],

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Plan } from "../domain/recurrence.ts";
-import { birth, fire, firstPlan, HOURLY, planned, recurrenceOf, recurring, TZDATA } from "./recurring-scene.conformance.ts";
+import {
+  birth,
+  fire,
+  firstPlan,
+  HOURLY,
+  planned,
+  recurrenceOf,
+  recurring,
+  TZDATA,
+} from "./recurring-scene.conformance.ts";
 import type { AcceptedJob, NewRecurringJob } from "./store.ts";
 import type { PlanChange } from "./store-recurrences.ts";
 import { ALL_SHARDS, applied, fenced, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
@@ -164,7 +173,10 @@ export function recurrencesConformance(scene: () => Scene): void {
     assert.ok(born);
     const row = scene().succeeded(scene().job({ executionId: born.row.id }), { releaseUniqueKey: true });
     await scene().applied(job.shard, { changes: [row] });
-    const [again, other] = [{ ...born, uniqueKey: "u" }, { ...birth(scene(), job, 7), uniqueKey: null }];
+    const [again, other] = [
+      { ...born, uniqueKey: "u" },
+      { ...birth(scene(), job, 7), uniqueKey: null },
+    ];
     const plans = [{ ...first, wasRevision: 2, revision: 3, births: [again, other] }];
     const outcome = await scene().store.commit([scene().tick(job.shard, { plans })]);
     assert.deepEqual(outcome, [{ ...applied(job.shard), notBorn: [born.row.id] }]);
@@ -218,7 +230,10 @@ export function recurrencesConformance(scene: () => Scene): void {
     );
     const living = plans.flatMap(bornIds).filter((id) => id !== born.row.id);
     assert.deepEqual((await scene().store.load(living)).map(({ id }) => id).sort(), living.sort());
-    assert.deepEqual([(await recurrenceOf(scene(), bad)).revision, (await recurrenceOf(scene(), good)).revision], [2, 2]);
+    assert.deepEqual(
+      [(await recurrenceOf(scene(), bad)).revision, (await recurrenceOf(scene(), good)).revision],
+      [2, 2],
+    );
   });
 
   it("finds plans that wait for an execution to end, by id", async () => {
@@ -236,7 +251,8 @@ export function recurrencesConformance(scene: () => Scene): void {
     });
     const { readAwaiting } = scene().store.recurrences;
     const ids = jobs.slice(0, 3).map(({ jobId }) => jobId);
-    const read = async (...asked: Parameters<typeof readAwaiting>) => (await readAwaiting(...asked)).map((r) => r.jobId);
+    const read = async (...asked: Parameters<typeof readAwaiting>) =>
+      (await readAwaiting(...asked)).map((r) => r.jobId);
     assert.deepEqual(await read(ALL_SHARDS, null, 10), ids);
     assert.deepEqual(await read(ALL_SHARDS, null, 2), ids.slice(0, 2));
     assert.deepEqual(await read(ALL_SHARDS, ids[1] as string, 10), ids.slice(2));

@@ -2,6 +2,7 @@ import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } f
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { RecurrenceRule } from "../domain/recurrence.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreQueries } from "./store-queries.ts";
@@ -285,14 +286,22 @@ export interface PlanCommand extends AnyCommand {
 }
 
 export type PlanOrder =
-  /** The job has another version, or is deleted. */
-  | { kind: "LOOK" }
+  /** The job has another version, or is deleted. `former`: what was planned by the version before is accounted for by it. */
+  | { kind: "LOOK"; former?: FormerRule }
   /** `at`: what is planned before it still fires. */
   | { kind: "PAUSE"; at: EpochMs }
   /** What fell into the pause is SKIPPED, or, with `catchUp`, treated as misfired. */
   | { kind: "RESUME"; at: EpochMs; catchUp: boolean }
   /** Planned instants of [since, until), all in the past, so many at once. */
   | { kind: "BACKFILL"; since: EpochMs; until: EpochMs; limit: number };
+
+/** A rule that an edit replaced. */
+export interface FormerRule {
+  version: number;
+  rule: RecurrenceRule;
+  /** When it was replaced: what it planned before that stays planned. */
+  until: EpochMs;
+}
 
 /** What is left out stays as it is, and is the default at first. */
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;

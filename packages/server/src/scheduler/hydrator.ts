@@ -157,8 +157,10 @@ export class Hydrator {
   }
 
   async #readCommands(): Promise<void> {
-    const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
-    if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });
+    await this.#reading(async () => {
+      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
+      return { kind: "COMMANDS", commands };
+    });
   }
 
   async #readLanes(): Promise<void> {

@@ -6,6 +6,7 @@ import type { Step } from "./state.ts";
 export function commandDone(step: Step, command: Command, outcome: CommandOutcome): void {
   step.batch.shard(command.shard).commandsDone.push(command.id);
   step.state.openCommands.delete(command.id);
+  step.state.touched.add(command.id, step.batch.number);
   answer(step, command, outcome);
 }
 

@@ -18,6 +18,8 @@ export function takeCommands(step: Step, commands: readonly Command[]): void {
   for (const command of commands) {
     const { state } = step;
     if (!state.epochs.has(command.shard) || state.openCommands.has(command.id)) continue;
+    // It was read before what was done about it had arrived.
+    if (state.touched.hides(command.id, 0)) continue;
     state.openCommands.add(command.id);
     if (command.kind === "CANCEL") takeCancel(step, command, missing);
     else if (command.kind === "PLAN") takePlanCommand(step, command);

@@ -25,8 +25,7 @@ export function readOtherZones(
   after: JobId | null,
   limit: number,
 ): Recurrence[] {
-  const isOther = ({ plan }: PlanRow) =>
-    plan.tzdata !== tzdata && (plan.state === "ACTIVE" || plan.state === "PAUSED");
+  const isOther = ({ plan }: PlanRow) => plan.tzdata !== tzdata && (plan.state === "ACTIVE" || plan.state === "PAUSED");
   return collected(data, shards, limit, (visit) => data.plans.ascend(after, (row) => !isOther(row) || visit(row)));
 }
 

@@ -67,7 +67,8 @@ export class Committer {
   #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, culprits: readonly Culprit[]): ShardOutcome[] {
     return batch.map((commit) => {
       const { shard } = commit;
-      if (!answer.held.has(shard)) return { shard, status: "FENCED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+      if (!answer.held.has(shard))
+        return { shard, status: "FENCED", missed: [], missedPlans: [], notBorn: [], refused: [] };
       const own = culprits.filter((culprit) => culprit.shard === shard);
       // What could not be born has no attempt that a journal might know of.
       const changed = own.filter(({ part }) => !("row" in part));

@@ -1,6 +1,6 @@
 import type { EpochMs, JobId } from "../../domain/ids.ts";
-import type { LedgerItem, Listing, Page } from "../../ports/store-queries.ts";
 import { ledgerPage, ledgerStart, type SkippedInstants } from "../../ports/ledger-page.ts";
+import type { LedgerItem, Listing, Page } from "../../ports/store-queries.ts";
 import { skipReasonOf } from "./codes.ts";
 import type { Connections, Row } from "./connections.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";

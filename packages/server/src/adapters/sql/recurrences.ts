@@ -11,9 +11,12 @@ import { ofShards, shardMask } from "./shard-mask.ts";
 /** The bounds say nothing new, but months need not be looked at: recurring jobs are in a partition of their own. */
 const JOBS = "JOIN jobs j ON j.id = p.job_id AND j.id >= '80000000-0000-0000-0000-000000000000'";
 
-/** The latest execution is one look by its key; those of catch-ups, of which there are few, are asked for by themselves. */
+/**
+ * The latest execution is one look by its key: asked with EXISTS, PostgreSQL may read them all instead. Those of catch-ups, of which
+ * there are few, are asked for by themselves.
+ */
 const COLUMNS = `p.job_id, p.shard, j.tenant, j.created_at, j.version, coalesce(octet_length(j.payload), 0), p.revision,
-  p.previous IS NOT NULL AND EXISTS (SELECT FROM executions e WHERE e.id = p.previous AND e.queue <> ${QUEUE_CODES.NONE}),
+  coalesce((SELECT e.queue FROM executions e WHERE e.id = p.previous) <> ${QUEUE_CODES.NONE}, false),
   ${PLAN_COLUMNS}, ${DEFINITION_COLUMNS}`;
 
 const IS_ACTIVE = `p.state = ${PLAN_STATE_CODES.ACTIVE}`;

@@ -1,4 +1,11 @@
-import { type AcceptedJob, type NewJob, type NewRecurringJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import {
+  type AcceptedJob,
+  type NewJob,
+  type NewRecurringJob,
+  StoreUnavailable,
+  type Submission,
+  type SubmitOutcome,
+} from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
 import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
 import { isOnce, isRecurring } from "./insert-recurring.ts";
@@ -11,7 +18,8 @@ type AnyJob = NewJob | NewRecurringJob;
 
 /** The unique key of a recurring job is taken by its executions, and its name by itself. */
 export function isKeyed({ idempotency, jobs }: Submission): boolean {
-  const keyOf = ({ executionId, definition }: AnyJob) => (executionId === null ? definition.name : definition.uniqueKey);
+  const keyOf = ({ executionId, definition }: AnyJob) =>
+    executionId === null ? definition.name : definition.uniqueKey;
   return idempotency !== null || jobs.some((job) => keyOf(job) !== null);
 }
 

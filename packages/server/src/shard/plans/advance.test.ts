@@ -43,7 +43,7 @@ class Told {
     const schedule = scheduleOf(this.rule, JOB, START);
     const { version, rule, plan, open, endedAt } = this;
     const draft = new PlanDraft(
-      { jobId: JOB, version, rule, schedule, plan, open, endedAt },
+      { jobId: JOB, createdAt: START, version, rule, schedule, plan, open, endedAt },
       this.now,
       this.tzdata,
       budget,
@@ -274,7 +274,28 @@ describe("an edited job", () => {
     assert.deepEqual([told.plan.bufferedAt, told.plan.fired], [START + 2 * MINUTE, 1]);
   });
 
-  it("fires what had fallen due before", () => {
+  it("accounts for what it had planned before by the rule that planned it, in the order of all that was asked", () => {
+    const every = (everyMs: number) =>
+      ruleOf({ times: { type: "INTERVAL", everyMs, mode: "FIXED_RATE" }, overlap: "ALLOW" });
+    const told = new Told();
+    const look = (version: number, everyMs: number, untilMs: number) =>
+      told.order(
+        { kind: "LOOK", former: { version, rule: every(everyMs), until: START + untilMs } },
+        `edit-${version}`,
+      );
+    look(1, MINUTE, 2.5 * MINUTE).order({ kind: "PAUSE", at: START + 100 * MINUTE }, "pause");
+    look(2, 40_000, 200 * MINUTE);
+    told.rule = every(3_600_000);
+    told.version = 3;
+    told.at(3.4 * MINUTE);
+    assert.deepEqual([told.skipped, told.fired], [[[MINUTE, "MISFIRE"]], [2 * MINUTE, 160_000, 200_000]]);
+    assert.deepEqual([told.outcomes, told.plan.version], [["PLANNED"], 2]);
+    told.orders.shift();
+    told.at(3.4 * MINUTE);
+    assert.deepEqual([told.plan.version, told.plan.nextFireAt], [3, START + 3_600_000]);
+  });
+
+  it("fires what had fallen due before, where nothing remembers more", () => {
     const told = new Told();
     told.rule = ruleOf({ times: { type: "INTERVAL", everyMs: 3_600_000, mode: "FIXED_RATE" } });
     told.version = 2;

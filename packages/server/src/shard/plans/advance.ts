@@ -1,6 +1,6 @@
 import type { CommandOutcome } from "../../ports/messages.ts";
 import type { PlanCommand } from "../../ports/store.ts";
-import { planAnew, planByNewerZones } from "./anew.ts";
+import { goByOwnRule, planByNewerZones } from "./anew.ts";
 import { continueCatchUps, type FiredBefore, type FiredQuestion } from "./catch-ups.ts";
 import type { PlanDraft } from "./draft.ts";
 import { accountDue, fireBuffered, planFromEnd } from "./due.ts";
@@ -20,23 +20,20 @@ export interface Advanced {
  * @param before what is known of the executions of its backfill
  */
 export function advance(draft: PlanDraft, orders: readonly PlanCommand[], before: FiredBefore | null): Advanced {
-  const { plan, facts } = draft;
+  const { plan } = draft;
   const outcomes: CommandOutcome[] = [];
   if (plan.state === "DELETED") return { outcomes: orders.map(() => "NOT_PLANNED"), question: null };
+  if (plan.state !== "FINISHED" && !goByOwnRule(draft, orders)) return { outcomes, question: null };
   fireBuffered(draft);
-  if (plan.state !== "FINISHED") {
-    planFromEnd(draft);
-    if (plan.version !== facts.version) planAnew(draft);
-    // The rule that made the plan is gone: nothing may be planned before that is mended.
-    if (plan.version !== facts.version) return { outcomes, question: null };
-    planByNewerZones(draft);
-  }
+  if (plan.state !== "FINISHED") planFromEnd(draft);
+  if (plan.state !== "FINISHED") planByNewerZones(draft);
   for (const order of orders) {
-    const outcome = obey(draft, order);
+    const outcome = obey(draft, order, orders);
     if (outcome === null) break;
     outcomes.push(outcome);
   }
-  if (plan.state === "ACTIVE") accountDue(draft, draft.now + 1);
+  // What waits for room goes on with the next batch, by the rule that it needs.
+  if (plan.state === "ACTIVE" && !draft.more) accountDue(draft, draft.now + 1);
   const question = continueCatchUps(draft, before);
   draft.finish();
   return { outcomes, question };

@@ -9,7 +9,7 @@ export interface FiredBefore {
   since: EpochMs;
   until: EpochMs;
   /** null: the answer has not come yet. */
-  instants: ReadonlySet<EpochMs> | null;
+  instants: Set<EpochMs> | null;
 }
 
 /** What is to be asked for before a backfill can go on. */
@@ -69,7 +69,7 @@ class CatchUpRun {
     if (this.#draft.isUsedUp) return true;
     if (this.#open.length >= limit) return false;
     // What is due now goes before what is made up for.
-    return this.#draft.facts.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
+    return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
   }
 
   #account(at: EpochMs): void {
@@ -81,6 +81,7 @@ class CatchUpRun {
 
   #hasExecution(at: EpochMs): boolean {
     const { bufferedAt, catchUps } = this.#draft.plan;
+    if (this.#draft.fires.some(({ plannedAt }) => plannedAt === at)) return true;
     const isMadeUpFor = catchUps.some((c) => c.trigger === "SCHEDULE" && c.nextAt <= at && at < c.until);
     return isMadeUpFor || bufferedAt === at || this.#before?.instants?.has(at) === true;
   }

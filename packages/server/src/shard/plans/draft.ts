@@ -1,6 +1,6 @@
 import type { EpochMs, ExecutionId, JobId } from "../../domain/ids.ts";
 import { idTimeMs, occurrenceId } from "../../domain/occurrence-id.ts";
-import type { CatchUp, Plan, RecurrenceRule, SkipReason } from "../../domain/recurrence.ts";
+import { type CatchUp, type Plan, type RecurrenceRule, type SkipReason, scheduleOf } from "../../domain/recurrence.ts";
 import { nextFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { SkipRuns } from "./skip-runs.ts";
@@ -8,7 +8,8 @@ import { SkipRuns } from "./skip-runs.ts";
 /** What is known of a recurring job when its plan is to move on. */
 export interface PlanFacts {
   jobId: JobId;
-  /** Of the definition that `rule` and `schedule` are of. */
+  createdAt: EpochMs;
+  /** Of the definition that the job has now. */
   version: number;
   rule: RecurrenceRule;
   schedule: Schedule;
@@ -39,6 +40,9 @@ const OLD_MS = 24 * 3_600_000;
 /** A plan on its way to the next state, with all that its instants become. Pure: `now` and the zones' version come from outside. */
 export class PlanDraft {
   readonly facts: PlanFacts;
+  /** By which the plan is made at the moment; until an edit is obeyed, the former one. */
+  rule: RecurrenceRule;
+  schedule: Schedule;
   readonly plan: Plan;
   readonly open: Set<ExecutionId>;
   readonly now: EpochMs;
@@ -55,12 +59,22 @@ export class PlanDraft {
 
   constructor(facts: PlanFacts, now: EpochMs, tzdata: string, budget: Budget) {
     this.facts = facts;
+    this.rule = facts.rule;
+    this.schedule = facts.schedule;
     this.plan = { ...facts.plan };
     this.open = new Set(facts.open);
     this.endedAt = facts.endedAt;
     this.now = now;
     this.tzdata = tzdata;
     this.budget = budget;
+  }
+
+  /** Goes on by another rule: the job's own now, or one that an edit replaced. */
+  goBy(rule: RecurrenceRule): void {
+    const { facts } = this;
+    if (rule === this.rule) return;
+    this.rule = rule;
+    this.schedule = rule === facts.rule ? facts.schedule : scheduleOf(rule, facts.jobId, facts.createdAt);
   }
 
   /** Notes that there is more to do where there is no room for it. */
@@ -88,7 +102,7 @@ export class PlanDraft {
   /** Lets an instant run, wait or be skipped, as the execution before it demands. */
   judge(at: EpochMs, isMisfired: boolean): void {
     const { plan } = this;
-    const { overlap } = this.facts.rule;
+    const { overlap } = this.rule;
     if (overlap === "ALLOW" || !this.isBusy) return this.fireNext(at, isMisfired);
     if (overlap === "SKIP" || (overlap === "BUFFER_ONE" && plan.bufferedAt !== null)) return this.skip(at, "OVERLAP");
     if (plan.bufferedAt === null) this.skips.interrupt();
@@ -122,27 +136,27 @@ export class PlanDraft {
   }
 
   get isUsedUp(): boolean {
-    const { maxFires } = this.facts.schedule;
+    const { maxFires } = this.schedule;
     return maxFires !== null && this.plan.fired >= maxFires;
   }
 
   get isFixedDelay(): boolean {
-    return isFixedDelay(this.facts.schedule);
+    return isFixedDelay(this.schedule);
   }
 
   /** Plans what follows an instant that is accounted for. With a fixed delay it depends on the end of what has fired. */
   planAfter(at: EpochMs): void {
-    const { schedule } = this.facts;
+    const { schedule } = this;
     this.plan.tzdata = this.tzdata;
     if (!this.isFixedDelay) this.plan.nextFireAt = nextFire(schedule, at, this.plan.fired);
     else if (this.isPreviousOpen) this.plan.nextFireAt = null;
     else this.plan.nextFireAt = nextFire(schedule, this.now, this.plan.fired);
   }
 
-  /** From here on nothing is accounted for, whatever another owner's clock said when it fired. */
+  /** Up to here all was accounted for before this draft, as far as the plan tells, whatever another owner's clock said. */
   get accountedUntil(): EpochMs {
-    const { previous, bufferedAt } = this.plan;
-    return Math.max(this.now, previous === null ? 0 : idTimeMs(previous), bufferedAt ?? 0);
+    const { previous, bufferedAt } = this.facts.plan;
+    return Math.max(previous === null ? 0 : idTimeMs(previous), bufferedAt ?? 0);
   }
 
   putCatchUp(catchUp: CatchUp): void {

@@ -19,9 +19,9 @@ export function fireBuffered(draft: PlanDraft): void {
 
 /** With a fixed delay, the end of the last execution says when the next is planned. */
 export function planFromEnd(draft: PlanDraft): void {
-  const { plan, facts } = draft;
+  const { plan } = draft;
   if (!draft.isFixedDelay || plan.nextFireAt !== null || draft.isPreviousOpen) return;
-  plan.nextFireAt = nextFire(facts.schedule, draft.endedAt ?? draft.now, plan.fired);
+  plan.nextFireAt = nextFire(draft.schedule, draft.endedAt ?? draft.now, plan.fired);
 }
 
 /**
@@ -31,8 +31,8 @@ export function planFromEnd(draft: PlanDraft): void {
  * @returns false: the budget ended before; go on from the plan as it is then
  */
 export function accountDue(draft: PlanDraft, until: EpochMs): boolean {
-  const { plan, now, facts } = draft;
-  if (!accountMisfired(draft, Math.min(until, now - facts.rule.misfireGraceMs))) return false;
+  const { plan, now } = draft;
+  if (!accountMisfired(draft, Math.min(until, now - draft.rule.misfireGraceMs))) return false;
   while (plan.nextFireAt !== null && plan.nextFireAt < until) {
     if (!draft.hasRoom()) return false;
     const at = plan.nextFireAt;
@@ -45,7 +45,7 @@ export function accountDue(draft: PlanDraft, until: EpochMs): boolean {
 
 /** Accounts for instants before `until` of which it is too late. @returns false: as `accountDue` */
 export function accountMisfired(draft: PlanDraft, until: EpochMs): boolean {
-  const { misfire, maxCatchUp } = draft.facts.rule;
+  const { misfire, maxCatchUp } = draft.rule;
   if (draft.isFixedDelay) return accountDelayed(draft, until, misfire === "SKIP" ? "MISFIRE" : null);
   const kept = { SKIP: 0, FIRE_ONCE: 1, FIRE_ALL: maxCatchUp } satisfies Record<Misfire, number>;
   const newest = skipAllBut(draft, until, kept[misfire], misfire === "FIRE_ALL" ? "MISFIRE_LIMIT" : "MISFIRE");
@@ -85,7 +85,7 @@ function skipAllBut(draft: PlanDraft, until: EpochMs, kept: number, reason: Skip
   if (first === null || first >= until) return [];
   if (!draft.hasRoom()) return null;
   // What was planned is known; the zones may say otherwise by now, or the rule.
-  const { instants, more } = occurrences(draft.facts.schedule, first + 1, until, budget.instants + kept);
+  const { instants, more } = occurrences(draft.schedule, first + 1, until, budget.instants + kept);
   instants.unshift(first);
   budget.instants -= instants.length;
   const skipped = Math.max(0, instants.length - kept);
@@ -98,9 +98,10 @@ function skipAllBut(draft: PlanDraft, until: EpochMs, kept: number, reason: Skip
 }
 
 function catchUp(draft: PlanDraft, first: EpochMs, last: EpochMs): void {
-  const { rule, schedule, jobId } = draft.facts;
+  const { rule, schedule, facts } = draft;
+  draft.skips.interrupt();
   draft.putCatchUp({
-    id: occurrenceId(jobId, first, draft.now),
+    id: occurrenceId(facts.jobId, first, draft.now),
     trigger: "SCHEDULE",
     schedule,
     nextAt: first,

@@ -52,15 +52,14 @@ export function takePlanCommand({ state }: Step, command: PlanCommand): void {
   toAsk.add(command.jobId);
 }
 
-export function takeFired(
-  step: Step,
-  { jobId, question, instants }: Extract<ReadResult, { kind: "READ_FIRED" }>,
-): void {
-  const { plans } = step.state;
+export function takeFired(step: Step, read: Extract<ReadResult, { kind: "READ_FIRED" }>): void {
+  const { plans, touched } = step.state;
+  const { jobId, question, instants } = read;
   const planned = plans.byId.get(jobId);
   const before = planned?.before;
   if (planned === undefined || before?.catchUpId !== question.catchUpId || before.since !== question.since) return;
-  planned.before = { ...question, instants: new Set(instants) };
+  // What was on its way to the store when the read began, it may not have seen: it is asked for again.
+  planned.before = touched.hides(jobId, read.since) ? null : { ...question, instants: new Set(instants) };
   plans.dirty.add(planned);
 }
 
@@ -94,7 +93,7 @@ function merge({ state }: Step, job: Recurrence): void {
   const { plans } = state;
   const planned = plans.byId.get(job.jobId) as Planned;
   if (job.plan.state === "DELETED") planned.plan = { ...planned.plan, state: "DELETED" };
-  if (job.version > planned.job.version) {
+  if (job.version > planned.job.version && plans.orders.has(job.jobId)) {
     planned.job = job;
     planned.schedule = scheduleOfJob(job);
   } else if (job.plan.state !== "DELETED" && !state.plans.orders.has(job.jobId)) return;
@@ -109,7 +108,7 @@ function bring({ state, now }: Step, job: Recurrence, isBounded: boolean): void 
     return;
   }
   const open = new Set(job.open);
-  const rest = { endedAt: null, before: null, timer: null };
+  const rest = { endedAt: null, before: null, editSeenAt: null, timer: null };
   const planned: Planned = { jobId, shard, job, schedule: scheduleOfJob(job), revision, plan, open, ...rest };
   plans.byId.set(jobId, planned);
   plans.dirty.add(planned);

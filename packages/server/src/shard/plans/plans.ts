@@ -23,6 +23,8 @@ export interface Planned {
   endedAt: EpochMs | null;
   /** Of its backfill. */
   before: FiredBefore | null;
+  /** Since when the command that came with an edit is waited for. */
+  editSeenAt: EpochMs | null;
   timer: HeapNode<Planned> | null;
 }
 

@@ -1,6 +1,6 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import type { PlanCommand } from "../../ports/store.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { commandDone } from "../answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
@@ -8,6 +8,9 @@ import { birthOf } from "./birth.ts";
 import { type Budget, PlanDraft } from "./draft.ts";
 import type { Planned } from "./plans.ts";
 import { supersede } from "./supersede.ts";
+
+/** Commands are read within this time, or there is none. */
+const EDIT_READ_MS = 60_000;
 
 /** Moves on every plan that there is something to do for, as far as there is room in the batch. */
 export function advancePlans(step: Step): void {
@@ -31,10 +34,11 @@ export function advancePlans(step: Step): void {
 function settle(step: Step, planned: Planned, budget: Budget): boolean {
   const { state, now } = step;
   const { job, schedule, jobId } = planned;
+  if (awaitsEdit(step, planned)) return false;
   const { recurrence: rule } = job.definition;
   invariant(rule !== null, `the job ${jobId} has a plan and does not recur`);
   const { plan, open, endedAt } = planned;
-  const facts = { jobId, version: job.version, rule, schedule, plan, open, endedAt };
+  const facts = { jobId, createdAt: job.createdAt, version: job.version, rule, schedule, plan, open, endedAt };
   const draft = new PlanDraft(facts, now, state.tzdata, budget);
   const orders = ordersFor(step, planned);
   const { outcomes, question } = advance(draft, orders, planned.before);
@@ -58,6 +62,8 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { plans, touched } = step.state;
   const births = draft.fires.map((fire) => birthOf(step, planned, fire));
   for (const { row } of births) {
+    // What was answered about them is not true any more.
+    planned.before?.instants?.add(row.scheduledAt);
     plans.unborn.add(row.id);
     touched.add(row.id, step.batch.number);
   }
@@ -69,6 +75,25 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   step.batch.accounted.run += births.length;
   step.batch.accounted.skipped += draft.skipped;
   touched.add(jobId, step.batch.number);
+}
+
+/** The command that came with an edit remembers the rule that made the plan: nothing is done before it was read. */
+function awaitsEdit(step: Step, planned: Planned): boolean {
+  const { job, plan } = planned;
+  const isKnown = ordersFor(step, planned).some(({ order }) => isEditOf(order, plan.version));
+  if (job.version === plan.version || plan.state === "FINISHED" || isKnown) {
+    planned.editSeenAt = null;
+    return false;
+  }
+  planned.editSeenAt ??= step.now;
+  const until = planned.editSeenAt + EDIT_READ_MS;
+  if (until <= step.now) return false;
+  step.state.plans.setTimer(planned, until);
+  return true;
+}
+
+function isEditOf(order: PlanOrder, version: number): boolean {
+  return order.kind === "LOOK" && order.former?.version === version;
 }
 
 /** Commands for the job that may be obeyed: in order, up to the first that waits for a read. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
 import type { Skip } from "../../domain/recurrence.ts";
-import type { PlanChange, Recurrence } from "../../ports/store-recurrences.ts";
+import type { Birth, PlanChange, Recurrence } from "../../ports/store-recurrences.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import type { ModelStore } from "./model-store.ts";
@@ -13,6 +13,8 @@ export class ModelPlans {
   readonly jobs = new Map<string, Recurrence>();
   readonly skips: (Skip & { jobId: string })[] = [];
   readonly born: Candidate[] = [];
+  /** Of those that were born. */
+  readonly triggers: Birth["trigger"][] = [];
   readonly #store: ModelStore;
 
   constructor(store: ModelStore) {
@@ -77,12 +79,24 @@ export class ModelPlans {
     return named.filter((id): id is string => id !== null && open.has(id));
   }
 
+  /** Of a job that runs one at a time none may be open that its schedule made. */
+  #mayStart({ jobId, definition }: Recurrence): void {
+    if (definition.recurrence?.overlap === "ALLOW") return;
+    const open = new Set(this.#store.open());
+    const others = this.born.filter(
+      (row, i) => row.jobId === jobId && this.triggers[i] === "SCHEDULE" && open.has(row.id),
+    );
+    assert.deepEqual(others, [], "an earlier one is not final");
+  }
+
   #write({ jobId, wasRevision, revision, plan, births, skips }: PlanChange): boolean {
     const job = this.jobs.get(jobId) as Recurrence;
     if (job.revision !== wasRevision || job.plan.state === "DELETED") return false;
     this.jobs.set(jobId, { ...job, revision, plan });
     this.skips.push(...skips.map((skip) => ({ ...skip, jobId })));
-    for (const { row } of births) {
+    for (const { row, trigger } of births) {
+      if (trigger === "SCHEDULE") this.#mayStart(job);
+      this.triggers.push(trigger);
       assert.ok(!this.#store.rows.has(row.id), `${row.id} is born twice`);
       this.#store.insert({ ...row });
       this.born.push(row);

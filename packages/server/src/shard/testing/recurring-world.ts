@@ -22,8 +22,8 @@ export class RecurringWorld {
   #made = 0;
 
   constructor(limits: Partial<Limits> = {}) {
-    this.#limits = limits;
-    this.story = new Story(limits);
+    this.#limits = { silenceMs: Number.MAX_SAFE_INTEGER, ...limits };
+    this.story = new Story(this.#limits);
   }
 
   order(job: Recurrence, order: PlanOrder): this {
@@ -46,6 +46,8 @@ export class RecurringWorld {
 
   /** A look at the store for what is due soon, and for commands. */
   look(): this {
+    // Gateways are heard of.
+    for (const { profile } of this.story.state.workers.all()) this.story.credit(profile.workerId, 0);
     this.story.tell({ kind: "COMMANDS", commands: this.commands });
     const plans = this.plans.due(this.story.now + 10_000);
     this.story.tell({ kind: "READ_PLANS", plans, isBounded: true, ...this.mark });
