@@ -218,6 +218,36 @@ export function recurringJobsConformance(scene: () => Scene): void {
     assert.deepEqual(await jobs.run(trigger()), { kind: "DELETED" });
   });
 
+  it("keeps a recurring job for as long as it is not deleted, and then for as long as what it did", async () => {
+    const { store, runtime } = scene();
+    const [job, idle] = [await planned(scene()), await planned(scene())];
+    const skips = [{ from: 1, to: 2, count: 2, reason: "PAUSED" as const }];
+    const change = fire(scene(), job, { skips });
+    const [id] = idsOf(change) as [string];
+    await scene().applied(job.shard, { plans: [change] });
+    await store.maintain(later(runtime, 400), RETENTION);
+    assert.equal((await store.queries.getExecution(TENANT, id))?.state, "PENDING");
+    assert.deepEqual((await store.queries.ledger(job.jobId, 0, 9, { after: null, limit: 9 })).items, []);
+    assert.equal((await store.recurrences.load([job.jobId, idle.jobId])).length, 2);
+    for (const gone of [job, idle]) {
+      const outcome = await store.jobs.delete({ ...deletion(scene(), gone), at: later(runtime, 400) });
+      const commandsDone = outcome.kind === "DELETED" ? outcome.commands.map((command) => command.id) : [];
+      await scene().applied(gone.shard, { commandsDone });
+    }
+    await store.maintain(later(runtime, 429), RETENTION);
+    assert.equal((await store.recurrences.load([job.jobId, idle.jobId])).length, 2);
+    await store.maintain(later(runtime, 431), RETENTION);
+    assert.deepEqual(
+      (await store.recurrences.load([job.jobId, idle.jobId])).map(({ jobId }) => jobId),
+      [job.jobId],
+    );
+    const row = { ...scene().job({ ...job.definition, shard: job.shard }), executionId: id };
+    await scene().applied(job.shard, { changes: [scene().succeeded(row, { finishedAt: later(runtime, 431) })] });
+    await store.maintain(later(runtime, 480), RETENTION);
+    assert.deepEqual(await store.recurrences.load([job.jobId]), []);
+    assert.equal(await store.queries.getJob(TENANT, job.jobId), null);
+  });
+
   it("lists jobs by type and by the state of their plans", async () => {
     const [once, cron, interval] = [
       await scene().submitted(),
@@ -248,6 +278,12 @@ export function recurringJobsConformance(scene: () => Scene): void {
     assert.deepEqual(await listed({ state: "PAUSED" }), []);
     assert.deepEqual(await listed({ state: "DELETED" }), [cron.jobId]);
   });
+}
+
+const RETENTION = { days: 30, deadDays: 90 };
+
+function later(runtime: Scene["runtime"], days: number): number {
+  return runtime.now() + days * 86_400_000;
 }
 
 function replacement(scene: Scene, job: NewRecurringJob, sample: JobSample): JobReplacement {
