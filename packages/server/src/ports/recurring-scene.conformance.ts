@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type Candidate } from "../domain/execution.ts";
 import { type EpochMs, type ExecutionId, type JobId, shardOf } from "../domain/ids.ts";
-import { type Plan, type RecurrenceRule, recurringJobId } from "../domain/recurrence.ts";
-import { DEFAULT_DST } from "../domain/schedule/schedule.ts";
+import { type Plan, type RecurrenceRule, recurringJobId, scheduleOf } from "../domain/recurrence.ts";
+import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
 import type { NewRecurringJob } from "./store.ts";
 import type { Birth, PlanChange, Recurrence } from "./store-recurrences.ts";
 import { type JobSample, type Scene } from "./store-scene.conformance.ts";
@@ -33,6 +33,11 @@ export function recurring(scene: Scene, sample: JobSample & { firstFireAt?: Epoc
   const { definition, tenant, payload, createdAt } = scene.job({ recurrence: NIGHTLY, ...sample });
   const shard = sample.shard ?? shardOf(jobId);
   return { jobId, executionId: null, tenant, shard, definition, payload, createdAt, firstFireAt, tzdata: TZDATA };
+}
+
+/** When its instants are. */
+export function scheduled({ definition, jobId, createdAt }: NewRecurringJob): Schedule {
+  return scheduleOf(definition.recurrence ?? NIGHTLY, jobId, createdAt);
 }
 
 /** Submits one by itself, which must be accepted. */

@@ -9,6 +9,7 @@ import {
   planned,
   recurrenceOf,
   recurring,
+  scheduled,
   TZDATA,
 } from "./recurring-scene.conformance.ts";
 import type { AcceptedJob, NewRecurringJob } from "./store.ts";
@@ -88,7 +89,17 @@ export function recurrencesConformance(scene: () => Scene): void {
     const [late, now] = [birth(scene(), job, at, { trigger: "BACKFILL" }), birth(scene(), job, at + 2)];
     const plan: Plan = {
       ...{ version: 1, state: "ACTIVE", nextFireAt: at + 9, fired: 2, previous: now.row.id, bufferedAt: at + 3 },
-      catchUps: [{ id: "c", trigger: "BACKFILL", nextAt: at, until: at + 5, limit: 2, open: [late.row.id] }],
+      catchUps: [
+        {
+          id: "c",
+          trigger: "BACKFILL",
+          schedule: scheduled(job),
+          nextAt: at,
+          until: at + 5,
+          limit: 2,
+          open: [late.row.id],
+        },
+      ],
       tzdata: "2026a",
     };
     const skips = [{ from: at + 1, to: at + 1, count: 1, reason: "OVERLAP" as const }];
@@ -122,7 +133,15 @@ export function recurrencesConformance(scene: () => Scene): void {
     const plan: Plan = {
       ...{ ...firstPlan(job), previous: first.row.id },
       catchUps: [
-        { id: "c", trigger: "SCHEDULE", nextAt: 3, until: 9, limit: 9, open: [first.row.id, second.row.id, job.jobId] },
+        {
+          id: "c",
+          trigger: "SCHEDULE",
+          schedule: scheduled(job),
+          nextAt: 3,
+          until: 9,
+          limit: 9,
+          open: [first.row.id, second.row.id, job.jobId],
+        },
       ],
     };
     await scene().applied(4, { plans: [fire(scene(), job, { births: [first, second], plan })] });
@@ -239,9 +258,13 @@ export function recurrencesConformance(scene: () => Scene): void {
   it("finds plans that wait for an execution to end, by id", async () => {
     const jobs = await Promise.all([1, 2, 3, 4, 5].map(() => planned(scene(), { shard: 8, recurrence: HOURLY })));
     jobs.sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
+    const schedule = scheduled(jobs[0] as NewRecurringJob);
     const plans: Partial<Plan>[] = [
       { bufferedAt: 7, state: "PAUSED" },
-      { catchUps: [{ id: "c", trigger: "BACKFILL", nextAt: 1, until: 2, limit: 1, open: [] }], state: "FINISHED" },
+      {
+        catchUps: [{ ...{ id: "c", trigger: "BACKFILL", nextAt: 1, until: 2, limit: 1, open: [] }, schedule }],
+        state: "FINISHED",
+      },
       { nextFireAt: null },
       { nextFireAt: null, state: "PAUSED" },
       {},

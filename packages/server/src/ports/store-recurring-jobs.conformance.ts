@@ -23,7 +23,8 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const job = await planned(scene(), { payload: Buffer.from("1") });
     const first = await fired(scene(), job);
     const asked = replacement(scene(), job, { recurrence: HOURLY, handler: "other" });
-    const command = look(asked.commandId, job);
+    const former = { version: 1, rule: NIGHTLY, until: asked.at };
+    const command = { ...look(asked.commandId, job), order: { kind: "LOOK" as const, former } };
     assert.deepEqual(await jobs.replace(asked), { kind: "REPLACED", version: 2, command });
     assert.deepEqual(await scene().store.readCommands([job.shard], 10), [command]);
     const found = await recurrenceOf(scene(), job);

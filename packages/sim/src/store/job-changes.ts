@@ -1,6 +1,7 @@
 import {
   type Command,
   type DeleteOutcome,
+  type FormerRule,
   type Incarnation,
   isRecurringJobId,
   isSameDefinition,
@@ -82,7 +83,8 @@ function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacem
 function commandFor(data: StoreData, row: JobRow, asked: JobReplacement, version: number) {
   const { jobId, definition, payload, commandId: id } = asked;
   const { shard } = row.job;
-  if (definition.recurrence !== null) return lookAt(id, shard, jobId);
+  const { recurrence: rule } = row.job.definition;
+  if (rule !== null) return lookAt(id, shard, jobId, { version: row.version, rule, until: asked.at });
   const [executionIds, payloadBytes] = [openOf(data, jobId), payload?.length ?? 0];
   const command: ReplaceCommand = {
     ...{ id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes },
@@ -90,8 +92,8 @@ function commandFor(data: StoreData, row: JobRow, asked: JobReplacement, version
   return command;
 }
 
-function lookAt(id: string, shard: ShardId, jobId: JobId): PlanCommand {
-  return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK" } };
+function lookAt(id: string, shard: ShardId, jobId: JobId, former?: FormerRule): PlanCommand {
+  return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", ...(former !== undefined && { former }) } };
 }
 
 /** See StoreJobs.putNamed. */

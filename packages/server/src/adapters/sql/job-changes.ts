@@ -71,7 +71,11 @@ async function write(session: Session, job: LockedJob, asked: JobReplacement): P
 function commandFor(job: LockedJob, asked: JobReplacement, version: number): ReplaceCommand | PlanCommand {
   const { definition, payload, commandId: id } = asked;
   const { jobId, shard, open: executionIds } = job;
-  if (definition.recurrence !== null) return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK" } };
+  const { recurrence: rule } = job.definition;
+  if (rule !== null) {
+    const former = { version: job.version, rule, until: asked.at };
+    return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", former } };
+  }
   const payloadBytes = payload?.length ?? 0;
   return { id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes };
 }
