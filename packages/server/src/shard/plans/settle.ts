@@ -72,8 +72,6 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const skips = draft.skips.rows();
   step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, births, skips });
   if (draft.movedFrom !== null) step.batch.moved.push({ jobId, from: draft.movedFrom, to: plan.nextFireAt });
-  step.batch.accounted.run += births.length;
-  step.batch.accounted.skipped += draft.skipped;
   touched.add(jobId, step.batch.number);
 }
 
