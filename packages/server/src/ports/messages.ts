@@ -292,6 +292,8 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
+  /** Planned instants of recurring jobs that were accounted for since then. Older nodes do not say. */
+  planned?: { run: number; skipped: number };
   /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
   oldestReadyAt?: EpochMs | null;
 }

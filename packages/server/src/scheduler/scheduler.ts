@@ -200,9 +200,13 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const oldest = this.#runner === null ? null : oldestReadyAt(this.#runner.state);
-    const { lateness, finished } = { lateness: this.#tally.lateness(), finished: this.#tally.finished() };
-    const tally = { ownedShards, lateness, finished, oldestReadyAt: oldest };
+    const tally = {
+      ownedShards,
+      lateness: this.#tally.lateness(),
+      finished: this.#tally.finished(),
+      planned: this.#tally.planned(),
+      oldestReadyAt: this.#runner === null ? null : oldestReadyAt(this.#runner.state),
+    };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

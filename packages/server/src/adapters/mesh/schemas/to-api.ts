@@ -37,6 +37,7 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+  planned: Type.Optional(Type.Object({ run: Count, skipped: Count })),
   oldestReadyAt: Type.Optional(nullable(Instant)),
 });
 
