@@ -149,7 +149,7 @@ function askForJobs({ state, wants }: Step): void {
 /** Those that had been left in the store are read when there is room again. */
 function askForRoom({ state, wants }: Step): void {
   const { plans, limits } = state;
-  if (!plans.turnedAway || plans.byId.size > limits.plans / 2) return;
+  if (!plans.turnedAway || plans.byId.size > limits.plans / 4) return;
   plans.turnedAway = false;
   wants.push({ kind: "DUE_PLANS" });
 }
