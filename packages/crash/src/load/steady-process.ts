@@ -29,7 +29,8 @@ process.on("disconnect", () => process.exit(1));
 
 const asked = new Set<Promise<void>>();
 const beganMs = monotonicMs();
-for (let count = 0; !leaves; count++) {
+for (let count = 0; ; count++) {
+  if (leaves) break;
   const order = randomOrder(`${process.pid}-${count}`, dice, dice.chance(SLOW) ? slow : quick);
   const answered: Promise<void> = submit(order).finally(() => asked.delete(answered));
   asked.add(answered);

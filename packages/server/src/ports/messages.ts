@@ -1,6 +1,7 @@
 import type { DelayBuckets } from "../domain/delay-buckets.ts";
 import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
@@ -293,7 +294,7 @@ export interface Tally {
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
   /** Planned instants of recurring jobs that were accounted for since then. Older nodes do not say. */
-  planned?: { run: number; skipped: number };
+  planned?: readonly { outcome: PlannedOutcome; count: number }[];
   /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
   oldestReadyAt?: EpochMs | null;
 }

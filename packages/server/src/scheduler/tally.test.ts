@@ -10,8 +10,8 @@ describe("what a scheduler has seen lately", () => {
     const told: string[] = [];
     const metrics = {
       lateness: (pool: string, ms: number) => told.push(`${pool} ${ms}`),
-      finished: (state: string, count: number) => told.push(`${state} ${count}`),
       planned: () => undefined,
+      finished: (state: string, count: number) => told.push(`${state} ${count}`),
     } as unknown as Metrics;
     const runtime = { monotonicMs: () => nowMs } as never;
     const book = new TallyBook(runtime);
@@ -24,11 +24,12 @@ describe("what a scheduler has seen lately", () => {
     assert.equal(delayQuantile(book.lateness(), 1), 0);
     nowMs = 400_000;
     assert.equal(delayQuantile(book.lateness(), 1), null);
+    beside.planned("OVERLAP", 2);
+    beside.planned("OVERLAP", 1);
+    assert.deepEqual(book.planned(), [{ outcome: "OVERLAP", count: 3 }]);
     beside.finished("DEAD", 2);
     beside.finished("DEAD", 1);
     assert.deepEqual(book.finished(), [{ state: "DEAD", count: 3 }]);
-    beside.planned({ run: 3, skipped: 1 });
-    assert.deepEqual(book.planned(), { run: 3, skipped: 1 });
     assert.deepEqual(told, ["default 100", "default 0", "DEAD 2", "DEAD 1"]);
   });
 });

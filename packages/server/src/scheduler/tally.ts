@@ -1,5 +1,6 @@
 import { addBuckets, countDelay, emptyBuckets } from "../domain/delay-buckets.ts";
 import type { FinalState } from "../domain/execution.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
@@ -10,7 +11,7 @@ const GENERATION_MS = 60_000;
 export class TallyBook {
   readonly #runtime: Runtime;
   readonly #finished = new Map<FinalState, number>();
-  readonly #planned = { run: 0, skipped: 0 };
+  readonly #planned = new Map<PlannedOutcome, number>();
   #young = emptyBuckets();
   #old = emptyBuckets();
   #turnedAtMs: number;
@@ -29,14 +30,13 @@ export class TallyBook {
         countDelay(this.#young, latenessMs);
         metrics.lateness(pool, latenessMs);
       },
-      planned: (figures) => {
-        this.#planned.run += figures.run;
-        this.#planned.skipped += figures.skipped;
-        metrics.planned(figures);
-      },
       finished: (state, count) => {
         this.#finished.set(state, (this.#finished.get(state) ?? 0) + count);
         metrics.finished(state, count);
+      },
+      planned: (outcome, count) => {
+        this.#planned.set(outcome, (this.#planned.get(outcome) ?? 0) + count);
+        metrics.planned(outcome, count);
       },
     };
   }
@@ -46,14 +46,14 @@ export class TallyBook {
     return addBuckets([this.#young, this.#old]);
   }
 
-  /** Planned instants that were accounted for since this scheduler was made. */
-  planned(): { run: number; skipped: number } {
-    return { ...this.#planned };
-  }
-
   /** Since this scheduler was made. */
   finished(): { state: FinalState; count: number }[] {
     return Array.from(this.#finished, ([state, count]) => ({ state, count }));
+  }
+
+  /** Planned instants that were accounted for, since this scheduler was made. */
+  planned(): { outcome: PlannedOutcome; count: number }[] {
+    return Array.from(this.#planned, ([outcome, count]) => ({ outcome, count }));
   }
 
   #turn(): void {

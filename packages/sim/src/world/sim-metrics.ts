@@ -30,8 +30,8 @@ export class SimMetrics implements Metrics, ApiMetrics {
   readonly commit = nothing;
   readonly lateness = nothing;
   readonly ran = nothing;
-  readonly deadLetter = nothing;
   readonly planned = nothing;
+  readonly deadLetter = nothing;
   readonly retried = nothing;
   readonly refusedStale = nothing;
   readonly submitted = nothing;
