@@ -13,7 +13,6 @@ export const FIGURES = {
   dead_letters_total: counter(["pool"], "Executions that used up their budget and became DEAD", {
     alert: "it grows: look at `GET /v1/executions?state=DEAD`",
   }),
-  planned_instants_total: counter(["outcome"], "Planned instants of recurring jobs, by whether they run or were skipped"),
   attempts_retried_total: counter([], "Attempts that failed and are tried again", {
     alert: "it grows faster than half of `mainspring_assigned_total`: most of the work is repeated work",
   }),

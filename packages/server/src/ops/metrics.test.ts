@@ -14,7 +14,6 @@ function tellAll(metrics: ReturnType<typeof createMetrics>): void {
   metrics.ran("default", 250);
   metrics.finished("SUCCEEDED", 3);
   metrics.deadLetter("batch");
-  metrics.planned({ run: 4, skipped: 1 });
   metrics.retried(2);
   metrics.refusedStale(1);
   metrics.takeover("FENCED");

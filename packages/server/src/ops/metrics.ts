@@ -52,10 +52,6 @@ function schedulerFigures(instruments: Instruments, poolOf: (name: string) => st
     ran: (pool, runMs) => histograms.run_seconds.observe({ pool: poolOf(pool) }, Math.max(0, runMs) / 1_000),
     finished: (state, count) => counters.executions_finished_total.inc({ state }, count),
     deadLetter: (pool) => counters.dead_letters_total.inc({ pool: poolOf(pool) }),
-    planned: ({ run, skipped }) => {
-      counters.planned_instants_total.inc({ outcome: "run" }, run);
-      counters.planned_instants_total.inc({ outcome: "skipped" }, skipped);
-    },
     retried: (count) => counters.attempts_retried_total.inc(count),
     refusedStale: (count) => counters.stale_results_refused_total.inc(count),
     takeover: (cause) => counters.takeovers_total.inc({ cause }),

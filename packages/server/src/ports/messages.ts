@@ -225,8 +225,6 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
-  /** Planned instants of recurring jobs that were accounted for since then. */
-  planned: { run: number; skipped: number };
 }
 
 /** What the owner knows of an execution that is not final, beyond its row. */

@@ -38,8 +38,6 @@ export interface Metrics {
   ran(pool: string, runMs: number): void;
   finished(state: FinalState, count: number): void;
   deadLetter(pool: string): void;
-  /** Planned instants of recurring jobs that were accounted for. */
-  planned(figures: { run: number; skipped: number }): void;
   /** Attempts that failed and will be tried again. */
   retried(count: number): void;
   /** Results and starts that came with an old token. */

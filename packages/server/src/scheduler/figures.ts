@@ -9,7 +9,6 @@ export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const pool of batch.deadLetters) metrics.deadLetter(pool);
   const finals = new Map<FinalState, number>();
   let retried = 0;
-  const planned = { run: 0, skipped: 0 };
   for (const draft of batch.shards.values()) {
     for (const change of draft.changes.values()) {
       if (change.queue === "NONE") {
@@ -18,11 +17,6 @@ export function countBatch(metrics: Metrics, batch: Batch): void {
       } else if (change.reason === "BACKOFF") retried++;
     }
   }
-  for (const { births, skips } of [...batch.shards.values()].flatMap(({ plans }) => [...plans.values()])) {
-    planned.run += births.length;
-    for (const { count } of skips) planned.skipped += count;
-  }
-  if (planned.run + planned.skipped > 0) metrics.planned(planned);
   for (const [state, count] of finals) metrics.finished(state, count);
   if (retried > 0) metrics.retried(retried);
   if (batch.refusedStale > 0) metrics.refusedStale(batch.refusedStale);

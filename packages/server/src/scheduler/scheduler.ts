@@ -176,12 +176,7 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const tally = {
-      ownedShards,
-      lateness: this.#tally.lateness(),
-      finished: this.#tally.finished(),
-      planned: this.#tally.planned(),
-    };
+    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

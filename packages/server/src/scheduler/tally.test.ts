@@ -11,7 +11,6 @@ describe("what a scheduler has seen lately", () => {
     const metrics = {
       lateness: (pool: string, ms: number) => told.push(`${pool} ${ms}`),
       finished: (state: string, count: number) => told.push(`${state} ${count}`),
-      planned: () => undefined,
     } as unknown as Metrics;
     const runtime = { monotonicMs: () => nowMs } as never;
     const book = new TallyBook(runtime);
@@ -27,8 +26,6 @@ describe("what a scheduler has seen lately", () => {
     beside.finished("DEAD", 2);
     beside.finished("DEAD", 1);
     assert.deepEqual(book.finished(), [{ state: "DEAD", count: 3 }]);
-    beside.planned({ run: 3, skipped: 1 });
-    assert.deepEqual(book.planned(), { run: 3, skipped: 1 });
     assert.deepEqual(told, ["default 100", "default 0", "DEAD 2", "DEAD 1"]);
   });
 });

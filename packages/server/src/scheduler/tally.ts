@@ -10,7 +10,6 @@ const GENERATION_MS = 60_000;
 export class TallyBook {
   readonly #runtime: Runtime;
   readonly #finished = new Map<FinalState, number>();
-  readonly #planned = { run: 0, skipped: 0 };
   #young = emptyBuckets();
   #old = emptyBuckets();
   #turnedAtMs: number;
@@ -29,11 +28,6 @@ export class TallyBook {
         countDelay(this.#young, latenessMs);
         metrics.lateness(pool, latenessMs);
       },
-      planned: (figures) => {
-        this.#planned.run += figures.run;
-        this.#planned.skipped += figures.skipped;
-        metrics.planned(figures);
-      },
       finished: (state, count) => {
         this.#finished.set(state, (this.#finished.get(state) ?? 0) + count);
         metrics.finished(state, count);
@@ -44,11 +38,6 @@ export class TallyBook {
   lateness(): number[] {
     this.#turn();
     return addBuckets([this.#young, this.#old]);
-  }
-
-  /** Planned instants that were accounted for since this scheduler was made. */
-  planned(): { run: number; skipped: number } {
-    return { ...this.#planned };
   }
 
   /** Since this scheduler was made. */

@@ -31,7 +31,6 @@ export class SimMetrics implements Metrics, ApiMetrics {
   readonly lateness = nothing;
   readonly ran = nothing;
   readonly deadLetter = nothing;
-  readonly planned = nothing;
   readonly retried = nothing;
   readonly refusedStale = nothing;
   readonly submitted = nothing;

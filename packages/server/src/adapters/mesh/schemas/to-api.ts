@@ -37,7 +37,6 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
-  planned: Type.Object({ run: Count, skipped: Count }),
 });
 
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
