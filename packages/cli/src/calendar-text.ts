@@ -59,9 +59,16 @@ export function calendarText(month: string, days: readonly CalendarDay[], items:
       local.startsWith(month) && (outcome === "SKIPPED" || outcome === "MISSED" || run?.late),
   );
   const blocks = [[month, ...weeksOf(month, days)].join("\n"), legend(days)];
+  // The worst first; among equals the newest.
+  odd.sort((a, b) => rankOf(a) - rankOf(b));
   if (odd.length > 0) blocks.push(ledgerText(odd.slice(0, LISTED_MAX)));
   if (odd.length > LISTED_MAX) blocks.push(`and ${odd.length - LISTED_MAX} more: \`jobs ledger\` has all`);
   return blocks.join("\n\n");
+}
+
+function rankOf({ outcome }: LedgerItem): number {
+  if (outcome === "SKIPPED") return 2;
+  return outcome === "MISSED" ? 0 : 1;
 }
 
 function weeksOf(month: string, days: readonly CalendarDay[]): string[] {

@@ -28,7 +28,9 @@ export function refusalOf(refusal: Refusal): Problem {
 function stateText(refusal: Exclude<Refusal, { kind: "NOT_FOUND" | "OTHER_VERSION" | "NAME_HELD" | `KEY_${string}` }>) {
   switch (refusal.kind) {
     case "WRONG_STATE":
-      return `the job is ${refusal.state}: nothing of it can be changed any more. Submit a new one`;
+      return refusal.state === "FINISHED"
+        ? "the job is FINISHED: nothing of it can be changed any more. Submit a new one; a name is free when its job is deleted"
+        : `the job is ${refusal.state}: nothing of it can be changed any more. Submit a new one`;
     case "OTHER_TYPE":
       return refusal.isRecurring
         ? "the job recurs, and one that does stays so: give it schedule or everySec, or submit another"
