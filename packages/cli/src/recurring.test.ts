@@ -71,6 +71,7 @@ describe("recurring jobs by the command line", () => {
       items.filter(({ outcome }) => outcome === "MISSED"),
       [],
     );
+    assert.match(await done("stats"), /recurring +\d+ planned: \d+ run [(]\d+ late[)], \d+ skipped/);
     const plan = await json<JobPlan>("jobs", "pause", "ticks");
     assert.deepEqual([plan.jobId, plan.state, plan.nextFireAt], [submitted.jobId, "PAUSED", null]);
     const listed = linesOf<LedgerItem>(await done("jobs", "ledger", "ticks", "--json"));
@@ -117,7 +118,8 @@ describe("recurring jobs by the command line", () => {
     const { executionId } = await json<{ executionId: string }>("jobs", "trigger", "hourly");
     assert.match(await done("executions", "get", executionId, "--wait"), /state +SUCCEEDED/);
     assert.match(await done("jobs", "resume", "hourly", "--catch-up"), /is ACTIVE, and fires next at /);
-    const since = new Date(Date.now() - 3 * 3_600_000).toISOString();
+    const { createdAt } = await json<Job>("jobs", "get", "hourly");
+    const since = new Date(Date.parse(createdAt) - 3 * 3_600_000).toISOString();
     const { backfill } = await json<StartedBackfill>("jobs", "backfill", jobId, "--since", since);
     assert.equal(backfill.planned, 3);
     const items = await ran(jobId, 3);

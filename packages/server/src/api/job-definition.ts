@@ -49,7 +49,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
 }
 
 /** The past means now. */
-export function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
+function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
   if (job.runAt !== undefined) return Math.max(instant(job.runAt), createdAt);
   return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
 }

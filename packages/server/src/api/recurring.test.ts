@@ -36,6 +36,8 @@ describe("recurring jobs over HTTP", () => {
     return { status: answer.statusCode, body: answer.json() };
   };
   const submit = async (job: object = {}): Promise<string> => (await post("", { ...nightly, ...job })).body.jobId;
+  const beforeCreation = async (jobId: string, ms: number) =>
+    new Date(Date.parse((await get(`/${jobId}`)).body.createdAt) - ms).toISOString();
   /** An owner who says of every command that this came of it. */
   const owner = (outcome: CommandOutcome) => {
     const heard: ToScheduler[] = [];
@@ -154,7 +156,7 @@ describe("recurring jobs over HTTP", () => {
 
   it("asks the owner to pause, resume and make up for the past", async () => {
     const jobId = await submit();
-    const since = new Date(Date.now() - 3 * DAY_MS).toISOString();
+    const since = await beforeCreation(jobId, 3 * DAY_MS);
     const asked = await post(`/${jobId}/pause`);
     assert.equal(asked.status, 202);
     const { heard, end } = owner("PLANNED");
@@ -182,7 +184,7 @@ describe("recurring jobs over HTTP", () => {
 
   it("refuses a backfill while another is open, of the future, of too much, and of what plans nothing", async () => {
     const jobId = await submit();
-    const since = new Date(Date.now() - DAY_MS).toISOString();
+    const since = await beforeCreation(jobId, DAY_MS);
     const { end } = owner("BACKFILL_OPEN");
     const open = await post(`/${jobId}/backfill`, { since });
     end();

@@ -1,6 +1,7 @@
 import type { DelayBuckets } from "../domain/delay-buckets.ts";
 import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
@@ -225,6 +226,7 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
+  planned: readonly { outcome: PlannedOutcome; count: number }[];
 }
 
 /** What the owner knows of an execution that is not final, beyond its row. */

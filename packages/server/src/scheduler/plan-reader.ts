@@ -6,10 +6,10 @@ import type { Reader } from "./hydrator.ts";
 
 /** Plans that are due so soon are brought into memory. */
 const AHEAD_MS = 10_000;
-const DUE_PLANS = 5_000;
+const DUE_PLANS = 10_000;
 const DUE_PLANS_MAX = 100_000;
 /** Where so many are in memory, every look brings them along: it is worth one in so many sweeps only. */
-const MANY_PLANS = 10_000;
+const MANY_PLANS = 5_000;
 const MANY_SWEEPS = 5;
 const PAGE = 1_000;
 /** Between two pages of a look at all plans that wait for something. */
@@ -44,8 +44,8 @@ export class PlanReader {
 
   /** There are shards whose plans were not looked at. */
   begin(): void {
-    this.#readAwaiting(null);
-    this.#readOtherZones(null);
+    void this.#readAwaiting(null);
+    void this.#readOtherZones(null);
   }
 
   stop(): void {
@@ -78,42 +78,45 @@ export class PlanReader {
     }
   }
 
-  #readDue(): Promise<void> {
+  async #readDue(): Promise<void> {
     const { recurrences, runtime, reader, reading } = this.#parts;
-    // From the start, as with executions: those in memory come along.
-    const limit = Math.min(reader.plans() + DUE_PLANS, DUE_PLANS_MAX);
-    let isFull = false;
-    return reading(async (mark) => {
-      const plans = await recurrences.readDue(reader.shards(), runtime.now() + AHEAD_MS, limit);
-      isFull = plans.length >= limit;
-      return { kind: "READ_PLANS", plans, isBounded: true, ...mark };
-    }).then(() => {
-      const hasRoom = isFull && !this.#stopped && reader.plans() < limit;
-      return hasRoom ? this.#readDue() : undefined;
-    });
+    for (let isFull = true; isFull && !this.#stopped; ) {
+      // From the start, as with executions: those in memory come along.
+      const before = reader.plans();
+      const limit = Math.min(before + DUE_PLANS, DUE_PLANS_MAX);
+      await reading(async (mark) => {
+        const plans = await recurrences.readDue(reader.shards(), runtime.now() + AHEAD_MS, limit);
+        isFull = plans.length >= limit;
+        return { kind: "READ_PLANS", plans, isBounded: true, ...mark };
+      });
+      // A machine that has no room for more says when it has.
+      isFull &&= reader.plans() > before;
+    }
   }
 
-  #readAwaiting(after: JobId | null): void {
+  async #readAwaiting(after: JobId | null): Promise<void> {
     const { recurrences, reader } = this.#parts;
     const read: ReadPage = (from) => recurrences.readAwaiting(reader.shards(), from, PAGE);
-    void this.#readPage(read, after, true).then(
-      (next) => {
-        const delayMs = next === null ? AWAITING_EVERY_MS : PAGE_EVERY_MS;
-        this.#later("AWAITING", delayMs, () => this.#readAwaiting(next));
-      },
-      (error: unknown) => this.#again("AWAITING", error, () => this.#readAwaiting(after)),
-    );
+    const next = await this.#tryPage(read, after, true);
+    const delayMs = next === "FAILED" ? RETRY_MS : next === null ? AWAITING_EVERY_MS : PAGE_EVERY_MS;
+    this.#later("AWAITING", delayMs, () => void this.#readAwaiting(next === "FAILED" ? after : next));
   }
 
-  #readOtherZones(after: JobId | null): void {
+  async #readOtherZones(after: JobId | null): Promise<void> {
     const { recurrences, reader } = this.#parts;
     const read: ReadPage = (from) => recurrences.readOtherZones(reader.shards(), reader.tzdata, from, PAGE);
-    void this.#readPage(read, after, false).then(
-      (next) => {
-        if (next !== null) this.#later("ZONES", PAGE_EVERY_MS, () => this.#readOtherZones(next));
-      },
-      (error: unknown) => this.#again("ZONES", error, () => this.#readOtherZones(after)),
-    );
+    const next = await this.#tryPage(read, after, false);
+    if (next === "FAILED") this.#later("ZONES", RETRY_MS, () => void this.#readOtherZones(after));
+    else if (next !== null) this.#later("ZONES", PAGE_EVERY_MS, () => void this.#readOtherZones(next));
+  }
+
+  async #tryPage(read: ReadPage, after: JobId | null, isBounded: boolean): Promise<JobId | null | "FAILED"> {
+    try {
+      return await this.#readPage(read, after, isBounded);
+    } catch (error) {
+      if (!this.#stopped) this.#parts.failed(error);
+      return "FAILED";
+    }
   }
 
   /** @returns where the next page begins; null: it was the last */
@@ -125,12 +128,6 @@ export class PlanReader {
       return { kind: "READ_PLANS", plans, isBounded, ...mark };
     });
     return next;
-  }
-
-  #again(kind: "AWAITING" | "ZONES", error: unknown, run: () => void): void {
-    if (this.#stopped) return;
-    this.#parts.failed(error);
-    this.#later(kind, RETRY_MS, run);
   }
 
   #later(kind: "AWAITING" | "ZONES", delayMs: number, run: () => void): void {

@@ -176,7 +176,8 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const tally = { ownedShards, lateness: this.#tally.lateness(), finished: this.#tally.finished() };
+    const [lateness, finished, planned] = [this.#tally.lateness(), this.#tally.finished(), this.#tally.planned()];
+    const tally = { ownedShards, lateness, finished, planned };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

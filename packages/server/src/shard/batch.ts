@@ -36,8 +36,6 @@ export class Batch {
   readonly runs: { pool: string; runMs: number }[] = [];
   /** the pools of executions that became DEAD, for the figures too. */
   readonly deadLetters: string[] = [];
-  /** What became of planned instants, for the figures. */
-  readonly accounted = { run: 0, skipped: 0 };
   /** Planned instants that a newer time zone database moved. */
   readonly moved: { jobId: JobId; from: EpochMs; to: EpochMs | null }[] = [];
   /** Rows that a miss does not condemn the machine for. */

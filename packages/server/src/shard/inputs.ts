@@ -118,7 +118,7 @@ export const DEFAULT_LIMITS: Limits = {
   entries: 200_000,
   batchAssigns: 4_000,
   batchBytes: 32 * 1024 * 1024,
-  plans: 50_000,
+  plans: 30_000,
   batchPlanRows: 4_000,
   stepInstants: 5_000,
   horizonMs: 10_000,

@@ -111,16 +111,16 @@ describe("an instant that comes while the one before it runs", () => {
         .at(MINUTE)
         .at(2 * MINUTE)
         .at(3 * MINUTE);
-      return { ...told, first: [...told.fired], then: told.end().at(3.5 * MINUTE).fired, skipped: told.skipped };
+      return { ...told, first: [...told.fired], later: told.end().at(3.5 * MINUTE).fired, skipped: told.skipped };
     };
     assert.deepEqual(fired("ALLOW").first, [MINUTE, 2 * MINUTE, 3 * MINUTE]);
     const skip = fired("SKIP");
-    assert.deepEqual([skip.then, skip.skipped.length], [[MINUTE], 2]);
+    assert.deepEqual([skip.later, skip.skipped.length], [[MINUTE], 2]);
     const buffer = fired("BUFFER_ONE");
-    assert.deepEqual(buffer.then, [MINUTE, 2 * MINUTE]);
+    assert.deepEqual(buffer.later, [MINUTE, 2 * MINUTE]);
     assert.deepEqual(buffer.skipped, [[3 * MINUTE, "OVERLAP"]]);
     const cancel = fired("CANCEL_PREVIOUS");
-    assert.deepEqual(cancel.then, [MINUTE, 3 * MINUTE], "the newest waits for the end");
+    assert.deepEqual(cancel.later, [MINUTE, 3 * MINUTE], "the newest waits for the end");
     assert.deepEqual(cancel.skipped, [[2 * MINUTE, "OVERLAP"]]);
   });
 

@@ -50,7 +50,6 @@ export class PlanDraft {
   readonly budget: Budget;
   readonly fires: Fire[] = [];
   readonly skips = new SkipRuns();
-  skipped = 0;
   endedAt: EpochMs | null;
   /** Where the next instant was before the zones changed. */
   movedFrom: EpochMs | null = null;
@@ -132,7 +131,6 @@ export class PlanDraft {
 
   skip(at: EpochMs, reason: SkipReason): void {
     this.skips.add(at, reason);
-    this.skipped++;
   }
 
   get isUsedUp(): boolean {

@@ -72,8 +72,6 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const skips = draft.skips.rows();
   step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, births, skips });
   if (draft.movedFrom !== null) step.batch.moved.push({ jobId, from: draft.movedFrom, to: plan.nextFireAt });
-  step.batch.accounted.run += births.length;
-  step.batch.accounted.skipped += draft.skipped;
   touched.add(jobId, step.batch.number);
 }
 
@@ -149,7 +147,7 @@ function askForJobs({ state, wants }: Step): void {
 /** Those that had been left in the store are read when there is room again. */
 function askForRoom({ state, wants }: Step): void {
   const { plans, limits } = state;
-  if (!plans.turnedAway || plans.byId.size > limits.plans / 2) return;
+  if (!plans.turnedAway || plans.byId.size > limits.plans / 4) return;
   plans.turnedAway = false;
   wants.push({ kind: "DUE_PLANS" });
 }
