@@ -71,6 +71,7 @@ describe("recurring jobs by the command line", () => {
       items.filter(({ outcome }) => outcome === "MISSED"),
       [],
     );
+    assert.match(await done("stats"), /recurring +\d+ planned: \d+ run [(]\d+ late[)], \d+ skipped/);
     const plan = await json<JobPlan>("jobs", "pause", "ticks");
     assert.deepEqual([plan.jobId, plan.state, plan.nextFireAt], [submitted.jobId, "PAUSED", null]);
     const listed = linesOf<LedgerItem>(await done("jobs", "ledger", "ticks", "--json"));

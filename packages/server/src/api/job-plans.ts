@@ -1,6 +1,7 @@
 import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
-import { scheduleOf } from "../domain/recurrence.ts";
+import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
 import { occurrences } from "../domain/schedule/fires.ts";
+import type { Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { PlanCommand, PlanOrder, Store } from "../ports/store.ts";
 import type { JobView } from "../ports/store-queries.ts";
@@ -11,6 +12,7 @@ import { shardOfJob } from "./new-job.ts";
 
 /** Planned instants that one backfill may make up for. */
 const BACKFILL_MAX = 10_000;
+const BACKFILL_PIECE = 200;
 
 interface PlanParts {
   store: Store;
@@ -40,19 +42,19 @@ export class JobPlans {
 
   /** @throws {StoreUnavailable} it may or may not be paused in a moment */
   pause(jobId: JobId): Promise<Ordered> {
-    return this.#order(jobId, () => ({ kind: "PAUSE", at: this.#parts.runtime.now() }));
+    return this.#order(jobId, async () => ({ kind: "PAUSE", at: this.#parts.runtime.now() }));
   }
 
   /** @param catchUp whether what fell into the pause is treated as misfired */
   resume(jobId: JobId, catchUp: boolean): Promise<Ordered> {
-    return this.#order(jobId, () => ({ kind: "RESUME", at: this.#parts.runtime.now(), catchUp }));
+    return this.#order(jobId, async () => ({ kind: "RESUME", at: this.#parts.runtime.now(), catchUp }));
   }
 
   /** @returns also how many planned instants lie in the range */
   async backfill(jobId: JobId, { since, until, limit }: Backfill): Promise<Ordered & { planned: number }> {
     let planned = 0;
-    const ordered = await this.#order(jobId, (job) => {
-      planned = plannedIn(job, since, until);
+    const ordered = await this.#order(jobId, async (job) => {
+      planned = await this.#plannedIn(job, since, until);
       return { kind: "BACKFILL", since, until, limit };
     });
     return { ...ordered, planned };
@@ -66,11 +68,11 @@ export class JobPlans {
     return job;
   }
 
-  async #order(jobId: JobId, orderOf: (job: JobView) => PlanOrder): Promise<Ordered> {
+  async #order(jobId: JobId, orderOf: (job: JobView) => Promise<PlanOrder>): Promise<Ordered> {
     const { store, runtime, commands } = this.#parts;
     const job = await this.read(jobId);
     const shard = shardOfJob(job.definition, jobId);
-    const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: orderOf(job) };
+    const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: await orderOf(job) };
     const taken = await store.jobs.order(DEFAULT_TENANT, command);
     if (taken.kind !== "TAKEN") throw new ProblemError(refusalOf(taken));
     const outcome = await commands.tell(command);
@@ -84,19 +86,29 @@ export class JobPlans {
     const state = after.state === "DELETED" ? "DELETED" : "FINISHED";
     throw new ProblemError(refusalOf({ kind: "WRONG_STATE", state }));
   }
+
+  /** In pieces, between which others have their turn. */
+  async #plannedIn(job: JobView, since: EpochMs, until: EpochMs): Promise<number> {
+    const schedule = foreseeable(job);
+    let planned = 0;
+    for (let from = since; planned <= BACKFILL_MAX; ) {
+      const { instants, more } = occurrences(schedule, from, until, BACKFILL_PIECE);
+      planned += instants.length;
+      if (!more) return planned;
+      from = (instants.at(-1) as EpochMs) + 1;
+      await new Promise<void>((resolve) => void this.#parts.runtime.setTimer(0, resolve));
+    }
+    const message = `is too far back: a backfill takes ${BACKFILL_MAX} planned instants at most. Take a part at a time`;
+    throw new ProblemError(invalid([{ field: "since", message }]));
+  }
 }
 
-function plannedIn({ definition, jobId, createdAt }: JobView, since: EpochMs, until: EpochMs): number {
-  const { recurrence } = definition;
-  if (recurrence === null) return 0;
-  const { times } = recurrence;
-  if (times.type === "INTERVAL" && times.mode === "FIXED_DELAY") {
-    throw new ProblemError(
-      problem("wrong-state", "a job with a fixed delay plans nothing beforehand: trigger it instead"),
-    );
-  }
-  const { instants, more } = occurrences(scheduleOf(recurrence, jobId, createdAt), since, until, BACKFILL_MAX);
-  if (!more) return instants.length;
-  const message = `is too far back: a backfill takes ${BACKFILL_MAX} planned instants at most. Take a part at a time`;
-  throw new ProblemError(invalid([{ field: "since", message }]));
+function foreseeable({ definition, jobId, createdAt }: JobView): Schedule {
+  // It has a plan.
+  const schedule = scheduleOf(definition.recurrence as RecurrenceRule, jobId, createdAt);
+  const { times } = schedule;
+  if (times.type === "CRON" || times.mode === "FIXED_RATE") return schedule;
+  throw new ProblemError(
+    problem("wrong-state", "a job with a fixed delay plans nothing beforehand: trigger it instead"),
+  );
 }
