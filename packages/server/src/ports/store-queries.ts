@@ -8,6 +8,7 @@ export interface StoreQueries {
   getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
+  /** By ids backwards: recurring jobs, whose ids are of a range of their own, come before one-time ones. */
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
   /**
    * What became of the planned instants of [since, until), newest first. A stretch that was skipped stands where it begins, and is
@@ -130,6 +131,6 @@ export type LedgerItem =
 export interface JobView extends JobSummary {
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** The newest five. */
+  /** The newest five; of a recurring job those that were planned last, so what a backfill made up for is not among them. */
   latestExecutions: ExecutionSummary[];
 }

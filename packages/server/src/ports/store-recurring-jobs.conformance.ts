@@ -249,6 +249,19 @@ export function recurringJobsConformance(scene: () => Scene): void {
     assert.equal(await store.queries.getJob(TENANT, job.jobId), null);
   });
 
+  it("shows the executions of a recurring job that were planned last", async () => {
+    const job = await planned(scene());
+    const instants = [5, 1, 7, 3, 6, 4, 2];
+    await scene().applied(job.shard, {
+      plans: [fire(scene(), job, { births: instants.map((at) => birth(scene(), job, at)) })],
+    });
+    const view = await scene().store.queries.getJob(TENANT, job.jobId);
+    assert.deepEqual(
+      view?.latestExecutions.map(({ scheduledAt }) => scheduledAt),
+      [7, 6, 5, 4, 3],
+    );
+  });
+
   it("lists jobs by type and by the state of their plans", async () => {
     const [once, cron, interval] = [
       await scene().submitted(),

@@ -1,20 +1,22 @@
-import type {
-  ExecutionCounts,
-  ExecutionFilter,
-  ExecutionId,
-  ExecutionSummary,
-  ExecutionView,
-  JobFilter,
-  JobId,
-  JobState,
-  JobSummary,
-  JobType,
-  JobView,
-  Listing,
-  Page,
+import {
+  type ExecutionCounts,
+  type ExecutionFilter,
+  type ExecutionId,
+  type ExecutionSummary,
+  type ExecutionView,
+  isRecurringJobId,
+  type JobFilter,
+  type JobId,
+  type JobState,
+  type JobSummary,
+  type JobType,
+  type JobView,
+  type Listing,
+  type Page,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
+import { byText } from "./sorted-list.ts";
 import type { StoreData } from "./store-data.ts";
 
 const LATEST = 5;
@@ -53,8 +55,10 @@ export function getJob(data: StoreData, tenant: string, id: JobId): JobView | nu
   const row = data.jobs.get(id);
   if (row === undefined || row.job.tenant !== tenant) return null;
   const { definition, payload } = row.job;
-  const ids = data.executions.ofJob(id).toSorted().reverse().slice(0, LATEST);
-  const latestExecutions = ids.map((latest) => summary(data.executions.get(latest) as ExecutionRow));
+  const all = data.executions.ofJob(id).map((latest) => summary(data.executions.get(latest) as ExecutionRow));
+  const planned = (item: ExecutionSummary) => (isRecurringJobId(id) ? item.scheduledAt : 0);
+  const byAge = all.sort((a, b) => planned(b) - planned(a) || byText(b.executionId, a.executionId));
+  const latestExecutions = byAge.slice(0, LATEST);
   return { ...jobSummary(data, row), definition, payload, latestExecutions };
 }
 

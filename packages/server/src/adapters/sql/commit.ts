@@ -13,7 +13,7 @@ import { WithheldJournals } from "./withheld-journals.ts";
  * A tick is one statement, unless it brings very many large results or births: PostgreSQL takes no message of a gigabyte, nor
  * so many rows within its time, and would not at the next attempt either. Shards are never cut.
  */
-const STATEMENT: PackLimit = { count: 20_000, bytes: 32 * 1024 * 1024 };
+const STATEMENT: PackLimit = { count: 10_000, bytes: 32 * 1024 * 1024 };
 
 /** Writes ticks, one at a time: there is one connection for it. See Store.commit. */
 export class Committer {

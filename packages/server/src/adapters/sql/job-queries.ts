@@ -1,4 +1,5 @@
 import type { JobDefinition, JobState, JobType } from "../../domain/job.ts";
+import { isRecurringJobId } from "../../domain/recurrence.ts";
 import type { JobFilter, JobSummary, JobView, Listing, Page } from "../../ports/store-queries.ts";
 import { PLAN_STATE_CODES, QUEUE_CODES } from "./codes.ts";
 import type { Connections, Row } from "./connections.ts";
@@ -34,8 +35,10 @@ const TYPES: Readonly<Record<JobType, string>> = {
   INTERVAL: `j.recurrence::json #>> '{times,type}' = 'INTERVAL' AND j.id >= ${RECURRING_IDS}`,
 };
 
-const LATEST = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.job_id = $1 AND e.tenant = $2
-  ORDER BY e.id DESC LIMIT 5`;
+const LATEST = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.job_id = $1 AND e.tenant = $2 ORDER BY`;
+const NEWEST = `${LATEST} e.id DESC LIMIT 5`;
+/** There may be millions of them, and their planned instants are what they are indexed by. */
+const LAST_PLANNED = `${LATEST} e.scheduled_at DESC, e.id DESC LIMIT 5`;
 
 type SummaryRow = [
   jobId: string,
@@ -54,7 +57,10 @@ export async function getJob(db: Connections, tenant: string, id: string): Promi
   const text = `SELECT ${SUMMARY}, j.payload FROM ${TABLES} WHERE j.id = $1 AND j.tenant = $2`;
   const [row] = await db.run("query", { text, values: [id, tenant] });
   if (row === undefined) return null;
-  const latest = await db.run("query", { text: LATEST, values: [id, tenant] });
+  const latest = await db.run("query", {
+    text: isRecurringJobId(id) ? LAST_PLANNED : NEWEST,
+    values: [id, tenant],
+  });
   const payload = row.at(-1) as Uint8Array | null;
   return { ...jobSummary(row), definition: definitionOf(row), payload, latestExecutions: latest.map(summaryFrom) };
 }

@@ -7,6 +7,7 @@ import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { commitStatement, PLANNING_TEXT, REPLACING_TEXT } from "../commit-statement.ts";
 import { Connections, type Purpose } from "../connections.ts";
+import { OPEN_OF_RECURRING } from "../locked-job.ts";
 import { createPartition, monthOf } from "../partitions.ts";
 import * as reads from "../reads.ts";
 import { READ_HELD } from "../recover.ts";
@@ -34,6 +35,7 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["other_zones", "read", recurrences.READ_OTHER_ZONES, /_pkey$/, "plans_pkey"],
   ["load_recurrences", "read", recurrences.LOAD_RECURRENCES, /_pkey$/, "plans_pkey"],
   ["open", "read", recurrences.READ_OPEN, /_pkey$/],
+  ["open_of_recurring", "submit", OPEN_OF_RECURRING, /_job_id_idx$/],
   ["fired", "read", recurrences.READ_FIRED, /_job_id_scheduled_at_idx$/],
 ];
 
