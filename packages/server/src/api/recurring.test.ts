@@ -240,4 +240,32 @@ describe("recurring jobs over HTTP", () => {
     assert.equal((await get(`/${jobId}/ledger?cursor=abc`)).body.type, "/problems/invalid-cursor");
     assert.equal((await get(`/019a0000-0000-7000-8000-000000000000/ledger`)).status, 404);
   });
+
+  it("shows what nobody has accounted for as missed, beside what was skipped, page by page", async () => {
+    const jobId = await submit({ schedule: "* * * * *" });
+    const { store } = api;
+    const [job] = await store.recurrences.load([jobId]);
+    const first = job?.plan.nextFireAt;
+    assert.ok(job && first);
+    const { epoch } = (await store.readShards())[job.shard] ?? { epoch: 0 };
+    const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
+    const until = first + 4 * 60_000;
+    const skips = [{ from: first, to: first, count: 1, reason: "OVERLAP" as const }];
+    // A plan that forgets three of its instants, as no plan of ours does.
+    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, births: [], skips };
+    const nothing = { changes: [], assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone: [] };
+    const plans = [{ ...change, plan: { ...job.plan, nextFireAt: until } }];
+    await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans }]);
+    const range = `until=${new Date(until + 60_000).toISOString()}`;
+    const { body } = await get(`/${jobId}/ledger?${range}`);
+    const [missed, skipped, ...more] = body.items;
+    assert.deepEqual([missed.outcome, missed.count, missed.at], ["MISSED", 3, new Date(first + 60_000).toISOString()]);
+    assert.deepEqual(
+      [skipped.outcome, skipped.reason, skipped.at],
+      ["SKIPPED", "OVERLAP", new Date(first).toISOString()],
+    );
+    assert.deepEqual([more, body.nextCursor, body.accountedUntil], [[], null, new Date(until).toISOString()]);
+    const page = await get(`/${jobId}/ledger?${range}&limit=1`);
+    assert.deepEqual(page.body.items, body.items);
+  });
 });

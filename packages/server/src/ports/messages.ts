@@ -293,7 +293,6 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
-<<<<<<< HEAD
   /** Planned instants of recurring jobs that were accounted for since then. Older nodes do not say. */
   planned?: readonly { outcome: PlannedOutcome; count: number }[];
   /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
@@ -307,9 +306,6 @@ export interface PoolUse {
   taken: number;
   /** When the rate allows the next start; null: there is no rate. */
   nextStartAt: EpochMs | null;
-=======
-  planned: readonly { outcome: PlannedOutcome; count: number }[];
->>>>>>> recmachine
 }
 
 /** What the owner knows of an execution that is not final, beyond its row. */

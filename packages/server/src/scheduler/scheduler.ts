@@ -200,7 +200,6 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-<<<<<<< HEAD
     const tally = {
       ownedShards,
       lateness: this.#tally.lateness(),
@@ -208,10 +207,6 @@ export class Scheduler {
       planned: this.#tally.planned(),
       oldestReadyAt: this.#runner === null ? null : oldestReadyAt(this.#runner.state),
     };
-=======
-    const [lateness, finished, planned] = [this.#tally.lateness(), this.#tally.finished(), this.#tally.planned()];
-    const tally = { ownedShards, lateness, finished, planned };
->>>>>>> recmachine
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

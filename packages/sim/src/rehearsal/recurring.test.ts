@@ -57,4 +57,53 @@ describe("recurring jobs in a simulated Mainspring", () => {
     assert.equal(runs, 3);
     assert.deepEqual(outcomes(await ledgerOf(m, jobId)), ["RAN", "SKIPPED PAUSED", "SKIPPED PAUSED", "RAN"]);
   });
+
+  it("lets a program say again what has come to its end, and not something else", async () => {
+    const tick = task({ name: "tick", run: () => "done" });
+    await using m = await simulate({ tasks: [tick], startAt: START });
+    const hourly = { ...(await tick.job(null)), schedule: "@hourly" };
+    const bounded = { ...hourly, endAt: "2026-03-27T14:30:00Z" };
+    const counted = { ...hourly, maxFires: 2 };
+    await m.client.jobs.upsert("bounded", bounded);
+    const { jobId } = await m.client.jobs.upsert("counted", counted);
+    await m.clock.advance("3h");
+    for (const [name, job] of [
+      ["bounded", bounded],
+      ["counted", counted],
+    ] as const) {
+      const { changed, state, nextFireAt } = await m.client.jobs.upsert(name, job);
+      assert.deepEqual([changed, state, nextFireAt], [false, "FINISHED", null], name);
+      await assert.rejects(
+        m.client.jobs.upsert(name, { ...job, overlap: "ALLOW" }),
+        /now and itself|is FINISHED/,
+        name,
+      );
+    }
+    assert.deepEqual(outcomes(await ledgerOf(m, jobId)), ["RAN", "RAN"]);
+    await assert.rejects(m.client.jobs.pause(jobId), /the job is FINISHED/);
+  });
+
+  it("follows an edit from now on, and makes up for what it is asked for", async () => {
+    const planned: string[] = [];
+    const tick = task({
+      name: "tick",
+      run: (_: null, ctx) => void planned.push(ctx.scheduledAt.toISOString().slice(11, 16)),
+    });
+    await using m = await simulate({ tasks: [tick], startAt: START });
+    const { jobId } = await m.client.jobs.upsert("tick", { ...(await tick.job(null)), schedule: "0 * * * *" });
+    await m.clock.advance("1h 1 min");
+    const edited = m.client.jobs.upsert("tick", { ...(await tick.job(null)), schedule: "30 * * * *" });
+    await m.clock.advance("1h");
+    assert.equal((await edited).version, 2);
+    assert.deepEqual(planned, ["13:00", "13:30"]);
+    const started = m.client.jobs.backfill(jobId, { since: "2026-03-27T10:00:00Z", until: "2026-03-27T12:00:00Z" });
+    await m.clock.advance("1 min");
+    assert.equal((await started).backfill.planned, 2);
+    assert.deepEqual(planned, ["13:00", "13:30", "10:30", "11:30"]);
+    const ledger = await ledgerOf(m, jobId);
+    assert.deepEqual(
+      ledger.map(({ at, outcome, run }) => `${at.slice(11, 16)} ${outcome} ${run?.trigger}`),
+      ["10:30 RAN BACKFILL", "11:30 RAN BACKFILL", "13:00 RAN SCHEDULE", "13:30 RAN SCHEDULE"],
+    );
+  });
 });

@@ -38,12 +38,8 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
-<<<<<<< HEAD
   planned: Type.Optional(Type.Array(Type.Object({ outcome: oneOf(...PLANNED_OUTCOMES), count: Count }))),
   oldestReadyAt: Type.Optional(nullable(Instant)),
-=======
-  planned: Type.Array(Type.Object({ outcome: oneOf(...PLANNED_OUTCOMES), count: Count })),
->>>>>>> recmachine
 });
 
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
