@@ -214,7 +214,7 @@ class World {
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
-    this.#limits.stop();
+    this.#limits.stop(this.#data);
     this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
