@@ -17,7 +17,7 @@ const EVERY_MS = 16;
 const SLOW = 0.02;
 
 const urls = list.split(",");
-const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 0, timeoutMs: 5_000 });
+const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 1, timeoutMs: 5_000 });
 const history = new HistoryFile<ClientEvent>(path);
 const dice = new Dice(Number(seed));
 const [quick, slow] = ["quick", "slow"].map((name) => KINDS.find((kind) => kind.name === name) as Kind);
