@@ -11,6 +11,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const REACHED_WITHIN_MS = 600_000;
+
 /** A contender's worker process, from outside. */
 export class ForkedWorker implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -61,12 +63,14 @@ export class ForkedWorker implements AsyncDisposable {
     await this.#order({ kind: "STOP" });
   }
 
-  /** @returns when it has started that many handlers */
-  reached(runs: number): Promise<void> {
-    if (this.#runs >= runs) return Promise.resolve();
-    return new Promise((reached, failed) => {
-      this.#mark = { runs, reached, failed };
-    });
+  /** @returns when it has started that many handlers @throws it has not within ten minutes: some are lost */
+  async reached(runs: number): Promise<void> {
+    if (this.#runs >= runs) return;
+    const { promise, resolve: reached, reject: failed } = Promise.withResolvers<void>();
+    this.#mark = { runs, reached, failed };
+    const late = () => failed(new Error(`of ${runs} jobs only ${this.#runs} were started`));
+    const limit = setTimeout(late, REACHED_WITHIN_MS);
+    await promise.finally(() => clearTimeout(limit));
   }
 
   async report(): Promise<TallyReport> {
