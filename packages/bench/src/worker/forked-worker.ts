@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { leash } from "../services/leash.ts";
 import type { TallyReport } from "./tally.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
@@ -25,6 +26,7 @@ export class ForkedWorker implements AsyncDisposable {
 
   private constructor(file: URL, settings: object) {
     this.#child = fork(fileURLToPath(file), [JSON.stringify(settings)], { serialization: "advanced" });
+    leash(this.#child);
     this.#child.on("message", (message: FromWorker) => this.#hear(message));
     this.#child.once("exit", (code, signal) => this.#ended(`the worker process ended: ${signal ?? code}`));
   }
