@@ -5,7 +5,7 @@ import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../port
 import { StoreUnavailable } from "../ports/store.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
-import { ManualRuntime, settled } from "./manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { newJob } from "./new-job.ts";
 import { SUBMIT_LIMITS, Submitter } from "./submitter.ts";
 

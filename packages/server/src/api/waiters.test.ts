@@ -6,7 +6,7 @@ import { DEFAULT_ORDERING } from "../domain/rank.ts";
 import { playOwner } from "./api.fixture.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
-import { ManualRuntime, settled } from "./manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { candidateOf, newJob } from "./new-job.ts";
 import { Waiters } from "./waiters.ts";
 

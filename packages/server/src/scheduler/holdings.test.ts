@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
-import { ManualRuntime, settled } from "../api/manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { type Epoch, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
-import { createLog } from "../ops/logging.ts";
+import { pino } from "pino";
 import type { NodeProfile } from "../ports/leases.ts";
 import type { Recovered } from "../ports/store.ts";
 import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
@@ -71,7 +71,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   };
   const store = new SlowStore(runtime, recoverMs);
   const terms = SHARED;
-  const log = createLog("silent");
+  const log = pino({ level: "silent" });
   const holdings = new Holdings({ store, leases, bus: memoryBus(ME), runtime, log, profile, terms, machine });
   const started = holdings.start();
   await settled();
