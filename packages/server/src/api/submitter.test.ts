@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_ORDERING } from "../domain/rank.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
-import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { newJob } from "./new-job.ts";
 import { SUBMIT_LIMITS, Submitter } from "./submitter.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memoryBus } from "../adapters/memory/memory-bus.ts";
-import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
-import { type Epoch, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import { pino } from "pino";
+import { memoryBus } from "../adapters/memory/memory-bus.ts";
+import { type Epoch, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import type { NodeProfile } from "../ports/leases.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Recovered } from "../ports/store.ts";
 import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
 
