@@ -213,7 +213,7 @@ describe("operating by the command line", () => {
   it("says what is wrong with the command line, and what would be right", async () => {
     for (const [args, problem] of [
       [["executions", "get", "7"], /Give an id as `list` shows it: 0189/],
-      [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, FINISHED, DELETED/],
+      [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, PAUSED, FINISHED, DELETED/],
       [["jobs", "replace", NOBODY, "[]"], /must be an object such as/],
       [["jobs", "replace", NOBODY, "@nowhere.json"], /^mainspring: the definition: .*nowhere\.json/],
       [["executions", "watch"], /missing required argument 'executionIds'/],
