@@ -13,9 +13,12 @@ export interface Block {
 export interface Page {
   blocks: Block[];
   needsServer: boolean;
+  /** A database for the servers that the page starts by itself. */
+  needsPostgres: boolean;
 }
 
-/** A comment of the page, which readers do not see. */
+/** Comments of the page, which readers do not see. */
+const NEEDS_POSTGRES = /^<!-- needs a PostgreSQL -->$/m;
 const NEEDS_SERVER = /^<!-- needs a server -->$/m;
 const FENCE = /^```(\S*) *(.*)$/;
 
@@ -40,7 +43,7 @@ export function readPage(markdown: string): Page {
     } else lines.push(text);
   }
   if (open !== null) throw new Error(`line ${open.line - 1}: this fence is not closed`);
-  return { blocks, needsServer: NEEDS_SERVER.test(markdown) };
+  return { blocks, needsServer: NEEDS_SERVER.test(markdown), needsPostgres: NEEDS_POSTGRES.test(markdown) };
 }
 
 function blockOf(language: string, rest: string, code: { text: string; line: number }): Block | null {

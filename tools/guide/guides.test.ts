@@ -31,6 +31,7 @@ describe("a page", () => {
     );
     assert.deepEqual(page, {
       needsServer: false,
+      needsPostgres: false,
       blocks: [
         { kind: "sh", file: null, inBackground: false, text: "echo 1", line: 4 },
         { kind: "output", file: null, inBackground: false, text: "1", line: 7 },
@@ -73,6 +74,14 @@ describe("a page", () => {
     await assert.doesNotReject(runPage(readPage(lasting + waits)));
     const failing = "```sh background\necho no >&2; echo hello > said; exit 3\n```\n";
     await assert.rejects(runPage(readPage(failing + waits)), /line 2: this block failed \(3\)\nno/);
+  });
+
+  it("finds a database for servers of its own where it needs one, and free addresses for those that it names", async () => {
+    const serve =
+      "MAINSPRING_STORE='postgres://me@db.example:5432/mine' MAINSPRING_HTTP=127.0.0.1:8080 MAINSPRING_GRPC=127.0.0.1:8081 mainspring serve";
+    const ask = "curl -sS --retry 100 --retry-delay 1 --retry-all-errors -f http://127.0.0.1:8080/healthz";
+    const markdown = `<!-- needs a PostgreSQL -->\n\`\`\`sh background\n${serve}\n\`\`\`\n\`\`\`sh\n${ask}\n\`\`\`\n`;
+    await assert.doesNotReject(runPage(readPage(markdown)));
   });
 
   it("finds a server where it needs one, also by the address that it names", async () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
+import { TestCluster } from "../../packages/cli/src/testing/cluster.ts";
 import { startServer, type TestServer } from "../../packages/cli/src/testing/server.ts";
 import { EmptyProject, type Ended } from "../pack/empty-project.ts";
+import { freeAddresses } from "./addresses.ts";
 import type { Block, Page } from "./blocks.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -17,6 +19,10 @@ interface Surroundings {
   project: EmptyProject;
   /** null: the page needs none. */
   server: TestServer | null;
+  /** Its database, and null where it needs none. */
+  postgres: TestCluster | null;
+  /** What the page names, and what that is here. */
+  names: ReadonlyMap<string, string>;
   terminals: { block: Block; terminal: Terminal }[];
 }
 
@@ -26,14 +32,15 @@ interface Surroundings {
  * of the page's server is `data` in it.
  * @throws {Error} the first block that fails, with its line and what it printed
  */
-export async function runPage({ blocks, needsServer }: Page): Promise<void> {
-  const here: Surroundings = { project: await EmptyProject.make(), server: null, terminals: [] };
-  const { project } = here;
+export async function runPage({ blocks, needsServer, needsPostgres }: Page): Promise<void> {
+  const project = await EmptyProject.make();
+  const here: Surroundings = { project, server: null, postgres: null, names: new Map(), terminals: [] };
   try {
     await project.write("package.json", JSON.stringify({ private: true, type: "module", scripts: SCRIPTS }));
     await symlink(join(ROOT, "node_modules"), join(project.folder, "node_modules"), "junction");
     if (needsServer) here.server = await startServer();
     if (here.server !== null) await symlink(here.server.dataDir, join(project.folder, "data"), "junction");
+    if (needsPostgres) await findDatabase(here, blocks);
     await runBlocks(blocks, here);
   } finally {
     await closeAll(here);
@@ -41,12 +48,17 @@ export async function runPage({ blocks, needsServer }: Page): Promise<void> {
   }
 }
 
+async function findDatabase(here: Surroundings, blocks: readonly Block[]): Promise<void> {
+  here.postgres = await TestCluster.open();
+  here.names = await freeAddresses(blocks.map(({ text }) => text));
+}
+
 async function runBlocks(blocks: readonly Block[], here: Surroundings): Promise<void> {
   let printed = "";
   for (const block of blocks) {
     if (block.kind === "output")
       assert.equal(printed.trim(), block.text.trim(), `line ${block.line}: the output differs`);
-    else printed = await runBlock({ ...block, text: pointedAt(here.server, block.text) }, here);
+    else printed = await runBlock({ ...block, text: pointedAt(here, block.text) }, here);
   }
   for (const { block, terminal } of here.terminals.splice(0).reverse()) judge(block, await terminal.close());
 }
@@ -84,17 +96,22 @@ async function commandOf(block: Block, project: EmptyProject): Promise<[string, 
   return block.file === null ? [process.execPath, file] : null;
 }
 
-/** Pages name the addresses that a server has by default. */
-function pointedAt(server: TestServer | null, text: string): string {
+/** Pages name the addresses that a server has by default, or those and the database of their own servers. */
+function pointedAt({ server, postgres, names }: Surroundings, text: string): string {
+  if (postgres !== null) {
+    const here = text.replace(/\bpostgres:\/\/[^'"\s]+/g, postgres.storeUrl);
+    return here.replace(/\b127\.0\.0\.1:\d+/g, (address) => names.get(address) ?? address);
+  }
   if (server === null) return text;
   const { host } = new URL(server.httpUrl);
   return text.replaceAll("127.0.0.1:8080", host).replaceAll("127.0.0.1:8081", server.grpcAddress);
 }
 
 /** What is left after a block that failed. */
-async function closeAll({ server, terminals }: Surroundings): Promise<void> {
+async function closeAll({ server, postgres, terminals }: Surroundings): Promise<void> {
   for (const { terminal } of terminals.reverse()) await terminal.close();
   await server?.stop();
+  await postgres?.close();
 }
 
 /** @throws {Error} it failed */

@@ -17,12 +17,16 @@ export interface CommandLine {
   isNextFire: boolean;
 }
 
+/** One of each. */
+const QUICK_PEERS = "graphile,pg-boss-2,bullmq-everysec";
+
 const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 
   --quick             everything small: ten minutes at most
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")}
-  --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all
+  --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all,
+                      with --quick ${QUICK_PEERS}
   --runs N            how often each case is run; default 3, with --quick 1
   --backlog N         how many jobs wait for tomorrow in backlog; default 1000000
   --json FILE         writes all figures
@@ -40,7 +44,7 @@ export function commandLine(args: readonly string[]): CommandLine {
   const isQuick = values.quick;
   return {
     scenarios: chosen("--only", values.only, SCENARIOS, (scenario, name) => scenario.name === name),
-    contenders: contendersOf(values.peers),
+    contenders: contendersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined)),
     scale: { isQuick, backlogJobs: wholeNumber("--backlog", values.backlog) },
     runs: wholeNumber("--runs", values.runs ?? (isQuick ? "1" : "3")),
     json: values.json ?? null,

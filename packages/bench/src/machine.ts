@@ -15,14 +15,19 @@ export async function describeMachine(stage: Stage, withPeers: boolean): Promise
     CPU: `${cpus()[0]?.model.trim() ?? "unknown"}, ${availableParallelism()} cores`,
     memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
     system: `${type()} ${release()}${distribution()}`,
-    "load average before": loadavg()
-      .map((load) => load.toFixed(1))
-      .join(", "),
+    "load average before": busyness(),
     Mainspring: `${packageJson.version}${commit()}`,
     Node: process.version.slice(1),
     PostgreSQL: version,
     ...(withPeers && { Redis: await redisVersion(), ...(await peerVersions()) }),
   };
+}
+
+/** What others did here in the minutes before; a word with it where that spoils rates. */
+function busyness(): string {
+  const loads = loadavg();
+  const text = loads.map((load) => load.toFixed(1)).join(", ");
+  return (loads[0] ?? 0) > 1 ? `${text}: others use this machine too, so only CPU of a job says much` : text;
 }
 
 function distribution(): string {

@@ -7,6 +7,7 @@ export function jobsText(jobs: readonly JobSummary[]): string {
   if (jobs.length === 0) return "no jobs";
   const rows = jobs.map((job) => [
     job.jobId,
+    job.type,
     job.state,
     job.name ?? "-",
     job.target.pool,
@@ -14,7 +15,7 @@ export function jobsText(jobs: readonly JobSummary[]): string {
     job.nextFireAt ?? "-",
     labelsText(job.labels),
   ]);
-  return table(["JOB", "STATE", "NAME", "POOL", "HANDLER", "NEXT", "LABELS"], rows);
+  return table(["JOB", "TYPE", "STATE", "NAME", "POOL", "HANDLER", "NEXT", "LABELS"], rows);
 }
 
 /** A job for people, with what it has run lately. */
@@ -25,7 +26,8 @@ export function jobText(job: Job): string {
     ["job", job.jobId],
     ["name", job.name],
     ["state", `${job.state}, version ${job.version}`],
-    ["type", job.type],
+    ["type", typeText(job)],
+    ...recurrenceFacts(job),
     ["handler", `${target.handler} in pool ${target.pool}`],
     ["requires", target.requires?.join(", ") || null],
     ["next", job.nextFireAt],
@@ -40,10 +42,31 @@ export function jobText(job: Job): string {
   return `${definition}\n\n${executionsText(job.latestExecutions)}`;
 }
 
+function typeText({ type, schedule, timezone, everySec, everyMode }: Job): string {
+  if (schedule !== undefined) return `${type}: ${schedule} in ${timezone}`;
+  return everySec === undefined ? type : `${type}: every ${everySec} s, ${everyMode}`;
+}
+
+function recurrenceFacts(job: Job): [string, string | null][] {
+  const { overlap, misfire, fires, maxFires, startAt, endAt, catchUps = [] } = job;
+  if (overlap === undefined) return [];
+  const open = catchUps.map(
+    ({ trigger, nextAt, until, running }) => `${trigger} from ${nextAt} to ${until}, ${running} open`,
+  );
+  return [
+    ["overlap", overlap],
+    ["misfire", misfire ?? null],
+    ["fires", maxFires === undefined ? String(fires) : `${fires} of ${maxFires}`],
+    ["from", startAt ?? null],
+    ["until", endAt ?? null],
+    ["catches up", open.join("; ") || null],
+  ];
+}
+
 const FOLLOWS: Record<ChangedJob["execution"], string> = {
-  REPLACED: "its execution runs by the new definition",
+  REPLACED: "what is still to come runs by the new definition",
   KEPT: "its execution runs by what it started with, because a worker had it already",
-  REQUESTED: "whether its execution follows is not known yet: see `executions list --job`",
+  REQUESTED: "whether what waits follows is not known yet: see `jobs get`",
   UNCHANGED: "it had this definition already",
   CREATED: "the job is new",
 };

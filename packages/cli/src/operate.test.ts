@@ -50,7 +50,7 @@ describe("operating by the command line", () => {
       listed.map((job) => job.jobId),
       [jobId],
     );
-    assert.match(await done("jobs", "list"), new RegExp(`^JOB .*\n[^]*${jobId}  ACTIVE +nightly .*team=a`));
+    assert.match(await done("jobs", "list"), new RegExp(`^JOB .*\n[^]*${jobId}  ONCE +ACTIVE +nightly .*team=a`));
     assert.match(await done("jobs", "get", jobId), /state +ACTIVE, version 1\n[^]*handler +echo in pool default/);
 
     const definition = JSON.stringify({ target: { handler: "sleep" }, payload: { ms: 1 }, delayMs: 7_200_000 });
@@ -212,8 +212,8 @@ describe("operating by the command line", () => {
 
   it("says what is wrong with the command line, and what would be right", async () => {
     for (const [args, problem] of [
-      [["jobs", "get", "7"], /Give an id as `list` shows it: 0189/],
-      [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, FINISHED, DELETED/],
+      [["executions", "get", "7"], /Give an id as `list` shows it: 0189/],
+      [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, PAUSED, FINISHED, DELETED/],
       [["jobs", "replace", NOBODY, "[]"], /must be an object such as/],
       [["jobs", "replace", NOBODY, "@nowhere.json"], /^mainspring: the definition: .*nowhere\.json/],
       [["executions", "watch"], /missing required argument 'executionIds'/],

@@ -57,9 +57,19 @@ export function postgresUrl(text: string): string {
   throw new InvalidArgumentError("Give a URL such as postgres://user:password@host:5432/database.");
 }
 
+/** A month, as `2026-03`. */
+export function month(text: string): string {
+  if (/^(19[7-9]|[2-9]\d\d)\d-(0[1-9]|1[0-2])$/.test(text)) return text;
+  throw new InvalidArgumentError("Give a year and a month: 2026-03.");
+}
+
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
 /** The id of a job or an execution. */
 export function id(text: string): string {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text;
+  if (isId(text)) return text;
   throw new InvalidArgumentError("Give an id as `list` shows it: 01890a5d-ac96-774b-bcce-b302099a8057.");
 }
 

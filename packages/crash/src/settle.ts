@@ -1,3 +1,4 @@
+import type { Client, ExecutionState } from "@mainspring/sdk";
 import { sleep, until, wallClockZeroMs } from "./clock.ts";
 import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
@@ -9,6 +10,7 @@ import type { Playground } from "./stage/stage.ts";
 const ANSWERED_WITHIN_MS = 120_000;
 const DRAINED_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
+const LIVING: readonly ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING"];
 /** Several sweeps of whatever the server does once in a while, each of which could still spoil something. */
 const CALM_MS = 5_000;
 /** Server and clients read clocks of one machine, but a server may lag behind by what its store took to tell the time. */
@@ -44,15 +46,14 @@ export async function settle(stage: Playground, demanded: Evidence["demanded"]):
 
 /** What is not final in time is for the judge to name. */
 async function drained({ client }: Playground): Promise<void> {
-  // The first once more: it may have gone round meanwhile.
-  const states = ["PENDING", "SCHEDULED", "RUNNING", "PENDING"] as const;
-  await until(
-    "all executions are final",
-    DRAINED_WITHIN_MS,
-    async () => {
-      for (const state of states) if (!(await isEmpty(client, state).catch(() => false))) return null;
-      return true;
-    },
-    500,
-  ).catch(() => undefined);
+  await until("all executions are final", DRAINED_WITHIN_MS, () => isDrained(client).catch(() => null), 500).catch(
+    () => undefined,
+  );
+}
+
+async function isDrained(client: Client): Promise<true | null> {
+  for (const state of LIVING) if (!(await isEmpty(client, state))) return null;
+  // Asked one state after the other, an execution may have gone from one to another.
+  const all = await listAll(client);
+  return all.some(({ state }) => LIVING.includes(state)) ? null : true;
 }

@@ -1,7 +1,10 @@
+import type { CatchUp, CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurring-types.ts";
+
 /** The HTTP api's shapes. Times that are read are ISO 8601 texts in UTC. */
 
 export type ExecutionState = "PENDING" | "SCHEDULED" | "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD";
-export type JobState = "ACTIVE" | "FINISHED" | "DELETED";
+export type JobState = "ACTIVE" | "PAUSED" | "FINISHED" | "DELETED";
+export type JobType = "ONCE" | "CRON" | "INTERVAL";
 export type Priority = number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
 
 /** What is wrong at one place of a request. */
@@ -77,6 +80,13 @@ export interface SubmittedJob {
   deduplicated?: boolean;
 }
 
+export interface SubmittedRecurringJob {
+  jobId: string;
+  state: JobState;
+  /** The first time. */
+  nextFireAt: string;
+}
+
 export interface ChangedJob {
   jobId: string;
   state: JobState;
@@ -85,25 +95,30 @@ export interface ChangedJob {
   /** false: it had this definition already. */
   changed: boolean;
   nextFireAt: string | null;
+  /** null: there is none that has not ended, or the job recurs. */
   executionId: string | null;
   /**
-   * What its execution runs by. REPLACED: the new definition. KEPT: what it started with, because a worker had it already.
-   * REQUESTED: the server has not heard yet which of the two. UNCHANGED: there was nothing new. CREATED: the job is new.
+   * What its execution, or all that is still to come of a recurring job, runs by. REPLACED: the new definition. KEPT: what it
+   * started with, because a worker had it already. REQUESTED: the server has not heard yet which of the two. UNCHANGED: there was nothing new. CREATED: the job is new.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
 }
 
 /** An item of a batch's answer, in the order of the jobs. */
-export type BatchItem = SubmittedJob | { index: number; error: Problem };
+export type BatchItem = SubmittedJob | BatchRefusal;
+export interface BatchRefusal {
+  index: number;
+  error: Problem;
+}
 
 export interface JobSummary {
   jobId: string;
   tenant: string;
   name: string | null;
-  type: "ONCE";
+  type: JobType;
   state: JobState;
   version: number;
-  /** When it is to run, while that lies ahead. */
+  /** When it is to run next, while that lies ahead; null while it is PAUSED. */
   nextFireAt: string | null;
   target: { pool: string; handler: string; requires?: string[] };
   priority: number;
@@ -112,8 +127,21 @@ export interface JobSummary {
   updatedAt: string;
 }
 
+/** How a job recurs; only what it has. */
+export interface Recurrence
+  extends Omit<RecurrenceOptions, "startAt" | "endAt">,
+    Partial<Omit<CronSchedule, "everySec">>,
+    Partial<Omit<IntervalSchedule, "schedule">> {
+  startAt?: string;
+  endAt?: string;
+  /** How often it has fired. */
+  fires?: number;
+  /** Stretches of the past that are made up for now. */
+  catchUps?: CatchUp[];
+}
+
 /** A job with every default filled in. */
-export interface Job extends JobSummary {
+export interface Job extends JobSummary, Recurrence {
   payload: unknown;
   retryPolicy: Required<RetryPolicy>;
   timeoutSec: number;
@@ -139,8 +167,7 @@ export interface ExecutionSummary {
   executionId: string;
   jobId: string;
   tenant: string;
-  /** API, or RETRY. */
-  trigger: string;
+  trigger: "API" | "RETRY" | "SCHEDULE" | "MANUAL" | "BACKFILL";
   /** The execution that it repeats. */
   retryOf: string | null;
   /** Which version of its job's definition it runs by. */
@@ -221,6 +248,7 @@ export interface PreviewedFire {
 
 export interface JobFilter {
   state?: JobState;
+  type?: JobType;
   pool?: string;
   handler?: string;
   name?: string;

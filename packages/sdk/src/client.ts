@@ -1,5 +1,6 @@
 import {
   type BatchItem,
+  type BatchRefusal,
   type ChangedJob,
   type Execution,
   type ExecutionFilter,
@@ -12,6 +13,7 @@ import {
   type PreviewedFire,
   type SchedulePreviewRequest,
   type SubmittedJob,
+  type SubmittedRecurringJob,
   type WorkerInfo,
 } from "./api-types.ts";
 import { Cluster } from "./cluster.ts";
@@ -20,8 +22,10 @@ import { MainspringError } from "./errors.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
+import { Jobs } from "./jobs.ts";
 import type { ExecutionEvent, Explanation, Stats } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
+import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
 import { type Runtime, sleep } from "./runtime.ts";
 import { systemRuntime } from "./system-runtime.ts";
@@ -62,6 +66,8 @@ export class Client {
   readonly deadLetters: DeadLetters;
   /** Queues: to look at, pause, resume and set up. */
   readonly pools: Pools;
+  /** Jobs by their names, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
+  readonly jobs: Jobs;
   /** The servers: to look at, and to empty before they are stopped. */
   readonly cluster: Cluster;
   readonly #http: Http;
@@ -81,15 +87,30 @@ export class Client {
     this.#requests = new Requests(this.#http);
     this.deadLetters = new DeadLetters(this.#requests);
     this.pools = new Pools(this.#requests);
+    this.jobs = new Jobs(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 
-  async submit(job: JobRequest, options: SubmitOptions = {}): Promise<SubmittedJob> {
+  /** One that recurs is better said by `jobs.upsert`, which may be repeated. */
+  async submit(job: RecurringJobRequest, options?: SubmitOptions): Promise<SubmittedRecurringJob>;
+  async submit(job: JobRequest, options?: SubmitOptions): Promise<SubmittedJob>;
+  async submit(
+    job: JobRequest | RecurringJobRequest,
+    options: SubmitOptions = {},
+  ): Promise<SubmittedJob | SubmittedRecurringJob> {
     return (await this.#post("/v1/jobs", job, options)).body as SubmittedJob;
   }
 
   /** Up to 10,000 jobs and 32 MiB. The answer has an item for each, in order; a bad one does not stop the others. */
-  async submitBatch(jobs: readonly JobRequest[], options: SubmitOptions = {}): Promise<BatchItem[]> {
+  async submitBatch(
+    jobs: readonly RecurringJobRequest[],
+    options?: SubmitOptions,
+  ): Promise<(SubmittedRecurringJob | BatchRefusal)[]>;
+  async submitBatch(jobs: readonly JobRequest[], options?: SubmitOptions): Promise<BatchItem[]>;
+  async submitBatch(
+    jobs: readonly (JobRequest | RecurringJobRequest)[],
+    options: SubmitOptions = {},
+  ): Promise<(BatchItem | SubmittedRecurringJob)[]> {
     const answer = await this.#post("/v1/jobs/batch", { jobs }, options);
     return (answer.body as { items: BatchItem[] }).items;
   }
@@ -110,7 +131,7 @@ export class Client {
    */
   async replaceJob(
     jobId: string,
-    job: JobRequest,
+    job: JobRequest | RecurringJobRequest,
     options: ReadOptions & { ifVersion?: number } = {},
   ): Promise<ChangedJob> {
     const { ifVersion, signal } = options;
@@ -121,10 +142,9 @@ export class Client {
     return (await this.#http.send({ ...request, headers })).body as ChangedJob;
   }
 
-  /** Replaces the active job of this name, or submits it where there is none. */
-  async putJobByName(name: string, job: JobRequest, options: ReadOptions = {}): Promise<ChangedJob> {
-    const path = `/v1/jobs/by-name/${encodeURIComponent(name)}`;
-    return (await this.#http.send({ method: "PUT", path, body: job, idempotent: true, ...options })).body as ChangedJob;
+  /** The same as `jobs.upsert`. */
+  putJobByName(name: string, job: JobRequest | RecurringJobRequest, options: ReadOptions = {}): Promise<ChangedJob> {
+    return this.jobs.upsert(name, job, options);
   }
 
   /** What waits is cancelled; what a worker has runs on, unless `cancelRunning`. Its history stays. */

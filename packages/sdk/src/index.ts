@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   BatchItem,
+  BatchRefusal,
   ChangedJob,
   DstPolicy,
   Execution,
@@ -16,12 +17,15 @@ export type {
   JobRequest,
   JobState,
   JobSummary,
+  JobType,
   PreviewedFire,
   Priority,
   Problem,
+  Recurrence,
   RetryPolicy,
   SchedulePreviewRequest,
   SubmittedJob,
+  SubmittedRecurringJob,
   WorkerInfo,
 } from "./api-types.ts";
 export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";
@@ -44,6 +48,18 @@ export type {
   Stats,
   WaitReason,
 } from "./operator-types.ts";
+export type {
+  BackfillRequest,
+  CatchUp,
+  CronSchedule,
+  IntervalSchedule,
+  JobPlan,
+  LedgerFilter,
+  LedgerItem,
+  RecurrenceOptions,
+  RecurringJobRequest,
+  StartedBackfill,
+} from "./recurring-types.ts";
 export type { ReadOptions } from "./requests.ts";
 export { RetryAtError, TerminalError } from "./retry-errors.ts";
 export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";

@@ -116,6 +116,8 @@ export interface Stats {
   store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Since the schedulers were started. */
   finished: { state: ExecutionState; count: number }[];
+  /** Planned instants of recurring jobs, since the schedulers were started; `late` ones are among those that run. */
+  recurring: { planned: number; run: number; late: number; skipped: number };
   /** First starts minus scheduled times, of the last minute or two. */
   lateness: { p50Ms: number | null; p99Ms: number | null; starts: number };
 }

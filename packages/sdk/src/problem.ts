@@ -23,7 +23,8 @@ export async function errorOf(response: Response): Promise<MainspringError> {
   const code = CODES[response.status] ?? (response.status >= 500 ? "INTERNAL" : "UNEXPECTED_ANSWER");
   if (problem === null) return new MainspringError(code, `the server answered ${response.status} without a problem`);
   const fields = (problem.errors ?? []).map((error) => `${error.field}: ${error.message}`);
-  const message = [problem.detail ?? problem.title, ...fields].join("; ");
+  // `detail` may repeat the first field's, for those who read only that.
+  const message = [...new Set([problem.detail ?? problem.title, ...fields])].join("; ");
   return new MainspringError(code, message, { problem });
 }
 

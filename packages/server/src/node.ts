@@ -208,7 +208,7 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, ...ground });
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, tzdata: timeZoneDataVersion(), ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };

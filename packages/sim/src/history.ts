@@ -15,6 +15,8 @@ export type Seen =
   // ---- clients
   | { kind: "SUBMITTED"; key: string; handler: string }
   | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
+  /** A recurring job. */
+  | { kind: "PLAN_ACCEPTED"; key: string; jobId: string }
   | { kind: "CANCEL_ASKED"; executionId: string }
   | { kind: "CHANGE_ASKED"; jobId: string; change: string }
   | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }

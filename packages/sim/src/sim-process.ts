@@ -2,8 +2,11 @@ import type { Runtime } from "@mainspring/server/testing";
 import type { Dice } from "./dice.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** Where simulated time begins: 2026-01-01T00:00:00Z. */
-export const EPOCH_MS = Date.UTC(2026, 0, 1);
+/**
+ * Where simulated time begins. Within the next hour the clocks were set forward in Cuiabá, and back on Miquelon and in St. John's:
+ * recurring jobs meet both.
+ */
+export const EPOCH_MS = Date.UTC(2018, 10, 4, 3, 40);
 
 const OVER = (): void => undefined;
 

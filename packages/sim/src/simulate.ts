@@ -17,6 +17,7 @@ import { Fleet } from "./world/fleet.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
+import { Recurring } from "./world/recurring.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -67,6 +68,8 @@ const HOUR_MS = 3_600_000;
 const CALM_MS = 3 * HOUR_MS;
 /** Until then what faults began may still have to end. */
 const CALM_LEAST_MS = 120_000;
+/** So long after the faults recurring jobs still fire. */
+const STILL_RECURRING_MS = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** Nothing in a world waits for the platform. */
 const EVENTS_A_TURN = 256;
@@ -132,6 +135,7 @@ class World {
   readonly #weather: StoreWeather = fairWeather();
   readonly #fleet: Fleet;
   readonly #workload: Workload;
+  readonly #recurring: Recurring;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
@@ -171,6 +175,7 @@ class World {
     const server = (role: Role) => this.#anyServer(role);
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
+    this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
     this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
@@ -196,6 +201,11 @@ class World {
       untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
       isWanted: (job) => only.jobs?.has(job) ?? true,
     });
+    this.#recurring.plan(
+      this.#dice.fork("recurring jobs").between(0, 12),
+      hours * HOUR_MS,
+      hours * HOUR_MS + STILL_RECURRING_MS,
+    );
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
@@ -204,7 +214,7 @@ class World {
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#faults.stop();
     this.#operators.stop();
-    this.#limits.stop();
+    this.#limits.stop(this.#data);
     this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
@@ -219,7 +229,15 @@ class World {
       await this.#advance(this.#clock.nowMs + LOOK_EVERY_MS);
       const isOpen = [...this.#data.executions.all()].some(({ state }) => !isFinal(state));
       const isRunning = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
-      if (this.#workload.open === 0 && !isOpen && !isRunning && this.#clock.nowMs >= beganMs + CALM_LEAST_MS) return;
+      const isPlanned = [...this.#data.plans.all()].some(({ plan }) => plan.state === "ACTIVE");
+      if (
+        this.#workload.open + this.#recurring.open === 0 &&
+        !isOpen &&
+        !isPlanned &&
+        !isRunning &&
+        this.#clock.nowMs >= beganMs + CALM_LEAST_MS
+      )
+        return;
     }
   }
 

@@ -20,7 +20,7 @@ export interface BarChart {
   isLogarithmic: boolean;
 }
 
-const [WIDTH, LEFT, RIGHT, TOP, ROW, BAR] = [760, 190, 110, 52, 30, 18];
+const [WIDTH, LEFT, RIGHT, TOP, ROW, BAR] = [800, 220, 110, 52, 30, 18];
 const OURS = ["#1f6feb", "#79b8ff", "#c8e1ff"];
 const THEIRS = ["#6e7781", "#a8b0b8", "#d5d9dd"];
 

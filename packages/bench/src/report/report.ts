@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FIGURES, type FigureName } from "../figures.ts";
@@ -42,13 +43,19 @@ const NOT_COMPARABLE = `## What is not the same
 - **What a finish holds up.** pg-boss runs and finishes a batch of a thousand at once, so one slow job holds up a thousand;
   Graphile Worker gives up to 500 jobs to one process, which keeps them for hours when it dies.`;
 
+/** Only where somebody has told it. */
+const WHY = [
+  "## Why\n\nWhere the time goes, what was tried and what did not help is told in [internals/performance.md](internals/performance.md).",
+];
+
 /** Writes the page, its pictures, and the figures as JSON. */
 export async function writeReport(docs: string, measured: Measured): Promise<void> {
   const folder = join(docs, "performance");
   await mkdir(folder, { recursive: true });
   const plots = new Map(measured.results.map((result) => [result.name, plotsOf(result)]));
   for (const { file, svg } of [...plots.values()].flat()) await writeFile(join(folder, file), svg);
-  await writeFile(join(docs, "performance.md"), pageOf(measured, plots));
+  const why = existsSync(join(docs, "internals", "performance.md")) ? WHY : [];
+  await writeFile(join(docs, "performance.md"), `${[...pageOf(measured, plots), ...why].join("\n\n")}\n`);
   await writeJson(join(folder, "results.json"), measured);
 }
 
@@ -56,14 +63,14 @@ export async function writeJson(file: string, measured: Measured): Promise<void>
   await writeFile(file, `${JSON.stringify(measured, null, 2)}\n`);
 }
 
-function pageOf(measured: Measured, plots: ReadonlyMap<string, readonly Plot[]>): string {
+function pageOf(measured: Measured, plots: ReadonlyMap<string, readonly Plot[]>): string[] {
   const { results } = measured;
   const sections = SCENARIOS.flatMap(({ name, about }) => {
     const cases = results.filter(({ scenario }) => scenario === name);
     if (cases.length === 0) return [];
     return [`## ${name}\n\n${about}`, ...cases.map((item) => caseOf(item, plots.get(item.name) ?? []))];
   });
-  return `${[INTRODUCTION, machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE].join("\n\n")}\n`;
+  return [INTRODUCTION, machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE];
 }
 
 function machineOf({ at, isQuick, runs, machine, results }: Measured): string {

@@ -13,8 +13,8 @@ export const backlog: Scenario = {
   cases: ({ isQuick, backlogJobs }) => [
     backlogCase({
       waiting: isQuick ? Math.min(backlogJobs, 50_000) : backlogJobs,
-      drained: isQuick ? 20_000 : 100_000,
-      seconds: isQuick ? 3 : 10,
+      drained: isQuick ? 10_000 : 100_000,
+      seconds: isQuick ? 2 : 10,
     }),
   ],
 };

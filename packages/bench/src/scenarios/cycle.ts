@@ -1,4 +1,5 @@
 import { nowMs, pause } from "../clock.ts";
+import type { Rig } from "../contenders/contender.ts";
 import type { Figures } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { BATCH } from "../load/prefill.ts";
@@ -36,13 +37,17 @@ export function cycleCase(partMs: number): Case {
       const submitting = submitAll(course, stopping.signal);
       const parts: Figures[] = [];
       await Promise.race([pause(SETTLE_IN_MS), submitting]);
-      while (parts.length < PARTS) parts.push(await Promise.race([part(course, partMs), failure(submitting)]));
+      const meter = await Meter.begin(rig);
+      const before = rig.worker.runs;
+      while (parts.length < PARTS) parts.push(await Promise.race([part(rig, partMs), failure(submitting)]));
+      // Of the whole: jobs run in bursts, and where a part ends within one its costs and its jobs do not belong together.
+      const costs = await meter.perJob(rig.worker.runs - before);
       stopping.abort();
       const submitted = await submitting;
       await rig.worker.reached(submitted);
       await course.settled(submitted);
       await course.verified(submitted);
-      return parts;
+      return parts.map((rate) => ({ ...rate, ...costs }));
     },
   };
 }
@@ -64,14 +69,13 @@ async function submitAll({ rig }: Course, signal: AbortSignal): Promise<number> 
   return submitted;
 }
 
-async function part({ rig }: Course, lastsMs: number): Promise<Figures> {
-  const meter = await Meter.begin(rig);
+async function part(rig: Rig, lastsMs: number): Promise<Figures> {
   const before = rig.worker.runs;
   const beginMs = nowMs();
   await pause(lastsMs);
   const jobs = rig.worker.runs - before;
   const elapsedSec = (nowMs() - beginMs) / 1_000;
-  return { jobsPerSec: jobs / elapsedSec, ...(await meter.perJob(jobs)) };
+  return { jobsPerSec: jobs / elapsedSec };
 }
 
 /** Never, unless submitting fails. */

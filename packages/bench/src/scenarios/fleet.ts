@@ -21,8 +21,8 @@ export const fleet: Scenario = {
   name: "fleet",
   about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, a connection and heartbeats of its own: the server's memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
   cases: ({ isQuick }) => {
-    const workers = isQuick ? 1_000 : 10_000;
-    const sizes = { workers, jobs: isQuick ? 20_000 : 100_000, idleMs: isQuick ? 10_000 : 30_000 };
+    const workers = isQuick ? 500 : 10_000;
+    const sizes = { workers, jobs: isQuick ? 10_000 : 100_000, idleMs: isQuick ? 5_000 : 30_000 };
     return [
       {
         name: "fleet",

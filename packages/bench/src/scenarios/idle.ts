@@ -6,14 +6,14 @@ import { WARM_UP_JOBS } from "./drain.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** What was started by the work before comes to rest. */
-const REST_MS = 5_000;
+const REST_MS = 3_000;
 
 export const idle: Scenario = {
   name: "idle",
   about:
     "A system with one worker process and nothing to do: statements (of Redis: commands) that reach the store each second, and CPU of all processes, the store's too, in percent of one core.",
   cases: ({ isQuick }) => {
-    const lastsMs = isQuick ? 5_000 : 20_000;
+    const lastsMs = isQuick ? 4_000 : 20_000;
     return [
       {
         name: "idle",

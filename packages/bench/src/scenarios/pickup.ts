@@ -10,17 +10,18 @@ export const pickup: Scenario = {
   about:
     "Single submits at a rate that does not wait for answers, on an idle system with one worker process: from the intended send until the handler's start.",
   cases: ({ isQuick }) => {
-    const seconds = isQuick ? 5 : 20;
+    const seconds = isQuick ? 3 : 20;
     return [pickupCase(200, seconds), pickupCase(2_000, seconds)];
   },
 };
 
-const WARM_UP = { perSec: 500, seconds: 2 };
+const WARM_UP = { perSec: 1_000, seconds: 1 };
 
 export function pickupCase(perSec: number, seconds: number): Case {
   return {
     name: `pickup-${perSec}`,
     title: `pickup at ${perSec.toLocaleString("en")} jobs/s for ${seconds} s`,
+    runsMax: 2,
     measure: async (contender, stage) => {
       await using rig = await contender.open(stage, { connections: 64 });
       const course = new Course(rig);

@@ -10,7 +10,7 @@ export const submit: Scenario = {
   about:
     "Callers that submit one job, or a batch of a thousand, and the next when that was accepted; no worker. The latency is a call's.",
   cases: ({ isQuick }) => {
-    const lastsMs = isQuick ? 3_000 : 10_000;
+    const lastsMs = isQuick ? 2_000 : 5_000;
     return [
       submitCase({ name: "submit-16", title: "single submits, 16 callers", callers: 16, batch: 1, lastsMs }),
       submitCase({ name: "submit-64", title: "single submits, 64 callers", callers: 64, batch: 1, lastsMs }),

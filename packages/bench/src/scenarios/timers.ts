@@ -10,14 +10,14 @@ export const timers: Scenario = {
   name: "timers",
   about: "Jobs for later, submitted beforehand: from the instant when they are due until the handler's start.",
   cases: ({ isQuick }) => [
-    timersCase({ name: "timers-spread", jobs: isQuick ? 500 : 2_000, overMs: isQuick ? 5_000 : 20_000 }),
+    timersCase({ name: "timers-spread", jobs: isQuick ? 300 : 2_000, overMs: isQuick ? 3_000 : 20_000 }),
     timersCase({ name: "timers-2k", jobs: 2_000, overMs: 0 }),
     ...(isQuick ? [] : [timersCase({ name: "timers-10k", jobs: 10_000, overMs: 0 })]),
   ],
 };
 
 /** All must be submitted, and whatever looks ahead have looked, before the first is due. */
-const LEAD_MS = 5_000;
+const LEAD_MS = 4_000;
 
 interface TimersLoad {
   jobs: number;
@@ -30,6 +30,7 @@ function timersCase({ name, jobs, overMs }: TimersLoad & { name: string }): Case
   return {
     name,
     title: `${jobs.toLocaleString("en")} timers ${when}`,
+    runsMax: 2,
     measure: async (contender, stage) => {
       await using rig = await contender.open(stage);
       const course = new Course(rig);

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { postgresBinaries } from "../../../../tools/services/postgres-binaries.ts";
 import { until } from "../clock.ts";
+import { leash } from "./leash.ts";
 
 const run = promisify(execFile);
 
@@ -54,8 +55,7 @@ export class Postgres implements AsyncDisposable {
       cwd: folder,
       stdio: [...stdio],
     });
-    // It must not stay behind, however this process ends.
-    process.once("exit", () => child.kill("SIGKILL"));
+    leash(child, folder);
     const admin = await until("PostgreSQL", 30_000, 100, () => connected(folder, child));
     const { rows } = await admin.query<{ server_version: string }>("SHOW server_version");
     const postgres = new Postgres(folder, child, admin, rows[0]?.server_version ?? "");

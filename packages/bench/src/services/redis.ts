@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "../clock.ts";
+import { leash } from "./leash.ts";
 
 const run = promisify(execFile);
 
@@ -34,7 +35,7 @@ export class Redis implements AsyncDisposable {
       cwd: folder,
       stdio: "ignore",
     });
-    process.once("exit", () => child.kill("SIGKILL"));
+    leash(child, folder);
     await until("Redis", 10_000, 50, () => (existsSync(path) ? true : null));
     return new Redis(folder, path, child);
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { leash } from "../services/leash.ts";
 import type { TallyReport } from "./tally.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
@@ -10,6 +11,8 @@ interface Waiting {
   resolve(report: TallyReport | null): void;
   reject(error: Error): void;
 }
+
+const REACHED_WITHIN_MS = 600_000;
 
 /** A contender's worker process, from outside. */
 export class ForkedWorker implements AsyncDisposable {
@@ -23,6 +26,7 @@ export class ForkedWorker implements AsyncDisposable {
 
   private constructor(file: URL, settings: object) {
     this.#child = fork(fileURLToPath(file), [JSON.stringify(settings)], { serialization: "advanced" });
+    leash(this.#child);
     this.#child.on("message", (message: FromWorker) => this.#hear(message));
     this.#child.once("exit", (code, signal) => this.#ended(`the worker process ended: ${signal ?? code}`));
   }
@@ -61,12 +65,14 @@ export class ForkedWorker implements AsyncDisposable {
     await this.#order({ kind: "STOP" });
   }
 
-  /** @returns when it has started that many handlers */
-  reached(runs: number): Promise<void> {
-    if (this.#runs >= runs) return Promise.resolve();
-    return new Promise((reached, failed) => {
-      this.#mark = { runs, reached, failed };
-    });
+  /** @returns when it has started that many handlers @throws it has not within ten minutes: some are lost */
+  async reached(runs: number): Promise<void> {
+    if (this.#runs >= runs) return;
+    const { promise, resolve: reached, reject: failed } = Promise.withResolvers<void>();
+    this.#mark = { runs, reached, failed };
+    const late = () => failed(new Error(`of ${runs} jobs only ${this.#runs} were started`));
+    const limit = setTimeout(late, REACHED_WITHIN_MS);
+    await promise.finally(() => clearTimeout(limit));
   }
 
   async report(): Promise<TallyReport> {

@@ -1,4 +1,4 @@
-import type { JobRequest, JobState } from "@mainspring/sdk";
+import type { JobRequest, JobState, JobType, RecurringJobRequest } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import {
   type ConnectionOptions,
@@ -11,14 +11,19 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
+import { jobIdOf } from "../job-argument.ts";
 import { changeText, jobsText, jobText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
-import { id, integer, repeated } from "../option-values.ts";
+import { integer, isId, repeated } from "../option-values.ts";
+import { recurringCommands } from "./recurring-jobs.ts";
 
-const STATES: JobState[] = ["ACTIVE", "FINISHED", "DELETED"];
+const STATES: JobState[] = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"];
+const TYPES: JobType[] = ["ONCE", "CRON", "INTERVAL"];
+const JOB = "its id, or its name";
 
 interface JobsListOptions extends ListOptions {
   state?: JobState;
+  type?: JobType;
   pool?: string;
   handler?: string;
   name?: string;
@@ -26,24 +31,28 @@ interface JobsListOptions extends ListOptions {
 }
 
 export function jobsCommand(): Command {
-  return new Command("jobs")
-    .description("look at jobs, replace and delete them")
+  const jobs = new Command("jobs")
+    .description("look at jobs, change and delete them; pause recurring ones, see what became of them")
     .addCommand(jobsListCommand())
     .addCommand(getCommand())
+    .addCommand(upsertCommand())
     .addCommand(replaceCommand())
     .addCommand(deleteCommand());
+  for (const command of recurringCommands()) jobs.addCommand(command);
+  return jobs;
 }
 
 function jobsListCommand(): Command {
   return listCommand("list jobs, newest first")
     .addOption(new Option("--state <state>", "only those in this state").choices(STATES))
+    .addOption(new Option("--type <type>", "only those of this type").choices(TYPES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
     .option("--name <name>", "only those of this name")
     .option("--label <key[=value]>", "only those with this label; may be repeated", repeated)
-    .action(async ({ state, pool, handler, name, label, limit, ...connection }: JobsListOptions) => {
+    .action(async ({ state, type, pool, handler, name, label, limit, ...connection }: JobsListOptions) => {
       const { client, output } = connect(connection);
-      const filter = given({ state, pool, handler, name, label, limit: pageOf(limit) });
+      const filter = given({ state, type, pool, handler, name, label, limit: pageOf(limit) });
       await output.list(client.listJobs(filter), limit, jobsText);
     });
 }
@@ -51,30 +60,48 @@ function jobsListCommand(): Command {
 function getCommand(): Command {
   return clientCommand("get")
     .description("show a job: its definition and what it has run lately")
-    .argument("<jobId>", "", id)
-    .action(async (jobId: string, options: ConnectionOptions) => {
+    .argument("<job>", JOB)
+    .action(async (idOrName: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
-      const job = await client.getJob(jobId);
+      const job = await client.getJob(await jobIdOf(client, idOrName));
       output.print(job, () => jobText(job));
+    });
+}
+
+function upsertCommand(): Command {
+  return clientCommand("upsert")
+    .description("make the job of a name what it is to be, or submit it; a repeat changes nothing")
+    .argument("<name>", "its name")
+    .argument("<definition>", "all of it, as POST /v1/jobs takes it: JSON, @file, or - for standard input")
+    .action(async (name: string, definition: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const changed = await client.jobs.upsert(name, await definitionOf(definition));
+      output.print(changed, () => changeText(changed));
     });
 }
 
 function replaceCommand(): Command {
   return clientCommand("replace")
     .description("replace a job's definition; what waits runs by the new one")
-    .argument("<jobId>", "", id)
+    .argument("<job>", JOB)
     .argument("<definition>", "all of it, as POST /v1/jobs takes it: JSON, @file, or - for standard input")
     .option("--if-version <version>", "only if it has this version", integer(1, 2 ** 31 - 1))
-    .action(async (jobId: string, definition: string, options: ConnectionOptions & { ifVersion?: number }) => {
+    .action(async (idOrName: string, definition: string, options: ConnectionOptions & { ifVersion?: number }) => {
       const { client, output } = connect(options);
-      const job = await definitionOf(definition);
-      const changed = await client.replaceJob(jobId, job, given({ ifVersion: options.ifVersion }));
+      const said = await definitionOf(definition);
+      // Who calls a job by its name does not mean to take the name away.
+      const job = isId(idOrName) ? said : { name: idOrName, ...said };
+      const changed = await client.replaceJob(
+        await jobIdOf(client, idOrName),
+        job,
+        given({ ifVersion: options.ifVersion }),
+      );
       output.print(changed, () => changeText(changed));
     });
 }
 
 /** The server judges the rest of it, and names each field that is wrong. */
-async function definitionOf(source: string): Promise<JobRequest> {
+async function definitionOf(source: string): Promise<JobRequest | RecurringJobRequest> {
   const definition = await readJson("the definition", source);
   if (typeof definition === "object" && definition !== null && !Array.isArray(definition))
     return definition as JobRequest;
@@ -84,10 +111,11 @@ async function definitionOf(source: string): Promise<JobRequest> {
 function deleteCommand(): Command {
   return clientCommand("delete")
     .description("delete a job; what waits is cancelled, its history stays")
-    .argument("<jobId>", "", id)
+    .argument("<job>", JOB)
     .option("--cancel-running", "cancel what runs too")
-    .action(async (jobId: string, options: ConnectionOptions & { cancelRunning?: boolean }) => {
+    .action(async (idOrName: string, options: ConnectionOptions & { cancelRunning?: boolean }) => {
       const { client, output } = connect(options);
+      const jobId = await jobIdOf(client, idOrName);
       await client.deleteJob(jobId, { cancelRunning: options.cancelRunning === true });
       output.print({ jobId, state: "DELETED" }, () => "deleted");
     });

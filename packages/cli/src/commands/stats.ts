@@ -26,9 +26,14 @@ function statsText({ addresses, shards, executions, lateness, ...stats }: Stats)
     ["running", count(executions.running)],
     ["dead letters", count(executions.deadLetters)],
     ["finished", stats.finished.map((end) => `${end.count} ${end.state}`).join(", ") || "none"],
+    ["recurring", recurringText(stats.recurring)],
     ["late by", latenessText(lateness)],
     ["store", stats.store.map(({ purpose, busy, max }) => `${purpose} ${busy}/${max}`).join(", ")],
   ]);
+}
+
+function recurringText({ planned, run, late, skipped }: Stats["recurring"]): string {
+  return planned === 0 ? "nothing was planned" : `${planned} planned: ${run} run (${late} late), ${skipped} skipped`;
 }
 
 function latenessText({ p50Ms, p99Ms, starts }: Stats["lateness"]): string {

@@ -2,12 +2,15 @@ import type { JobRequest } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
 import { executionText } from "../execution-text.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
 import { readJson } from "../json-argument.ts";
 import { durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
+import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../recurrence-options.ts";
 import { waitFor } from "../wait.ts";
 
-interface SubmitOptions extends ConnectionOptions {
+interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   payload?: string;
   pool?: string;
   requires?: string[];
@@ -28,13 +31,13 @@ interface SubmitOptions extends ConnectionOptions {
 }
 
 export function submitCommand(): Command {
-  return clientCommand("submit")
-    .description("submit a job that runs once")
+  const command = clientCommand("submit")
+    .description("submit a job that runs once, or recurs")
     .argument("<handler>", "what is to run it: echo, sleep, or a handler of your workers")
     .option("--payload <json>", "JSON, @file, or - for standard input")
     .option("--pool <name>", "the pool whose workers run it (default: default)")
     .option("--requires <capability>", "a capability that the worker must have; may be repeated", repeated)
-    .option("--name <name>", "a name for people")
+    .option("--name <name>", "a name for people; of recurring jobs each has its own")
     .addOption(new Option("--run-at <time>", "when, with its zone; the past means now").argParser(instant))
     .addOption(new Option("--delay <duration>", "how long from now, as 10s").argParser(durationMs).conflicts("runAt"))
     .option("--priority <level>", "0 to 9, or LOW, NORMAL, HIGH, CRITICAL", priority)
@@ -47,15 +50,24 @@ export function submitCommand(): Command {
     .option("--unique-key <key>", "accept one unfinished job of this key; a repeat gives the one there is")
     .option("--label <key=value>", "a label; may be repeated", label)
     .option("--idempotency-key <key>", "makes it safe to run this command again: a repeat answers as the first did")
-    .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
-    .action(submit);
+    .option("--wait", "wait until it is final; exit code 4 if it did not succeed");
+  return withRecurrence(command).action(submit);
 }
 
 async function submit(handler: string, options: SubmitOptions): Promise<void> {
   const { client, output } = connect(options);
-  const { idempotencyKey } = options;
   const request = await requestOf(handler, options);
-  const submitted = await client.submit(request, idempotencyKey === undefined ? {} : { idempotencyKey });
+  const key = given({ idempotencyKey: options.idempotencyKey });
+  const recurrence = recurrenceOf(options);
+  if (recurrence !== null) {
+    if (options.wait) throw new Failure("--wait is for a job that runs once", EXIT.usage);
+    const recurring = await client.submit({ ...request, ...recurrence }, key);
+    return output.print(
+      recurring,
+      () => `accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}`,
+    );
+  }
+  const submitted = await client.submit(request, key);
   if (options.wait) {
     const execution = await waitFor(client, submitted.executionId);
     return output.print(execution, () => executionText(execution));

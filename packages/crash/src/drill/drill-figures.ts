@@ -1,9 +1,7 @@
 import type { Evidence } from "../judge/evidence.ts";
 import type { ClusterStage } from "../stage/cluster.ts";
+import type { Deed } from "./deeds.ts";
 import { gapAfter, type Incident, quantilesOf, type Start } from "./gaps.ts";
-
-/** SIGKILL and started again; SIGSTOP past its lease and SIGCONT; SIGTERM and started again. */
-export type Deed = "KILL" | "STOP" | "RESTART";
 
 export interface Done extends Incident {
   deed: Deed;
@@ -18,7 +16,7 @@ export async function drillFigures(
   evidence: Evidence,
   incidents: readonly Done[],
 ): Promise<Record<string, number>> {
-  const starts = startsOf(evidence, shardsOf(await store.sql("SELECT id, shard FROM executions")));
+  const starts = startsOf(evidence, shardOfEach(await store.sql("SELECT id, shard FROM executions")));
   const byDeed = Map.groupBy(incidents, ({ deed }) => deed);
   const gaps = [...byDeed].flatMap(([deed, list]) => {
     const found = list.map((incident) => Math.round(gapAfter(incident, starts, WITHIN_MS)));
@@ -42,7 +40,7 @@ function figures(name: string, values: readonly number[]): [string, number][] {
   ];
 }
 
-function shardsOf(rows: string): ReadonlyMap<string, number> {
+function shardOfEach(rows: string): ReadonlyMap<string, number> {
   return new Map(
     rows.split("\n").map((row) => {
       const [id = "", shard] = row.split("|");

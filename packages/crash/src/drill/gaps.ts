@@ -1,5 +1,8 @@
+export const SHARDS = 64;
+
 /** Something that was done to the owner of shards. */
 export interface Incident {
+  /** From when on a gap is to be looked for, and in which shards. */
   atMs: number;
   shards: ReadonlySet<number>;
 }
@@ -33,6 +36,11 @@ export function gapAfter({ atMs, shards }: Incident, starts: readonly Start[], w
   }
   // Nothing after the last one is a gap too, unless somebody else's time has come.
   return before === atMs ? withinMs : longest;
+}
+
+/** Numbers, one a line. */
+export function shardsOf(rows: string): ReadonlySet<number> {
+  return new Set(rows.split("\n").map(Number));
 }
 
 /** Of nothing: zeros. */

@@ -58,7 +58,7 @@ export const RULES = {
   /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
   chaos: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, outagesAreTold, attemptsOutliveTheStore },
   /** One node of a cluster after the other, and nobody else. */
-  drill: { ...ALWAYS, everythingRunsOnce },
+  drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
 } satisfies Record<string, Record<string, Rule>>;
 export type Rules = keyof typeof RULES;
 export type RuleName = { [Name in Rules]: keyof (typeof RULES)[Name] }[Rules];

@@ -17,7 +17,7 @@ const EVERY_MS = 16;
 const SLOW = 0.02;
 
 const urls = list.split(",");
-const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 0, timeoutMs: 5_000 });
+const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 1, timeoutMs: 5_000 });
 const history = new HistoryFile<ClientEvent>(path);
 const dice = new Dice(Number(seed));
 const [quick, slow] = ["quick", "slow"].map((name) => KINDS.find((kind) => kind.name === name) as Kind);
@@ -29,7 +29,8 @@ process.on("disconnect", () => process.exit(1));
 
 const asked = new Set<Promise<void>>();
 const beganMs = monotonicMs();
-for (let count = 0; !leaves; count++) {
+for (let count = 0; ; count++) {
+  if (leaves) break;
   const order = randomOrder(`${process.pid}-${count}`, dice, dice.chance(SLOW) ? slow : quick);
   const answered: Promise<void> = submit(order).finally(() => asked.delete(answered));
   asked.add(answered);

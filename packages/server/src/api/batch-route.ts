@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { type TSchema, Type } from "typebox";
+import type { EpochMs } from "../domain/ids.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { Batch } from "./batch.ts";
 import { parseBatchBody } from "./batch-body.ts";
@@ -11,7 +12,7 @@ import { BATCH_BODY_BYTES_MAX, parseJsonBody } from "./json-body.ts";
 import type { Slice } from "./json-scan.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import { ProblemBody } from "./schemas/node.ts";
-import { IdempotencyHeaders, payloadIn, refusal } from "./submit-route.ts";
+import { firesAfter, IdempotencyHeaders, payloadIn, refusal } from "./submit-route.ts";
 import { compileCheck } from "./validation.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -52,8 +53,8 @@ export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, lo
       // What the parser made of the body, which is there, as its schema was met.
       const slices = request.body.jobs as unknown as Slice[];
       const bytes = request.rawBody as Buffer;
-      const batch = await receive(bytes, slices, runtime);
       const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs/batch", bytes);
+      const batch = await receive(bytes, slices, runtime, firesAfter(idempotency, runtime));
       const { replayed } = await batch.take(intake, idempotency, log);
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
@@ -66,7 +67,7 @@ const jobCheck = compileCheck(JobSubmission);
 const TURN_BYTES = 256 * 1024;
 
 /** Judges each job by itself. @throws {ProblemError} malformed-json, for all of them */
-async function receive(bytes: Buffer, slices: readonly Slice[], runtime: Runtime): Promise<Batch> {
+async function receive(bytes: Buffer, slices: readonly Slice[], runtime: Runtime, after: EpochMs): Promise<Batch> {
   const batch = new Batch(slices.length);
   let turnEnd = TURN_BYTES;
   for (const [index, { start, end }] of slices.entries()) {
@@ -76,7 +77,7 @@ async function receive(bytes: Buffer, slices: readonly Slice[], runtime: Runtime
     }
     const job = parseJsonBody(bytes.subarray(start, end), `jobs[${index}]`);
     const payload = payloadIn(bytes, start);
-    const error = jobCheck.ok(job) ? refusal(job, payload) : invalid(jobCheck.errors(job));
+    const error = jobCheck.ok(job) ? refusal(job, payload, after) : invalid(jobCheck.errors(job));
     if (error === null) batch.add(index, { job: job as JobSubmission, payload });
     else batch.refuse(index, error);
   }

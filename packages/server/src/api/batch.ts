@@ -7,7 +7,7 @@ import type { Idempotency, JobIntake, ReceivedJob, TakenJobs } from "./job-intak
 const CHUNK_JOBS = 1_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-type Item = TakenJobs["bodies"][number] | { index: number; error: Problem };
+type Item = Exclude<TakenJobs["bodies"][number], { error: Problem }> | { index: number; error: Problem };
 
 interface Placed {
   index: number;
@@ -58,7 +58,7 @@ export class Batch {
     const bodies = result.status === "fulfilled" ? result.value.bodies : [];
     for (const [place, { index }] of chunk.entries()) {
       const body = bodies[place];
-      if (body !== undefined) this.items[index] = body;
+      if (body !== undefined) this.items[index] = "error" in body ? { index, error: body.error } : body;
       else if (failed !== null) this.refuse(index, failed);
     }
   }

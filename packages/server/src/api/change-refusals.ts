@@ -1,8 +1,9 @@
-import type { NamedOutcome, ReplaceOutcome, RetryOutcome } from "../ports/store-jobs.ts";
+import type { NamedOutcome, OrderOutcome, ReplaceOutcome, RunOutcome } from "../ports/store-jobs.ts";
 import { invalid, type Problem, problem } from "./errors.ts";
+import { nameInUse } from "./job-intake.ts";
 
-type Taken = { kind: "REPLACED" } | { kind: "UNCHANGED" } | { kind: "CREATED" } | { kind: "ACCEPTED" };
-type Refusal = Exclude<ReplaceOutcome | NamedOutcome | RetryOutcome, Taken>;
+type Taken = { kind: "REPLACED" | "UNCHANGED" | "CREATED" | "ACCEPTED" | "TAKEN" };
+type Refusal = Exclude<ReplaceOutcome | NamedOutcome | RunOutcome | OrderOutcome, Taken>;
 
 /** How a change that the store refused is answered. */
 export function refusalOf(refusal: Refusal): Problem {
@@ -11,29 +12,37 @@ export function refusalOf(refusal: Refusal): Problem {
       return problem("not-found", "there is no such job or execution, or it is so old that it was dropped");
     case "OTHER_VERSION":
       return problem("precondition-failed", `the job has version ${refusal.version} by now: read it again`);
-    case "WRONG_STATE":
-      return problem(
-        "wrong-state",
-        `the job is ${refusal.state}: only an ACTIVE one can be replaced. Submit a new one`,
-      );
-    case "DELETED":
-      return problem("wrong-state", "the job is DELETED: nothing of it is run again. Submit a new one");
-    case "NOT_FINAL":
-      return problem(
-        "wrong-state",
-        `execution ${refusal.executionId} of the job is not final: wait for it, or cancel it`,
-      );
-    case "AMBIGUOUS":
-      return problem(
-        "wrong-state",
-        `several ACTIVE jobs have this name (${refusal.jobIds.join(", ")}): PUT one by its id`,
-      );
+    case "NAME_HELD":
+      return nameInUse(refusal.jobId);
     case "KEY_HELD":
       return problem("key-in-use", `${holderOf(refusal)} has the unique key until it is final`);
     case "KEY_DIFFERS": {
       const message = `cannot change: the job has ${JSON.stringify(refusal.value)}. Submit another job for another key`;
       return invalid([{ field: refusal.key, message }]);
     }
+    default:
+      return problem("wrong-state", stateText(refusal));
+  }
+}
+
+function stateText(refusal: Exclude<Refusal, { kind: "NOT_FOUND" | "OTHER_VERSION" | "NAME_HELD" | `KEY_${string}` }>) {
+  switch (refusal.kind) {
+    case "WRONG_STATE":
+      return refusal.state === "FINISHED"
+        ? "the job is FINISHED: nothing of it can be changed any more. Submit a new one; a name is free when its job is deleted"
+        : `the job is ${refusal.state}: nothing of it can be changed any more. Submit a new one`;
+    case "OTHER_TYPE":
+      return refusal.isRecurring
+        ? "the job recurs, and one that does stays so: give it schedule or everySec, or submit another"
+        : "the job runs once, and cannot become a recurring one: submit another";
+    case "NOT_RECURRING":
+      return "the job runs once: only recurring jobs are paused, resumed, triggered or made up for";
+    case "DELETED":
+      return "the job is DELETED: nothing of it is run again. Submit a new one";
+    case "NOT_FINAL":
+      return `execution ${refusal.executionId} of the job is not final: wait for it, or cancel it`;
+    case "AMBIGUOUS":
+      return `several ACTIVE jobs have this name (${refusal.jobIds.join(", ")}): PUT one by its id`;
   }
 }
 

@@ -5,6 +5,7 @@ import type { HttpApp } from "./http-app.ts";
 import { formatInstantOrNull } from "./instants.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { ReceivedJob } from "./job-intake.ts";
+import type { JobRuns } from "./job-runs.ts";
 import { refuseBody } from "./no-body.ts";
 import { RetriedBody } from "./schemas/execution.ts";
 import { Line, oneOf, Uuid } from "./schemas/fields.ts";
@@ -33,7 +34,7 @@ export function changeRoutes(app: HttpApp, changer: JobChanger): void {
   replaceRoute(app, changer);
   namedRoute(app, changer);
   deleteRoute(app, changer);
-  retryRoute(app, changer);
+  retryRoute(app, changer.runs);
 }
 
 function replaceRoute(app: HttpApp, changer: JobChanger): void {
@@ -47,7 +48,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger): void {
     response: {
       200: REPLACED,
       202: REQUESTED,
-      ...problems("not-found", "wrong-state", "precondition-failed", ...bodyProblems),
+      ...problems("not-found", "wrong-state", "name-in-use", "precondition-failed", ...bodyProblems),
     },
   };
   app.put("/v1/jobs/:jobId", { schema }, async (request, reply) => {
@@ -63,12 +64,12 @@ function namedRoute(app: HttpApp, changer: JobChanger): void {
   const schema = {
     operationId: "putJobByName",
     tags: ["jobs"],
-    summary: "Replace the active job of this name, or submit it where there is none",
+    summary: "Replace the job of this name, or submit it where there is none: a repeat changes nothing",
     params: Type.Object({ name: Line("the job's name") }),
     body: JobSubmission,
     response: {
       200: REPLACED,
-      201: answer(ChangedBody, "Submitted: no active job had the name"),
+      201: answer(ChangedBody, "Submitted: no job had the name"),
       202: REQUESTED,
       ...problems("wrong-state", ...bodyProblems),
     },
@@ -113,7 +114,7 @@ function deleteRoute(app: HttpApp, changer: JobChanger): void {
   });
 }
 
-function retryRoute(app: HttpApp, changer: JobChanger): void {
+function retryRoute(app: HttpApp, runs: JobRuns): void {
   const schema = {
     operationId: "retryExecution",
     tags: ["executions"],
@@ -127,7 +128,7 @@ function retryRoute(app: HttpApp, changer: JobChanger): void {
   app.post("/v1/executions/:executionId/retry", { schema }, async (request, reply) => {
     refuseBody(request.body);
     const retryOf = request.params.executionId.toLowerCase();
-    const { executionId, jobId } = await changer.retry(retryOf);
+    const { executionId, jobId } = await runs.retry(retryOf);
     return reply.code(201).send({ executionId, jobId, retryOf });
   });
 }
@@ -136,7 +137,8 @@ function retryRoute(app: HttpApp, changer: JobChanger): void {
 function receivedJob(job: JobSubmission, rawBody: Buffer | null): ReceivedJob {
   // There is one: its schema was met.
   const payload = payloadIn(rawBody as Buffer, 0);
-  const wrong = refusal(job, payload);
+  // Whether it still fires is judged where it is known what it replaces.
+  const wrong = refusal(job, payload, 0);
   if (wrong !== null) throw new ProblemError(wrong);
   return { job, payload };
 }
@@ -145,8 +147,8 @@ function versionOf(ifMatch: string | undefined): number | null {
   return ifMatch === undefined || ifMatch === "*" ? null : Number(ifMatch.replaceAll('"', ""));
 }
 
-function changedBody({ jobId, version, executionId, fireAt, execution }: ChangedJob): ChangedBody {
+function changedBody({ jobId, state, version, executionId, fireAt, execution }: ChangedJob): ChangedBody {
   const changed = execution !== "UNCHANGED";
   const nextFireAt = formatInstantOrNull(fireAt);
-  return { jobId, state: "ACTIVE", version, changed, nextFireAt, executionId, execution };
+  return { jobId, state, version, changed, nextFireAt, executionId, execution };
 }

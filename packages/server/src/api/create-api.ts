@@ -23,9 +23,12 @@ import { Followers } from "./followers.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
 import { JobChanger } from "./job-changer.ts";
+import { JobPlans } from "./job-plans.ts";
 import { jobRoutes } from "./job-routes.ts";
+import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { planRoutes } from "./plan-routes.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
@@ -35,13 +38,16 @@ import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
 
+/** Where nothing else is said. */
+const RETENTION_DAYS = 30;
+
 export interface ApiParts {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   log: Logger;
   /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null; httpLimits?: HttpLimits };
+  config: { apiKey: string | null; httpLimits?: HttpLimits; retentionDays?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -63,22 +69,28 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
-  const intake = createIntake(parts);
+  const { timeZoneData } = about;
+  const intake = createIntake({ ...parts, timeZoneData });
   const workers = () => listWorkers(bus, inbox, runtime);
-  const runs = new DeadLetterRuns({ store, bus, runtime, log });
+  const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  submitRoute(app, intake);
+  submitRoute(app, intake, runtime);
   batchRoute(app, intake, runtime, log);
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
-  changeRoutes(app, new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) }));
+  const plans = new JobPlans({ store, runtime, commands });
+  const changer = new JobChanger({ ...parts, timeZoneData, commands, orders: new PoolOrders(store, runtime) });
+  changeRoutes(app, changer);
+  planRoutes(app, plans, changer.runs, runtime);
+  const { retentionDays = RETENTION_DAYS } = config;
+  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, retentionDays });
   executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
   eventsRoute(app, { reader, followers, runtime });
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
-  deadLetterRoutes(app, store, runs);
+  deadLetterRoutes(app, store, letters);
   poolRoutes(app, { store, workers, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
@@ -89,10 +101,10 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   app.addHook("preClose", async () => {
     waiters.close();
     followers.close();
-    runs.close();
+    letters.close();
   });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
-  runs.start();
+  letters.start();
   return app;
 }

@@ -12,10 +12,12 @@ export interface IntakeParts {
   bus: Bus;
   runtime: Runtime;
   metrics: ApiMetrics;
+  /** The version of the time zone database that first fires are worked out by. */
+  timeZoneData: string;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake({ store, bus, runtime, metrics }: IntakeParts): JobIntake {
+export function createIntake({ store, bus, runtime, metrics, timeZoneData }: IntakeParts): JobIntake {
   const submitter = new Submitter({
     store,
     runtime,
@@ -26,5 +28,6 @@ export function createIntake({ store, bus, runtime, metrics }: IntakeParts): Job
       sendHints(bus, jobs);
     },
   });
-  return new JobIntake(submitter, new PoolOrders(store, runtime), store.queries, runtime);
+  const orders = new PoolOrders(store, runtime);
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData });
 }

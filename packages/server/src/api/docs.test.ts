@@ -50,6 +50,8 @@ describe("the description of the API", () => {
         "GET /v1/jobs",
         "GET /v1/jobs/{jobId}",
         "GET /v1/jobs/{jobId}/executions",
+        "GET /v1/jobs/{jobId}/ledger",
+        "GET /v1/jobs/{jobId}/next-fires",
         "GET /v1/pools",
         "GET /v1/pools/{name}",
         "GET /v1/stats",
@@ -62,6 +64,10 @@ describe("the description of the API", () => {
         "POST /v1/executions/{executionId}/retry",
         "POST /v1/jobs",
         "POST /v1/jobs/batch",
+        "POST /v1/jobs/{jobId}/backfill",
+        "POST /v1/jobs/{jobId}/pause",
+        "POST /v1/jobs/{jobId}/resume",
+        "POST /v1/jobs/{jobId}/trigger",
         "POST /v1/schedules/preview",
         "POST /v1/workers/{workerId}/drain",
         "PUT /v1/jobs/by-name/{name}",
@@ -69,7 +75,7 @@ describe("the description of the API", () => {
         "PUT /v1/pools/{name}",
       ],
     );
-    assert.doesNotMatch(JSON.stringify(document), /everySec|workflow/i);
+    assert.doesNotMatch(JSON.stringify(document), /workflow/i);
   });
 
   it("says of every answer what it means and what it looks like", () => {

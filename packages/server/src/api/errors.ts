@@ -58,6 +58,16 @@ const PROBLEMS = {
     title: "The unique key is held",
     help: "At most one execution that is not final has a unique key. Wait for the one that has it, or cancel it.",
   },
+  "name-in-use": {
+    status: 409,
+    title: "Another recurring job has the name",
+    help: "The names of recurring jobs are unique. Choose another, or change the job that has it: PUT /v1/jobs/by-name/{name}.",
+  },
+  "backfill-open": {
+    status: 409,
+    title: "A backfill of the job has not ended",
+    help: "A job has one at a time. GET /v1/jobs/{jobId} shows in `catchUps` how far it is.",
+  },
   "precondition-failed": {
     status: 412,
     title: "The job is of another version than If-Match says",

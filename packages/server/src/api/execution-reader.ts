@@ -80,8 +80,25 @@ export class ExecutionReader {
   async list(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const { state } = filter;
     if (state === "RUNNING") return this.#listRunning(filter, page);
-    const rowState: ExecutionState | undefined = state === "SCHEDULED" ? "PENDING" : state;
-    return this.#matching(state, await this.#rows({ ...filter, ...(rowState && { state: rowState }) }, page));
+    if (state === "SCHEDULED") return this.#listScheduled(filter, page);
+    return this.#matching(state, await this.#rows(filter, page));
+  }
+
+  /**
+   * Rows say PENDING at first, and RUNNING when the assignment is a second old, started or not. Of both lists only what
+   * lies before the end of the shorter one is complete.
+   */
+  async #listScheduled(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+    const states = ["PENDING", "RUNNING"] as const;
+    const lists = await Promise.all(states.map((state) => this.#rows({ ...filter, state }, page)));
+    const end = lists.map(({ next }) => next ?? "").reduce((a, b) => (a > b ? a : b));
+    const rows = new Map(lists.flatMap(({ items }) => items.map((row) => [row.executionId, row])));
+    const complete = [...rows.values()]
+      .filter(({ executionId }) => executionId >= end)
+      .sort((a, b) => (a.executionId < b.executionId ? 1 : -1));
+    const items = complete.slice(0, page.limit);
+    const next = complete.length > items.length ? (items.at(-1)?.executionId ?? null) : end || null;
+    return this.#matching("SCHEDULED", { items, next });
   }
 
   /** Rows that say so themselves, and with them the newest ones that began less than a second ago. */

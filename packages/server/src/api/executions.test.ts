@@ -48,8 +48,21 @@ describe("reading and cancelling executions over HTTP", () => {
     };
     await commit(row.shard, [change], []);
   };
+  /** As the owner does when an assignment is a second old. */
+  const hold = async (executionId: string) => {
+    const [row] = await api.store.load([executionId]);
+    assert.ok(row);
+    const { id, rank, dueAt } = row;
+    const change: RowChange = {
+      ...{ id, wasState: "PENDING", wasAttempt: 0, state: "RUNNING", attempt: 1, failures: 0, lost: 0 },
+      ...{ queue: "HELD", rank, dueAt, reason: null, workerId: WORKER, gateway: "gateway" },
+      ...{ attemptStartedAt: null, startedAt: null, finishedAt: null, error: null, releaseUniqueKey: false },
+      ...{ result: null, ended: [] },
+    };
+    await commit(row.shard, [change], []);
+  };
   const commit = async (shard: ShardId, changes: RowChange[], commandsDone: string[]) => {
-    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone };
+    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone };
     const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
     assert.equal(outcome?.status, "APPLIED");
   };
@@ -97,6 +110,34 @@ describe("reading and cancelling executions over HTTP", () => {
     assert.deepEqual(running.items, page.items);
     assert.deepEqual(pending.items, []);
     assert.equal(questions, 4);
+  });
+
+  it("lists as SCHEDULED what was assigned a moment ago and what waits at its worker for longer, page by page", async () => {
+    const target = { pool: "scheduled", handler: "live" };
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.unshift((await submit({ target })).executionId);
+    // A second after the assignment the row says RUNNING, started or not.
+    for (const id of [ids[0], ids[3]]) await hold(id as string);
+    const endOwner = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "ASK") return;
+      const executions = message.executionIds.map(
+        (executionId): LiveExecution => ({
+          ...{ executionId, state: "SCHEDULED", attempt: 1, workerId: WORKER, startedAt: null, cancelRequested: false },
+        }),
+      );
+      api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
+    });
+    const listed: string[] = [];
+    for (let cursor = ""; ; ) {
+      const { items, nextCursor } = (
+        await get(`/v1/executions?state=SCHEDULED&pool=scheduled&limit=2${cursor}`)
+      ).json();
+      listed.push(...items.map(({ executionId }: { executionId: string }) => executionId));
+      if (nextCursor === null) break;
+      cursor = `&cursor=${nextCursor}`;
+    }
+    endOwner();
+    assert.deepEqual(listed, ids);
   });
 
   it("falls back on the row while nobody answers", async () => {

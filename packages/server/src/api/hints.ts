@@ -1,24 +1,42 @@
 import type { Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { HintedRow } from "../ports/messages.ts";
-import type { NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import { candidateOf } from "./new-job.ts";
 
 /** Larger payloads are read from the store when they are needed. */
 const PAYLOAD_BYTES_MAX = 4 * 1024;
 
+/** Owners look for what is due so much ahead: what fires sooner they have to be told of. */
+const LOOK_AHEAD_MS = 10_000;
+
 /** The jobs that a commit has really written: neither replays of an earlier request nor repeats of a held unique key. */
-export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): NewJob[] {
+export function writtenJobs(
+  submissions: readonly Submission[],
+  outcomes: readonly SubmitOutcome[],
+): (NewJob | NewRecurringJob)[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
-    return jobs.filter((_, position) => outcome.jobs[position]?.deduplicated === false);
+    const isWritten = (taken: AcceptedJob | undefined) =>
+      taken?.deduplicated === false && taken.nameHeldBy === undefined;
+    return jobs.filter((_, position) => isWritten(outcome.jobs[position]));
   });
 }
 
 /** Tells the owners of new jobs about them, so that they need not be found. */
-export function sendHints(bus: Bus, jobs: readonly NewJob[]): void {
-  hintRows(bus, jobs.map(hintOf));
+export function sendHints(bus: Bus, jobs: readonly (NewJob | NewRecurringJob)[]): void {
+  hintRows(
+    bus,
+    jobs.flatMap((job) => (job.executionId === null ? [] : hintOf(job))),
+  );
+  for (const job of jobs) if (job.executionId === null) hintPlan(bus, job);
+}
+
+function hintPlan(bus: Bus, { jobId, shard, firstFireAt, createdAt }: NewRecurringJob): void {
+  const node = bus.ownerOf(shard);
+  if (node === null || firstFireAt > createdAt + LOOK_AHEAD_MS) return;
+  bus.send({ node, role: "scheduler" }, { kind: "PLANNED", shard, jobId });
 }
 
 export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {

@@ -1,18 +1,24 @@
 import { DEFAULT_TENANT, type EpochMs, type ExecutionId, type JobId } from "../domain/ids.ts";
-import type { JobDefinition } from "../domain/job.ts";
+import type { JobDefinition, JobState } from "../domain/job.ts";
+import { isRecurringJobId } from "../domain/recurrence.ts";
+import { isSameDefinition } from "../domain/same-definition.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { NewJob, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
 import type { NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
+import type { JobFilter, JobView } from "../ports/store-queries.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
-import { ProblemError } from "./errors.ts";
+import { invalid, ProblemError } from "./errors.ts";
 import { sendHints } from "./hints.ts";
 import { jobDefinition } from "./job-definition.ts";
-import type { ReceivedJob } from "./job-intake.ts";
-import { newJob } from "./new-job.ts";
+import { neverFires, type ReceivedJob } from "./job-intake.ts";
+import { JobRuns } from "./job-runs.ts";
+import { jobRow } from "./new-job.ts";
+import { plannedFireAt } from "./plan-views.ts";
 import type { PoolOrders } from "./pool-orders.ts";
+import { scheduleErrors } from "./recurrence-rule.ts";
 
 export interface ChangerParts {
   store: Store;
@@ -21,15 +27,18 @@ export interface ChangerParts {
   metrics: ApiMetrics;
   commands: Commands;
   orders: PoolOrders;
+  /** The version of the time zone database that first fires are worked out by. */
+  timeZoneData: string;
 }
 
 /** What a job is after a change. */
 export interface ChangedJob {
   jobId: JobId;
+  state: JobState;
   version: number;
-  /** The newest that has not ended; null: there is none. */
+  /** The newest that has not ended; null: there is none, or the job recurs. */
   executionId: ExecutionId | null;
-  /** When the definition says that it is to run; null: at once. */
+  /** When the definition says that it is to run; null: at once, or that is being planned. */
   fireAt: EpochMs | null;
   /**
    * What the execution runs by. REPLACED: the new definition. KEPT: what it started with. REQUESTED: the new one, unless it
@@ -40,10 +49,13 @@ export interface ChangedJob {
 
 /** Changes jobs that were accepted. Refusals are thrown as `ProblemError`; nothing was changed then. */
 export class JobChanger {
+  /** Runs jobs once more. */
+  readonly runs: JobRuns;
   readonly #parts: ChangerParts;
 
   constructor(parts: ChangerParts) {
     this.#parts = parts;
+    this.runs = new JobRuns(parts);
   }
 
   /**
@@ -54,6 +66,8 @@ export class JobChanger {
   async replace(jobId: JobId, { job, payload }: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
     const { store, runtime } = this.#parts;
     const at = runtime.now();
+    const wrong = scheduleErrors(job, at);
+    if (wrong.length > 0) throw new ProblemError(invalid(wrong));
     const definition = jobDefinition(job, at);
     const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
     const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at });
@@ -61,18 +75,33 @@ export class JobChanger {
   }
 
   /** The same for the active job of this name; where there is none the job is submitted. */
-  async putNamed({ job, payload }: ReceivedJob): Promise<ChangedJob> {
+  async putNamed(received: ReceivedJob): Promise<ChangedJob> {
     const { store, bus, runtime, metrics, orders } = this.#parts;
     const orderOf = await orders.read();
     const at = runtime.now();
-    const definition = jobDefinition(job, at);
-    const fresh = newJob(definition, payload, orderOf(definition.pool), at, runtime);
+    const definition = jobDefinition(received.job, at);
+    const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#parts);
+    if (fresh === null) return await this.#putEnded(received, definition, at);
     const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() });
     if (outcome.kind !== "CREATED") return this.#follow(outcome, definition, at);
     metrics.submitted(1);
     sendHints(bus, [fresh]);
     const { jobId, executionId } = fresh;
-    return { jobId, version: 1, executionId, fireAt: ahead(definition, at), execution: "CREATED" };
+    const fireAt = fresh.executionId === null ? fresh.firstFireAt : ahead(definition, at);
+    return { jobId, state: "ACTIVE", version: 1, executionId, fireAt, execution: "CREATED" };
+  }
+
+  /** A program that says at each of its starts what is to recur goes on to say so when that has come to its end. */
+  async #putEnded({ job, payload }: ReceivedJob, definition: JobDefinition, at: EpochMs): Promise<ChangedJob> {
+    const { queries } = this.#parts.store;
+    const { items } = await queries.listJobs(DEFAULT_TENANT, namedLike(definition), { after: null, limit: 10 });
+    const found = items.find(({ state }) => state !== "DELETED");
+    const known = found === undefined ? null : await queries.getJob(DEFAULT_TENANT, found.jobId);
+    const isSame =
+      known !== null && isSameDefinition(known.definition, definition, at) && isSamePayload(known, payload);
+    if (!isSame) throw new ProblemError(neverFires(job));
+    const { jobId, version, state } = known;
+    return { jobId, state, version, executionId: null, fireAt: plannedFireAt(known), execution: "UNCHANGED" };
   }
 
   /** @returns whether nothing of it waits any more; false: its owner has not said so yet */
@@ -86,55 +115,53 @@ export class JobChanger {
     return !answers.includes(null);
   }
 
-  /** Runs the job of a final execution once more, by the definition that it has now. */
-  async retry(executionId: ExecutionId): Promise<{ executionId: ExecutionId; jobId: JobId }> {
-    const { store, bus } = this.#parts;
-    for (let tries = 3; ; tries--) {
-      const asked = await this.#retryOf(executionId);
-      const outcome = await store.jobs.retry(asked);
-      if (outcome.kind === "ACCEPTED") {
-        sendHints(bus, [asked]);
-        return asked;
-      }
-      // It was changed since it was read.
-      if (outcome.kind !== "OTHER_VERSION" || tries === 0) throw new ProblemError(refusalOf(outcome));
-    }
-  }
-
-  async #retryOf(retryOf: ExecutionId) {
-    const { store, runtime, orders } = this.#parts;
-    const execution = await store.queries.getExecution(DEFAULT_TENANT, retryOf);
-    const job = execution && (await store.queries.getJob(DEFAULT_TENANT, execution.jobId));
-    if (execution === null || job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
-    const orderOf = await orders.read();
-    const at = runtime.now();
-    const policy = { ...job.definition.policy, startBefore: null };
-    const definition = { ...job.definition, scheduledAt: at, policy };
-    const fresh: NewJob = newJob(definition, job.payload, orderOf(definition.pool), at, runtime);
-    const { jobId, shard } = execution;
-    return { ...fresh, jobId, shard, retryOf, jobVersion: job.version };
-  }
-
   async #follow(
     outcome: ReplaceOutcome | Exclude<NamedOutcome, { kind: "CREATED" }>,
     definition: JobDefinition,
     at: EpochMs,
   ): Promise<ChangedJob> {
-    if (outcome.kind === "UNCHANGED") {
-      const { jobId, version, scheduledAt, executionIds } = outcome;
-      const fireAt = scheduledAt > at ? scheduledAt : null;
-      return { jobId, version, executionId: executionIds.at(-1) ?? null, fireAt, execution: "UNCHANGED" };
-    }
+    if (outcome.kind === "UNCHANGED") return await this.#unchanged(outcome, at);
     if (outcome.kind !== "REPLACED") throw new ProblemError(refusalOf(outcome));
-    const { command } = outcome;
-    const { jobId, version, executionIds } = command;
+    const { command, version } = outcome;
+    const { jobId } = command;
     const answer = await this.#parts.commands.tell(command);
+    if (command.kind === "PLAN") return await this.#planned(jobId, version, answer === null ? "REQUESTED" : "REPLACED");
     const execution = answer === "REPLACED" || answer === "KEPT" ? answer : "REQUESTED";
     const fireAt = execution === "KEPT" ? null : ahead(definition, at);
-    return { jobId, version, executionId: executionIds.at(-1) ?? null, fireAt, execution };
+    return { jobId, state: "ACTIVE", version, executionId: command.executionIds.at(-1) ?? null, fireAt, execution };
+  }
+
+  async #unchanged(outcome: Extract<ReplaceOutcome, { kind: "UNCHANGED" }>, at: EpochMs): Promise<ChangedJob> {
+    const { jobId, version, scheduledAt, executionIds } = outcome;
+    if (isRecurringJobId(jobId)) return await this.#planned(jobId, version, "UNCHANGED");
+    const fireAt = scheduledAt > at ? scheduledAt : null;
+    return {
+      jobId,
+      state: "ACTIVE",
+      version,
+      executionId: executionIds.at(-1) ?? null,
+      fireAt,
+      execution: "UNCHANGED",
+    };
+  }
+
+  /** A recurring job, as its plan is now. */
+  async #planned(jobId: JobId, version: number, execution: ChangedJob["execution"]): Promise<ChangedJob> {
+    const job = await this.#parts.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const isCurrent = job !== null && job.version === version;
+    const fireAt = isCurrent ? plannedFireAt(job) : null;
+    return { jobId, state: job?.state ?? "ACTIVE", version, executionId: null, fireAt, execution };
   }
 }
 
 function ahead({ scheduledAt }: JobDefinition, at: EpochMs): EpochMs | null {
   return scheduledAt > at ? scheduledAt : null;
+}
+
+function namedLike({ name, recurrence }: JobDefinition): JobFilter {
+  return { ...(name !== null && { name }), ...(recurrence !== null && { type: recurrence.times.type }) };
+}
+
+function isSamePayload({ payload }: JobView, other: Uint8Array | null): boolean {
+  return payload === null || other === null ? payload === other : Buffer.compare(payload, other) === 0;
 }

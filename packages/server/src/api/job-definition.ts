@@ -3,14 +3,17 @@ import { DEFAULT_POLICY, DEFAULT_POOL, type ExecutionPolicy, type JobDefinition,
 import type { RetryPolicy } from "../domain/retry.ts";
 import type { FieldError } from "./errors.ts";
 import { INSTANT_MAX, parseInstant } from "./instants.ts";
+import { recurrenceOf, scheduleErrors, typeErrors } from "./recurrence-rule.ts";
 import type { JobSubmission } from "./schemas/job.ts";
 
 /**
- * What is wrong with a submission that its schema cannot say. The time of day plays no part: a repeat of a request
- * must be judged as the first was.
+ * What is wrong with a submission that its schema cannot say.
+ * @param after a recurring job has to fire after it. The beginning of time where the time of day must play no part: a
+ *   repeat of a request is to be judged as the first was
  */
-export function contradictions(job: JobSubmission): FieldError[] {
-  const errors: FieldError[] = [];
+export function contradictions(job: JobSubmission, after: EpochMs): FieldError[] {
+  const errors = typeErrors(job);
+  if (errors.length === 0) errors.push(...scheduleErrors(job, after));
   if (job.runAt !== undefined && job.delayMs !== undefined) {
     errors.push({ field: "delayMs", message: "cannot be combined with runAt: give one of them" });
   }
@@ -36,6 +39,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
     requires: [...new Set(job.target.requires)].sort(),
     priority: typeof job.priority === "string" ? PRIORITIES[job.priority] : (job.priority ?? PRIORITIES.NORMAL),
     scheduledAt: scheduledAt(job, createdAt),
+    recurrence: recurrenceOf(job),
     policy: policyOf(job),
     concurrencyKey: job.concurrencyKey ?? null,
     concurrencyLimit: job.concurrencyLimit ?? 1,
@@ -45,7 +49,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
 }
 
 /** The past means now. */
-export function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
+function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
   if (job.runAt !== undefined) return Math.max(instant(job.runAt), createdAt);
   return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
 }

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { AcceptedJob, NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import type { JobDefinition } from "../domain/job.ts";
+import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
+import { firstFire } from "../domain/schedule/fires.ts";
+import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
-import { ProblemError, problem } from "./errors.ts";
-import { formatInstant } from "./instants.ts";
-import { jobDefinition, scheduledAt } from "./job-definition.ts";
-import { newJob } from "./new-job.ts";
+import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
+import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import { jobDefinition } from "./job-definition.ts";
+import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
@@ -21,40 +23,41 @@ export type Idempotency = Submission["idempotency"];
 
 export interface TakenJobs {
   replayed: boolean;
-  /** One a job, in order. */
-  bodies: (SubmittedBody | DeduplicatedBody)[];
+  /** One a job, in order. `error`: nothing was written of this one. */
+  bodies: (SubmittedBody | DeduplicatedBody | { error: Problem })[];
+}
+
+interface IntakeParts extends JobMaker {
+  submitter: Submitter;
+  orders: PoolOrders;
+  queries: Pick<StoreQueries, "getJob">;
 }
 
 /** Brings received jobs to the store. */
 export class JobIntake {
-  readonly #submitter: Submitter;
-  readonly #orders: PoolOrders;
-  readonly #queries: Pick<StoreQueries, "getJob">;
-  readonly #runtime: Runtime;
+  readonly #parts: IntakeParts;
 
-  constructor(submitter: Submitter, orders: PoolOrders, queries: Pick<StoreQueries, "getJob">, runtime: Runtime) {
-    this.#submitter = submitter;
-    this.#orders = orders;
-    this.#queries = queries;
-    this.#runtime = runtime;
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
   }
 
   /**
-   * Takes all of the jobs or none.
+   * Takes all of the jobs or none, but for those whose name another recurring job has.
    * @throws {ProblemError} 422 where the idempotency key was used with another request, 429 while too much waits
    * @throws {StoreUnavailable}
    */
   async take(received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
-    const orderOf = await this.#orders.read();
-    const createdAt = this.#runtime.now();
-    const jobs = received.map(({ job, payload }): NewJob => {
+    const { submitter, orders, runtime } = this.#parts;
+    const orderOf = await orders.read();
+    const createdAt = runtime.now();
+    const jobs = received.map(({ job, payload }): NewJob | NewRecurringJob => {
       const definition = jobDefinition(job, createdAt);
-      return newJob(definition, payload, orderOf(definition.pool), createdAt, this.#runtime);
+      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts) ?? refuse(neverFires(job));
     });
-    const outcome = accepted(await this.#submitter.submit({ idempotency, jobs }));
+    const outcome = accepted(await submitter.submit({ idempotency, jobs }));
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
     const bodies = jobs.map(({ definition }, index) => {
-      return submittedBody(outcome.jobs[index] as AcceptedJob, definition.scheduledAt, createdAt);
+      return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
     return { replayed: false, bodies };
   }
@@ -65,14 +68,15 @@ export class JobIntake {
     for (const [index, accepted] of taken.entries()) {
       const { job } = received[index] as ReceivedJob;
       const createdAt = await this.#createdAt(accepted.jobId, job);
-      bodies.push(submittedBody(accepted, scheduledAt(job, createdAt), createdAt));
+      bodies.push(takenBody(accepted, jobDefinition(job, createdAt), createdAt));
     }
     return bodies;
   }
 
-  /** Only a delay needs to know it to the millisecond; for the rest the time in the id will do. */
+  /** Only what is counted from it needs to know it to the millisecond; for the rest the time in the id will do. */
   async #createdAt(jobId: JobId, { delayMs = 0 }: JobSubmission): Promise<EpochMs> {
-    const row = delayMs > 0 ? await this.#queries.getJob(DEFAULT_TENANT, jobId) : null;
+    const isCounted = delayMs > 0 || isRecurringJobId(jobId);
+    const row = isCounted ? await this.#parts.queries.getJob(DEFAULT_TENANT, jobId) : null;
     return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   }
 }
@@ -90,8 +94,36 @@ function accepted(outcome: SubmitOutcome): Extract<SubmitOutcome, { kind: "ACCEP
   throw new ProblemError(problem("idempotency-key-reused", detail));
 }
 
-function submittedBody(taken: AcceptedJob, fireAt: EpochMs, createdAt: EpochMs): SubmittedBody | DeduplicatedBody {
-  const { jobId, executionId } = taken;
+function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: EpochMs): TakenJobs["bodies"][number] {
+  const { jobId, executionId, nameHeldBy } = taken;
+  if (nameHeldBy !== undefined) return { error: nameInUse(nameHeldBy) };
+  if (executionId === null) return { jobId, state: "ACTIVE", nextFireAt: firstFireOf(definition, jobId, createdAt) };
   if (taken.deduplicated) return { jobId, state: "ACTIVE", executionId, deduplicated: true };
-  return { jobId, state: "ACTIVE", nextFireAt: fireAt > createdAt ? formatInstant(fireAt) : null, executionId };
+  const { scheduledAt } = definition;
+  return {
+    jobId,
+    state: "ACTIVE",
+    nextFireAt: scheduledAt > createdAt ? formatInstant(scheduledAt) : null,
+    executionId,
+  };
+}
+
+function firstFireOf({ recurrence }: JobDefinition, jobId: JobId, createdAt: EpochMs): string | null {
+  return formatInstantOrNull(recurrence && firstFire(scheduleOf(recurrence, jobId, createdAt), createdAt));
+}
+
+/** Its schedule was found good; it has come to its end. */
+export function neverFires({ endAt }: JobSubmission): Problem {
+  const field = endAt === undefined ? "schedule" : "endAt";
+  const message =
+    endAt === undefined ? "never fires" : "leaves no fire between now and itself: choose it later, or leave it out";
+  return invalid([{ field, message }]);
+}
+
+function refuse(wrong: Problem): never {
+  throw new ProblemError(wrong);
+}
+
+export function nameInUse(jobId: JobId): Problem {
+  return problem("name-in-use", `job ${jobId} has the name: choose another, or PUT that job by its name or id`);
 }

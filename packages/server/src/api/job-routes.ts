@@ -7,8 +7,8 @@ import { answer, problems } from "./documented.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
-import { Line, oneOf, Uuid, Word } from "./schemas/fields.ts";
-import { JobBody, JobState, JobSummaryBody } from "./schemas/job.ts";
+import { Line, Uuid, Word } from "./schemas/fields.ts";
+import { JobBody, JobState, JobSummaryBody, JobType } from "./schemas/job.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { jobBody, jobSummaryBody } from "./views.ts";
 
@@ -23,7 +23,7 @@ const ListQuery = Type.Object(
     handler: Type.Optional(Word("a handler's name")),
     name: Type.Optional(Line("a job's name")),
     label: Type.Optional(LabelFilter),
-    type: Type.Optional(oneOf(["ONCE"], "only one-time jobs exist")),
+    type: Type.Optional(JobType),
     ...pageQuery,
   },
   { additionalProperties: false },
@@ -75,9 +75,10 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
   );
 }
 
-function filterOf({ state, pool, handler, name, label }: Static<typeof ListQuery>): JobFilter {
+function filterOf({ state, type, pool, handler, name, label }: Static<typeof ListQuery>): JobFilter {
   return {
     ...(state !== undefined && { state }),
+    ...(type !== undefined && { type }),
     ...(pool !== undefined && { pool }),
     ...(handler !== undefined && { handler }),
     ...(name !== undefined && { name }),

@@ -1,13 +1,59 @@
 import type { Candidate } from "../domain/execution.ts";
-import { DEFAULT_TENANT, type EpochMs, shardKey, shardOf } from "../domain/ids.ts";
+import { DEFAULT_TENANT, type EpochMs, type JobId, type ShardId, shardKey, shardOf } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
 import { type Ordering, rankOf } from "../domain/rank.ts";
+import { type RecurrenceRule, recurringJobId, scheduleOf } from "../domain/recurrence.ts";
+import { firstFire } from "../domain/schedule/fires.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { NewJob } from "../ports/store.ts";
-import type { NewRetry } from "../ports/store-jobs.ts";
+import type { NewJob, NewRecurringJob } from "../ports/store.ts";
+import type { NewRun } from "../ports/store-jobs.ts";
 
-/** A job as the store takes it. @param payload JSON text; null: none */
+/** What makes rows of jobs. */
+export interface JobMaker {
+  runtime: Runtime;
+  /** The version of the time zone database that first fires are worked out by. */
+  timeZoneData: string;
+}
+
+/**
+ * A job as the store takes it, with its first execution or its first fire.
+ * @param payload JSON text; null: none
+ * @returns null: it recurs and never fires
+ */
+export function jobRow(
+  definition: JobDefinition,
+  payload: Uint8Array | null,
+  ordering: Ordering,
+  createdAt: EpochMs,
+  maker: JobMaker,
+): NewJob | NewRecurringJob | null {
+  const { recurrence } = definition;
+  if (recurrence === null) return newJob(definition, payload, ordering, createdAt, maker.runtime);
+  return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker);
+}
+
+function newRecurringJob(
+  definition: JobDefinition & { recurrence: RecurrenceRule },
+  payload: Uint8Array | null,
+  createdAt: EpochMs,
+  { runtime, timeZoneData: tzdata }: JobMaker,
+): NewRecurringJob | null {
+  const jobId = recurringJobId(runtime.uuid());
+  const firstFireAt = firstFire(scheduleOf(definition.recurrence, jobId, createdAt), createdAt);
+  if (firstFireAt === null) return null;
+  const shard = shardOfJob(definition, jobId);
+  return {
+    ...{ jobId, executionId: null, tenant: DEFAULT_TENANT, shard, definition, payload, createdAt },
+    ...{ firstFireAt, tzdata },
+  };
+}
+
+export function shardOfJob({ concurrencyKey }: JobDefinition, jobId: JobId): ShardId {
+  return shardOf(shardKey(DEFAULT_TENANT, concurrencyKey, jobId));
+}
+
+/** One that runs once. @param payload JSON text; null: none */
 export function newJob(
   definition: JobDefinition,
   payload: Uint8Array | null,
@@ -21,7 +67,7 @@ export function newJob(
     jobId,
     executionId: runtime.uuid(),
     tenant,
-    shard: shardOf(shardKey(tenant, definition.concurrencyKey, jobId)),
+    shard: shardOfJob(definition, jobId),
     definition,
     rank: rankOf(ordering, definition.scheduledAt, definition.priority),
     laneHash: laneHash({ ...definition, tenant }),
@@ -32,7 +78,7 @@ export function newJob(
 }
 
 /** The row that the store made of it, for its owner. */
-export function candidateOf(job: NewJob | NewRetry): Candidate {
+export function candidateOf(job: NewJob | NewRun): Candidate {
   const { definition } = job;
   return {
     id: job.executionId,

@@ -1,12 +1,13 @@
 import { checkSchedule } from "../domain/schedule/check.ts";
 import { previewFires } from "../domain/schedule/preview.ts";
-import type { ScheduleRefusal } from "../domain/schedule/refusal.ts";
 import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { answer, problems } from "./documented.ts";
-import { type FieldError, invalid, ProblemError } from "./errors.ts";
+import { invalid, ProblemError } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
-import { formatInstant, parseInstant } from "./instants.ts";
+import { parseInstant } from "./instants.ts";
+import { fireBody } from "./plan-views.ts";
+import { fieldError } from "./recurrence-rule.ts";
 import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
 
 const COUNT_DEFAULT = 10;
@@ -30,17 +31,11 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
     const refusals = checkSchedule(schedule, after);
     if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
     const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
-    return {
-      fires: fires.map(({ at, local, note }) => ({ at: formatInstant(at), local, ...(note !== null && { note }) })),
-    };
+    return { fires: fires.map(fireBody) };
   });
 }
 
 function scheduleOf({ schedule, timezone = "UTC", dst = {} }: SchedulePreview): Schedule {
   const times = { type: "CRON", cron: schedule, timezone, dst: { ...DEFAULT_DST, ...dst } } as const;
   return { times, startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
-}
-
-function fieldError({ field, position, message }: ScheduleRefusal): FieldError {
-  return { field, message, ...(position !== null && { position }) };
 }

@@ -1,6 +1,7 @@
 import { addBuckets, delayQuantile } from "../domain/delay-buckets.ts";
 import { FINAL_STATES } from "../domain/execution.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { Bus, Role } from "../ports/bus.ts";
 import type { Tally, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -54,6 +55,7 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
       executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
       store: about.storeConnections(),
       finished: finishedOf(tallies),
+      recurring: recurringOf(tallies),
       lateness: latenessOf(tallies),
     };
   });
@@ -82,6 +84,19 @@ function finishedOf(tallies: readonly Tally[]): StatsBody["finished"] {
     state,
     count: all.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0),
   }));
+}
+
+function recurringOf(tallies: readonly Tally[]): StatsBody["recurring"] {
+  const all = tallies.flatMap(({ planned = [] }) => planned);
+  const sum = (isWanted: (outcome: PlannedOutcome) => boolean) =>
+    all.reduce((total, { outcome, count }) => total + (isWanted(outcome) ? count : 0), 0);
+  const hasRun = (outcome: PlannedOutcome) => outcome === "ON_TIME" || outcome === "LATE";
+  return {
+    planned: sum(() => true),
+    run: sum(hasRun),
+    late: sum((outcome) => outcome === "LATE"),
+    skipped: sum((outcome) => !hasRun(outcome)),
+  };
 }
 
 function latenessOf(tallies: readonly Tally[]): StatsBody["lateness"] {

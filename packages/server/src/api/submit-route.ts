@@ -1,9 +1,11 @@
 import { Type } from "typebox";
+import type { EpochMs } from "../domain/ids.ts";
+import type { Runtime } from "../ports/runtime.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { contradictions } from "./job-definition.ts";
-import { idempotencyOf, type JobIntake } from "./job-intake.ts";
+import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
 import { PAYLOAD_BYTES_MAX } from "./json-body.ts";
 import { memberOf } from "./json-scan.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
@@ -20,41 +22,47 @@ export const IdempotencyHeaders = Type.Object({
 });
 
 /** POST /v1/jobs */
-export function submitRoute(app: HttpApp, intake: JobIntake): void {
+export function submitRoute(app: HttpApp, intake: JobIntake, runtime: Runtime): void {
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
-    summary: "Submit a job that runs once: now, at an instant or after a delay",
+    summary: "Submit a job: now, at an instant, after a delay, by a cron expression, or at an interval",
     headers: IdempotencyHeaders,
     body: JobSubmission,
     response: {
       200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
       201: answer(SubmittedBody, "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true."),
-      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused"),
+      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "name-in-use"),
     },
   };
   app.post("/v1/jobs", { schema }, async (request, reply) => {
     // There is one: its schema was met.
     const bytes = request.rawBody as Buffer;
     const payload = payloadIn(bytes, 0);
-    const wrong = refusal(request.body, payload);
-    if (wrong !== null) throw new ProblemError(wrong);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs", bytes);
+    const wrong = refusal(request.body, payload, firesAfter(idempotency, runtime));
+    if (wrong !== null) throw new ProblemError(wrong);
     const { replayed, bodies } = await intake.take([{ job: request.body, payload }], idempotency);
-    const [body] = bodies;
+    const body = bodies[0] as TakenJobs["bodies"][number];
+    if ("error" in body) throw new ProblemError(body.error);
     if (replayed) void reply.header("idempotent-replayed", "true");
-    if (body !== undefined && "deduplicated" in body) return reply.code(200).send(body);
-    return reply.code(201).send(body as SubmittedBody);
+    if ("deduplicated" in body) return reply.code(200).send(body);
+    return reply.code(201).send(body);
   });
 }
 
-/** What is wrong with a job whose schema is met; null: nothing. */
-export function refusal(job: JobSubmission, payload: Uint8Array | null): Problem | null {
+/** After when a recurring job has to fire to be taken. A repeat by key is judged as the first request was. */
+export function firesAfter(idempotency: Idempotency, runtime: Runtime): EpochMs {
+  return idempotency === null ? runtime.now() : 0;
+}
+
+/** What is wrong with a job whose schema is met; null: nothing. @param after a recurring job has to fire after it */
+export function refusal(job: JobSubmission, payload: Uint8Array | null, after: EpochMs): Problem | null {
   if (payload !== null && payload.length > PAYLOAD_BYTES_MAX) {
     const message = `has ${payload.length} bytes: at most ${PAYLOAD_BYTES_MAX} (1 MiB) are taken`;
     return problem("payload-too-large", `payload ${message}`, [{ field: "payload", message }]);
   }
-  const errors = contradictions(job);
+  const errors = contradictions(job, after);
   return errors.length === 0 ? null : invalid(errors);
 }
 

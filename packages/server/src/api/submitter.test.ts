@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_ORDERING } from "../domain/rank.ts";
-import type { NewJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
+import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
-import { ManualRuntime, settled } from "./manual-runtime.fixture.ts";
 import { newJob } from "./new-job.ts";
 import { SUBMIT_LIMITS, Submitter } from "./submitter.ts";
 
@@ -22,7 +22,7 @@ class SlowStore {
   }
 }
 
-const taken = ({ jobId, executionId }: NewJob) => ({ jobId, executionId, deduplicated: false });
+const taken = ({ jobId, executionId }: NewJob | NewRecurringJob) => ({ jobId, executionId, deduplicated: false });
 
 function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const runtime = new ManualRuntime();

@@ -21,9 +21,6 @@ type Node = Record<string, unknown>;
 
 const ERRORS_MAX = 8;
 
-/** Fields that people who know other schedulers will try. */
-const RECURRING = ["schedule", "everySec", "timezone"];
-
 export function compileCheck<T extends TSchema>(schema: T): Check<T> {
   const validator = Compile(schema);
   return {
@@ -66,8 +63,7 @@ function unknownField(parent: string, key: string, schema: Node): FieldError {
   const { properties, description } = schema;
   if (!properties) return { field, message: `may not be called so: ${description}` };
   const known = `the fields are ${Object.keys(properties).join(", ")}`;
-  if (!RECURRING.includes(key) || parent !== "") return { field, message: `is no field here: ${known}` };
-  return { field, message: `is no field here: jobs run once, at runAt or after delayMs; ${known}` };
+  return { field, message: `is no field here: ${known}` };
 }
 
 function valueMessage(error: SchemaError, params: Node, schema: Node, value: unknown): string {

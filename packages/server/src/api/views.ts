@@ -2,6 +2,7 @@ import type { EpochMs } from "../domain/ids.ts";
 import type { Progress, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import { plannedFireAt, recurrenceBody } from "./plan-views.ts";
 import { rawOrNull } from "./raw-json.ts";
 import type { ExecutionBody, ExecutionSummaryBody } from "./schemas/execution.ts";
 import type { JobBody, JobSummaryBody } from "./schemas/job.ts";
@@ -76,7 +77,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   const { pool, handler, requires, policy, concurrencyKey, concurrencyLimit, uniqueKey } = view.definition;
   return {
     ...commonOf(view, now),
-    nextFireAt: nextFireAt(view, now),
+    ...(view.plan === null && { nextFireAt: nextFireAt(view, now) }),
     target: { pool, handler, requires: [...requires] },
     payload: rawOrNull(view.payload),
     startBefore: formatInstantOrNull(policy.startBefore),
@@ -86,6 +87,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
     maxLost: policy.maxLost,
     onWorkerLost: policy.onWorkerLost,
     ...{ concurrencyKey, concurrencyLimit, uniqueKey },
+    ...recurrenceBody(view),
     latestExecutions: view.latestExecutions.map(executionSummaryBody),
   };
 }
@@ -97,12 +99,12 @@ function nextFireAt({ latestExecutions }: JobView, now: EpochMs): string | null 
 }
 
 function commonOf(row: JobSummary, now: EpochMs): Omit<JobSummaryBody, "target"> {
-  const { jobId, tenant, name, state, version, priority, scheduledAt, labels } = row;
-  const ahead = state === "ACTIVE" && scheduledAt > now;
+  const { jobId, tenant, name, state, type, version, priority, scheduledAt, labels, plan } = row;
+  const ahead = state === "ACTIVE" && scheduledAt > now ? scheduledAt : null;
   return {
-    ...{ jobId, tenant, name, type: "ONCE", state, version, priority, labels: { ...labels } },
-    nextFireAt: ahead ? formatInstant(scheduledAt) : null,
-    runAt: formatInstant(scheduledAt),
+    ...{ jobId, tenant, name, type, state, version, priority, labels: { ...labels } },
+    nextFireAt: formatInstantOrNull(plan === null ? ahead : plannedFireAt(row)),
+    ...(plan === null && { runAt: formatInstant(scheduledAt) }),
     ...timesOf(row),
   };
 }

@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import type { Candidate } from "../domain/execution.ts";
 import { DEFAULT_ORDERING } from "../domain/rank.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { playOwner } from "./api.fixture.ts";
 import { ProblemError } from "./errors.ts";
 import { jobDefinition } from "./job-definition.ts";
-import { ManualRuntime, settled } from "./manual-runtime.fixture.ts";
 import { candidateOf, newJob } from "./new-job.ts";
 import { Waiters } from "./waiters.ts";
 

@@ -16,7 +16,7 @@ export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as con
 export type FinalState = (typeof FINAL_STATES)[number];
 
 /** What made an execution. */
-export const TRIGGERS = ["API", "RETRY"] as const;
+export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
 /** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */

@@ -1,11 +1,15 @@
 import type { EpochMs } from "./ids.ts";
+import type { RecurrenceRule } from "./recurrence.ts";
 import type { RetryPolicy } from "./retry.ts";
 
-/** A one-time job is FINISHED when its executions are final. */
-export const JOB_STATES = ["ACTIVE", "FINISHED", "DELETED"] as const;
+/** A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only recurring ones are PAUSED. */
+export const JOB_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** What is asked to run and how, with every default filled in. One-time jobs only. */
+export const JOB_TYPES = ["ONCE", "CRON", "INTERVAL"] as const;
+export type JobType = (typeof JOB_TYPES)[number];
+
+/** What is asked to run and how, with every default filled in. */
 export interface JobDefinition {
   name: string | null;
   pool: string;
@@ -14,8 +18,10 @@ export interface JobDefinition {
   requires: readonly string[];
   /** 0 to 9; 5 is normal. */
   priority: number;
-  /** When it is due; the creation if it was to run now or in the past. */
+  /** When it is due; the creation if it was to run now or in the past, and for recurring jobs. */
   scheduledAt: EpochMs;
+  /** null: it runs once. */
+  recurrence: RecurrenceRule | null;
   policy: ExecutionPolicy;
   concurrencyKey: string | null;
   /** How many executions of the key may run at once; 1 or more. */

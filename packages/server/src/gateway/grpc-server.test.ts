@@ -129,7 +129,10 @@ describe("the worker protocol over gRPC", () => {
     peer.say({ hello: { ...HELLO, protocolVersion: 2 } });
     const { code, details } = await peer.status;
     assert.equal(code, status.FAILED_PRECONDITION);
-    assert.equal(details, "protocol version 2 is not known here; this server speaks 1");
+    assert.equal(
+      details,
+      "protocol version 2 is not known here; this server speaks 1: upgrade the servers first, or use an older SDK",
+    );
   });
 
   it("takes nobody who is not authorized", async () => {

@@ -10,6 +10,9 @@ export const FIGURES = {
     alert: "it has grown to several times of what it was: what the handlers depend on is slow",
   }),
   executions_finished_total: counter(["state"], "Executions that became final"),
+  planned_instants_total: counter(["outcome"], "Planned instants of recurring jobs, by what became of them", {
+    alert: "`LATE` or `MISFIRE` grows: instants passed while nothing could fire them; the ledger names them",
+  }),
   dead_letters_total: counter(["pool"], "Executions that used up their budget and became DEAD", {
     alert: "it grows: look at `GET /v1/executions?state=DEAD`",
   }),

@@ -13,6 +13,7 @@ function tellAll(metrics: ReturnType<typeof createMetrics>): void {
   metrics.lateness("default", 12);
   metrics.ran("default", 250);
   metrics.finished("SUCCEEDED", 3);
+  metrics.planned("OVERLAP", 4);
   metrics.deadLetter("batch");
   metrics.retried(2);
   metrics.refusedStale(1);
@@ -34,6 +35,7 @@ describe("the metrics", () => {
       'mainspring_lateness_seconds_sum{pool="default"} 0.012',
       'mainspring_run_seconds_sum{pool="default"} 0.25',
       'mainspring_executions_finished_total{state="SUCCEEDED"} 3',
+      'mainspring_planned_instants_total{outcome="OVERLAP"} 4',
       'mainspring_dead_letters_total{pool="batch"} 1',
       "mainspring_attempts_retried_total 2",
       "mainspring_stale_results_refused_total 1",

@@ -64,6 +64,7 @@ function schedulerFigures(instruments: Instruments, poolOf: (name: string) => st
       histograms.lateness_seconds.observe({ pool: poolOf(pool) }, Math.max(0, latenessMs) / 1_000),
     ran: (pool, runMs) => histograms.run_seconds.observe({ pool: poolOf(pool) }, Math.max(0, runMs) / 1_000),
     finished: (state, count) => counters.executions_finished_total.inc({ state }, count),
+    planned: (outcome, count) => counters.planned_instants_total.inc({ outcome }, count),
     deadLetter: (pool) => counters.dead_letters_total.inc({ pool: poolOf(pool) }),
     retried: (count) => counters.attempts_retried_total.inc(count),
     refusedStale: (count) => counters.stale_results_refused_total.inc(count),

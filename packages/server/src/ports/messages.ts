@@ -1,6 +1,7 @@
 import type { DelayBuckets } from "../domain/delay-buckets.ts";
 import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalState } from "../domain/execution.ts";
-import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { Command } from "./store.ts";
@@ -19,6 +20,8 @@ export interface Token {
 export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
+  /** A recurring job was submitted, and fires soon. */
+  | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
   /** What have you seen lately? */
   | { kind: "ASK_TALLY"; request: string }
@@ -290,6 +293,8 @@ export interface Tally {
   lateness: DelayBuckets;
   /** Since it was started. */
   finished: readonly { state: FinalState; count: number }[];
+  /** Planned instants of recurring jobs that were accounted for since then. Older nodes do not say. */
+  planned?: readonly { outcome: PlannedOutcome; count: number }[];
   /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
   oldestReadyAt?: EpochMs | null;
 }
@@ -316,9 +321,18 @@ export interface LiveExecution {
 /**
  * CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how.
  * REPLACED: what was not final runs by the new definition. KEPT: some of it had started, and keeps what it started with.
- * DELETED: nothing of the job waits any more.
+ * DELETED: nothing of the job waits any more. PLANNED: the plan follows. NOT_PLANNED: it had ended. BACKFILL_OPEN: one at a time.
  */
-export type CommandOutcome = "CANCELLED" | "REQUESTED" | "FINAL" | "REPLACED" | "KEPT" | "DELETED";
+export type CommandOutcome =
+  | "CANCELLED"
+  | "REQUESTED"
+  | "FINAL"
+  | "REPLACED"
+  | "KEPT"
+  | "DELETED"
+  | "PLANNED"
+  | "NOT_PLANNED"
+  | "BACKFILL_OPEN";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

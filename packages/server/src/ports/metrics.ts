@@ -1,4 +1,5 @@
 import type { FinalState } from "../domain/execution.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 
 /** Why an owner dropped what it knew: a closed list, because it is a label. */
 export type TakeoverCause =
@@ -53,6 +54,8 @@ export interface Metrics {
   /** From an attempt's start to its end, however it ended, unless its worker was lost. */
   ran(pool: string, runMs: number): void;
   finished(state: FinalState, count: number): void;
+  /** Planned instants of recurring jobs that were accounted for. */
+  planned(outcome: PlannedOutcome, count: number): void;
   deadLetter(pool: string): void;
   /** Attempts that failed and will be tried again. */
   retried(count: number): void;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ALL_SHARDS, applied, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
+import { ALL_SHARDS, applied, fenced, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
 
 export function commitConformance(scene: () => Scene): void {
   it("writes a row once, when its attempt ends, and the row is final then", async () => {
@@ -77,10 +77,7 @@ export function commitConformance(scene: () => Scene): void {
       }),
     ];
     await takeShards(scene().store, [2], scene().runtime.uuid());
-    assert.deepEqual(await scene().store.commit(ticks), [
-      applied(1),
-      { shard: 2, status: "FENCED", missed: [], refused: [] },
-    ]);
+    assert.deepEqual(await scene().store.commit(ticks), [applied(1), fenced(2)]);
     assert.deepEqual(
       (await scene().store.load([mine.executionId, lost.executionId])).map((row) => row.id),
       [lost.executionId],

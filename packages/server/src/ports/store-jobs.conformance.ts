@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { laneHash } from "../domain/lane.ts";
 import type { NewJob, ReplaceCommand, RowChange } from "./store.ts";
 import type { Settlement } from "./store-dead-letters.ts";
-import type { JobReplacement, NewRetry } from "./store-jobs.ts";
+import type { JobReplacement, NewRun } from "./store-jobs.ts";
 import { ALL_SHARDS, type JobSample, type Scene, TENANT } from "./store-scene.conformance.ts";
 
 const PAYLOAD = Buffer.from('"second"');
@@ -14,7 +14,7 @@ export function jobsConformance(scene: () => Scene): void {
     const asked = replacement(scene(), job, { handler: "other", requires: ["gpu"], priority: 9, labels: { b: "c" } });
     const outcome = await scene().store.jobs.replace(asked);
     const command = commandOf(job, asked);
-    assert.deepEqual(outcome, { kind: "REPLACED", command });
+    assert.deepEqual(outcome, { kind: "REPLACED", version: 2, command });
     assert.deepEqual(await scene().store.readCommands([job.shard], 10), [command]);
     assert.deepEqual((await scene().store.recover([job.shard])).commands, [command]);
     const view = await scene().store.queries.getJob(TENANT, job.jobId);
@@ -186,11 +186,11 @@ export function jobsConformance(scene: () => Scene): void {
     const asked = replacement(scene(), job, { handler: "other" });
     const command = await replaced(scene(), asked);
     const again = retryOf(scene(), job, asked);
-    assert.deepEqual(await jobs.retry(again), { kind: "NOT_FINAL", executionId: job.executionId });
+    assert.deepEqual(await jobs.run(again), { kind: "NOT_FINAL", executionId: job.executionId });
     const dead = scene().succeeded(job, { wasState: "RUNNING", wasAttempt: 1, state: "DEAD", releaseUniqueKey: true });
     await scene().applied(job.shard, { changes: [dead], commandsDone: [command.id] });
-    assert.deepEqual(await jobs.retry({ ...again, jobVersion: 1 }), { kind: "OTHER_VERSION", version: 2 });
-    assert.deepEqual(await jobs.retry(again), { kind: "ACCEPTED" });
+    assert.deepEqual(await jobs.run({ ...again, jobVersion: 1 }), { kind: "OTHER_VERSION", version: 2 });
+    assert.deepEqual(await jobs.run(again), { kind: "ACCEPTED" });
 
     const [row] = await load([again.executionId]);
     assert.deepEqual(
@@ -206,7 +206,7 @@ export function jobsConformance(scene: () => Scene): void {
       ["API", null, Buffer.from("1")],
     );
     const twice = { ...again, executionId: scene().runtime.uuid() };
-    assert.deepEqual(await jobs.retry(twice), { kind: "NOT_FINAL", executionId: again.executionId });
+    assert.deepEqual(await jobs.run(twice), { kind: "NOT_FINAL", executionId: again.executionId });
     const view2 = await queries.getJob(TENANT, job.jobId);
     assert.deepEqual(
       [view2?.state, view2?.latestExecutions.map(({ executionId }) => executionId)],
@@ -219,7 +219,7 @@ export function jobsConformance(scene: () => Scene): void {
     const job = await scene().submitted();
     await scene().applied(job.shard, { changes: [scene().succeeded(job, { state: "DEAD" })] });
     const again = { ...retryOf(scene(), job, job), jobVersion: 1 };
-    const [retried, [replayed]] = await Promise.all([jobs.retry(again), deadLetters.settle(replay(scene(), job))]);
+    const [retried, [replayed]] = await Promise.all([jobs.run(again), deadLetters.settle(replay(scene(), job))]);
     const isRetried = retried.kind === "ACCEPTED";
     assert.equal(replayed?.outcome, isRetried ? "NOT_A_DEAD_LETTER" : "SETTLED", retried.kind);
     const view = await scene().store.queries.getJob(TENANT, job.jobId);
@@ -264,10 +264,10 @@ export function jobsConformance(scene: () => Scene): void {
     await scene().applied(job.shard, { changes: [scene().succeeded(job, { releaseUniqueKey: true })] });
     const holder = await scene().submitted({ uniqueKey: "u1" });
     const again = { ...retryOf(scene(), job, job), jobVersion: 1 };
-    assert.deepEqual(await jobs.retry(again), { kind: "KEY_HELD", executionId: holder.executionId });
-    assert.deepEqual(await jobs.retry({ ...again, retryOf: holder.executionId }), { kind: "NOT_FOUND" });
+    assert.deepEqual(await jobs.run(again), { kind: "KEY_HELD", executionId: holder.executionId });
+    assert.deepEqual(await jobs.run({ ...again, retryOf: holder.executionId }), { kind: "NOT_FOUND" });
     await jobs.delete(deletion(scene(), job));
-    assert.deepEqual(await jobs.retry(again), { kind: "DELETED" });
+    assert.deepEqual(await jobs.run(again), { kind: "DELETED" });
   });
 
   it("filters jobs by labels: by a key, by a key and its value, by all of several", async () => {
@@ -303,7 +303,7 @@ function replacement(scene: Scene, job: NewJob, sample: JobSample): JobReplaceme
 
 async function replaced(scene: Scene, asked: JobReplacement): Promise<ReplaceCommand> {
   const outcome = await scene.store.jobs.replace(asked);
-  assert.ok(outcome.kind === "REPLACED", outcome.kind);
+  assert.ok(outcome.kind === "REPLACED" && outcome.command.kind === "REPLACE", outcome.kind);
   return outcome.command;
 }
 
@@ -334,7 +334,7 @@ function replay({ runtime }: Scene, { tenant, executionId }: NewJob): Settlement
   return { tenant, action, executionIds: [executionId], newIds: [runtime.uuid()], at: runtime.now() };
 }
 
-function retryOf(scene: Scene, job: NewJob, now: Pick<NewJob, "definition" | "payload">): NewRetry {
+function retryOf(scene: Scene, job: NewJob, now: Pick<NewJob, "definition" | "payload">): NewRun {
   const { definition, payload } = now;
   const { jobId, executionId, shard } = job;
   return { ...scene.job({ ...definition, jobId, shard, payload }), retryOf: executionId, jobVersion: 2 };

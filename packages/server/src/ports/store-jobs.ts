@@ -1,6 +1,6 @@
 import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
 import type { JobDefinition, JobState } from "../domain/job.ts";
-import type { Command, NewJob, ReplaceCommand } from "./store.ts";
+import type { Command, NewJob, NewRecurringJob, PlanCommand, ReplaceCommand } from "./store.ts";
 
 /**
  * Changes of jobs that were accepted. Each is all or nothing: the job's row is written together with the command that tells the
@@ -13,8 +13,10 @@ export interface StoreJobs {
   putNamed(asked: NamedPut): Promise<ReplaceOutcome | NamedOutcome>;
   /** Marks the job as deleted; its history stays. A repeat changes nothing. */
   delete(asked: JobDeletion): Promise<DeleteOutcome>;
-  /** Adds an execution to a job whose executions are all final. */
-  retry(asked: NewRetry): Promise<RetryOutcome>;
+  /** Adds an execution to a one-time job whose executions are all final, or to a recurring job. */
+  run(asked: NewRun): Promise<RunOutcome>;
+  /** Leaves a command for the plan of a recurring job that is not deleted. */
+  order(tenant: string, command: PlanCommand): Promise<OrderOutcome>;
 }
 
 export interface JobReplacement {
@@ -31,17 +33,21 @@ export interface JobReplacement {
 
 export interface NamedPut {
   /** Its definition has a name. */
-  job: NewJob;
+  job: NewJob | NewRecurringJob;
   commandId: string;
 }
 
 export type ReplaceOutcome =
   /** The command is kept until its owner has obeyed it. */
-  | { kind: "REPLACED"; command: ReplaceCommand }
+  | { kind: "REPLACED"; version: number; command: ReplaceCommand | PlanCommand }
   | { kind: "UNCHANGED"; jobId: JobId; version: number; scheduledAt: EpochMs; executionIds: ExecutionId[] }
   | { kind: "NOT_FOUND" }
   | { kind: "OTHER_VERSION"; version: number }
   | { kind: "WRONG_STATE"; state: Exclude<JobState, "ACTIVE"> }
+  /** A one-time job stays one, and a recurring one too. */
+  | { kind: "OTHER_TYPE"; isRecurring: boolean }
+  /** Another recurring job has the name. */
+  | { kind: "NAME_HELD"; jobId: JobId }
   /** These stay as they are for as long as the job lives. */
   | { kind: "KEY_DIFFERS"; key: "concurrencyKey" | "uniqueKey"; value: string | null };
 
@@ -68,15 +74,22 @@ export type DeleteOutcome =
   | { kind: "DELETED"; commands: Command[] };
 
 /** One more execution of a job, by the definition that the job has now. */
-export interface NewRetry extends NewJob {
-  retryOf: ExecutionId;
+export interface NewRun extends NewJob {
+  /** null: a recurring job is triggered (MANUAL), else it is a RETRY. */
+  retryOf: ExecutionId | null;
   jobVersion: number;
 }
 
-export type RetryOutcome =
+export type OrderOutcome =
+  | { kind: "TAKEN" }
+  | { kind: "NOT_FOUND" }
+  | { kind: "NOT_RECURRING" }
+  | { kind: "WRONG_STATE"; state: "FINISHED" | "DELETED" };
+
+export type RunOutcome =
   | { kind: "ACCEPTED" }
   | { kind: "NOT_FOUND" }
-  /** An execution of the job has not ended: this one or another. */
+  /** An execution of the one-time job, or the one to be repeated, has not ended. */
   | { kind: "NOT_FINAL"; executionId: ExecutionId }
   | { kind: "DELETED" }
   /** The job has another version by now: read it again. */

@@ -1,13 +1,20 @@
 import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import type { ExecutionPolicy, JobDefinition, JobState } from "../domain/job.ts";
+import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domain/job.ts";
+import type { Plan, SkipReason } from "../domain/recurrence.ts";
 
 /** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
   getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
+  /** By ids backwards: recurring jobs, whose ids are of a range of their own, come before one-time ones. */
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
+  /**
+   * What became of the planned instants of [since, until), newest first. A stretch that was skipped stands where it begins, and is
+   * told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing to anybody else.
+   */
+  ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
 }
@@ -48,6 +55,7 @@ export interface ExecutionFilter {
 
 export interface JobFilter {
   state?: JobState;
+  type?: JobType;
   pool?: string;
   handler?: string;
   name?: string;
@@ -99,7 +107,10 @@ export interface JobSummary {
   tenant: string;
   name: string | null;
   state: JobState;
+  type: JobType;
   version: number;
+  /** null: a one-time job. */
+  plan: Plan | null;
   pool: string;
   handler: string;
   priority: number;
@@ -109,9 +120,17 @@ export interface JobSummary {
   updatedAt: EpochMs;
 }
 
+/**
+ * One planned instant, or, with a `count` of more than 100, so many in a row that were skipped. One that was skipped and made up for later is
+ * the execution that made up for it.
+ */
+export type LedgerItem =
+  | { plannedAt: EpochMs; execution: ExecutionSummary }
+  | { plannedAt: EpochMs; skipped: { until: EpochMs; count: number; reason: SkipReason } };
+
 export interface JobView extends JobSummary {
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** The newest five. */
+  /** The newest five; of a recurring job those that were planned last, so what a backfill made up for is not among them. */
   latestExecutions: ExecutionSummary[];
 }

@@ -145,6 +145,7 @@ export class Scene {
       journalSeq: this.#seq,
       settledJournals: [],
       expected: [],
+      plans: [],
       commandsDone: [],
       ...parts,
     };
@@ -163,7 +164,11 @@ export class Scene {
 }
 
 export function applied(shard: ShardId): ShardOutcome {
-  return { shard, status: "APPLIED", missed: [], refused: [] };
+  return { shard, status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+}
+
+export function fenced(shard: ShardId): ShardOutcome {
+  return { ...applied(shard), status: "FENCED" };
 }
 
 export function accepted(...jobs: NewJob[]) {
@@ -182,6 +187,7 @@ function definitionOf(sample: JobSample, createdAt: EpochMs): JobDefinition {
     requires: [],
     priority: 5,
     scheduledAt: createdAt,
+    recurrence: null,
     policy: DEFAULT_POLICY,
     concurrencyKey: null,
     concurrencyLimit: 1,

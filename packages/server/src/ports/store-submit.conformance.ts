@@ -45,7 +45,7 @@ export function submitConformance(scene: () => Scene): void {
     });
     const rows = await scene().store.load([plain.executionId, special.executionId]);
     for (const job of [plain, special]) {
-      const { name: _, uniqueKey, labels: __, scheduledAt, ...definition } = job.definition;
+      const { name: _, uniqueKey, labels: __, recurrence: ___, scheduledAt, ...definition } = job.definition;
       assert.deepEqual(
         rows.find((row) => row.id === job.executionId),
         {

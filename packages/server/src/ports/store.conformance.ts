@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe } from "node:test";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
+import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
+import { recurrencesConformance } from "./store-recurrences.conformance.ts";
+import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
 
@@ -24,7 +27,10 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("submit", () => submitConformance(() => scene));
     describe("commit", () => commitConformance(() => scene));
     describe("reading for the owner", () => readConformance(() => scene));
+    describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
+    describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
+    describe("ledger", () => ledgerConformance(() => scene));
     describe("dead letters", () => deadLettersConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });

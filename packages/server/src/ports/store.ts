@@ -2,9 +2,11 @@ import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } f
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { RecurrenceRule } from "../domain/recurrence.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreQueries } from "./store-queries.ts";
+import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 
 /**
  * The truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only inserts.
@@ -15,6 +17,8 @@ export interface Store {
   readonly queries: StoreQueries;
   /** For the api: jobs that were accepted are changed, deleted, run again. */
   readonly jobs: StoreJobs;
+  /** For owners of shards: recurring jobs and how far they have come. */
+  readonly recurrences: StoreRecurrences;
   /** For the api: executions that used up their budget. */
   readonly deadLetters: StoreDeadLetters;
 
@@ -80,7 +84,7 @@ export interface Store {
 export interface Submission {
   /** Gates all of it: a repeat with the same hash answers as the first did. */
   idempotency: { tenant: string; key: string; requestHash: string } | null;
-  jobs: readonly NewJob[];
+  jobs: readonly (NewJob | NewRecurringJob)[];
 }
 
 export interface NewJob {
@@ -98,6 +102,22 @@ export interface NewJob {
   createdAt: EpochMs;
 }
 
+/** A recurring job: it has no execution before its first planned instant. */
+export interface NewRecurringJob {
+  /** Of the range of recurring jobs; see `recurringJobId`. */
+  jobId: JobId;
+  executionId: null;
+  tenant: string;
+  shard: ShardId;
+  /** Its `recurrence` is not null. Its name, where there is one, is unique among the recurring jobs of the tenant that are not deleted. */
+  definition: JobDefinition;
+  payload: Uint8Array | null;
+  createdAt: EpochMs;
+  /** Of version 1, and how it begins: ACTIVE. */
+  firstFireAt: EpochMs;
+  tzdata: string;
+}
+
 export type SubmitOutcome =
   /** One a job, in order. `deduplicated`: the unique key was held, and these are the ids that hold it. */
   | { kind: "ACCEPTED"; replayed: boolean; jobs: AcceptedJob[] }
@@ -108,8 +128,11 @@ export type SubmitOutcome =
 
 export interface AcceptedJob {
   jobId: JobId;
-  executionId: ExecutionId;
+  /** null: a recurring job. */
+  executionId: ExecutionId | null;
   deduplicated: boolean;
+  /** Nothing was written of it: this recurring job has the name. */
+  nameHeldBy?: JobId;
 }
 
 export interface ShardHolder {
@@ -132,6 +155,8 @@ export interface ShardCommit {
   settledJournals: readonly JournalRef[];
   /** Executions known from a hint only: their row must be PENDING with this attempt, else they are `missed`. */
   expected: readonly { id: ExecutionId; attempt: number }[];
+  /** At most one a job. Where the revision is not as expected nothing of it is written, and it is named in `missedPlans`. */
+  plans: readonly PlanChange[];
   /** Commands that this commit applies. */
   commandsDone: readonly string[];
 }
@@ -195,6 +220,9 @@ export interface ShardOutcome {
   shard: ShardId;
   status: "APPLIED" | "FENCED";
   missed: ExecutionId[];
+  missedPlans: JobId[];
+  /** Births that were not written as PENDING: the row was there already, or its unique key was held. */
+  notBorn: ExecutionId[];
   refused: { id: ExecutionId; message: string }[];
 }
 
@@ -218,7 +246,7 @@ export interface InFlightRow {
   journal: JournalRef | null;
 }
 
-export type Command = CancelCommand | JobCommand;
+export type Command = CancelCommand | JobCommand | PlanCommand;
 /** Left behind by a change of a job, for its executions that had not ended then: all of one shard. */
 export type JobCommand = ReplaceCommand | DeleteCommand;
 
@@ -248,6 +276,31 @@ export interface DeleteCommand extends AnyCommand {
   kind: "DELETE";
   jobId: JobId;
   executionIds: readonly ExecutionId[];
+}
+
+/** What is asked of the plan of a recurring job. */
+export interface PlanCommand extends AnyCommand {
+  kind: "PLAN";
+  jobId: JobId;
+  order: PlanOrder;
+}
+
+export type PlanOrder =
+  /** The job has another version, or is deleted. `former`: what was planned by the version before is accounted for by it. */
+  | { kind: "LOOK"; former?: FormerRule }
+  /** `at`: what is planned before it still fires. */
+  | { kind: "PAUSE"; at: EpochMs }
+  /** What fell into the pause is SKIPPED, or, with `catchUp`, treated as misfired. */
+  | { kind: "RESUME"; at: EpochMs; catchUp: boolean }
+  /** Planned instants of [since, until), all in the past, so many at once. */
+  | { kind: "BACKFILL"; since: EpochMs; until: EpochMs; limit: number };
+
+/** A rule that an edit replaced. */
+export interface FormerRule {
+  version: number;
+  rule: RecurrenceRule;
+  /** When it was replaced: what it planned before that stays planned. */
+  until: EpochMs;
 }
 
 /** What is left out stays as it is, and is the default at first. */

@@ -1,6 +1,10 @@
 import type { FinalState } from "../domain/execution.ts";
+import { DEFAULT_RECURRENCE, type PlannedOutcome } from "../domain/recurrence.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Batch } from "../shard/batch.ts";
+
+/** One for all jobs, whatever grace each has. */
+const LATE_MS = DEFAULT_RECURRENCE.misfireGraceMs;
 
 /** Counts what has become true, with a commit or without one. */
 export function countBatch(metrics: Metrics, batch: Batch): void {
@@ -20,4 +24,17 @@ export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const [state, count] of finals) metrics.finished(state, count);
   if (retried > 0) metrics.retried(retried);
   if (batch.refusedStale > 0) metrics.refusedStale(batch.refusedStale);
+  countPlanned(metrics, batch);
+}
+
+function countPlanned(metrics: Metrics, batch: Batch): void {
+  const counts = new Map<PlannedOutcome, number>();
+  const add = (outcome: PlannedOutcome, count: number) => counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  for (const draft of batch.shards.values()) {
+    for (const { births, skips } of draft.plans.values()) {
+      for (const { row, createdAt } of births) add(createdAt - row.scheduledAt > LATE_MS ? "LATE" : "ON_TIME", 1);
+      for (const { reason, count } of skips) add(reason, count);
+    }
+  }
+  for (const [outcome, count] of counts) metrics.planned(outcome, count);
 }

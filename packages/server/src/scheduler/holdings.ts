@@ -6,6 +6,7 @@ import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
 import { livingNodes, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
+import { renewingWhile } from "./renewing.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
 const VERIFY_EVERY_MS = 2_000;
@@ -46,8 +47,8 @@ export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
 export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
 
 export interface HoldingsParts {
-  store: Store;
-  leases: Leases;
+  store: Pick<Store, "readShards" | "takeOver" | "recover" | "readPools" | "letGo">;
+  leases: Pick<Leases, "renew" | "release">;
   bus: Bus;
   runtime: Runtime;
   log: Logger;
@@ -245,21 +246,30 @@ export class Holdings {
     return nodes;
   }
 
+  /** The lease must not run out meanwhile: others would take the same shards, as slowly, and nobody would ever have them. */
   async #take(wanted: readonly ShardHolder[]): Promise<void> {
-    const { store, profile, machine, log } = this.#parts;
+    const { machine, log, runtime, terms } = this.#parts;
+    const renewing = { runtime, everyMs: terms.renewEveryMs, renew: () => this.#renew() };
+    const taken = await renewingWhile(renewing, this.#takeOver(wanted));
+    if (taken === null || this.#stopped || !this.trusted) return;
+    log.info({ shards: taken.epochs.size }, "shards were taken over");
+    machine.own({ term: ++this.#term, ...taken });
+  }
+
+  /** @returns all that the machine needs; null: others were faster */
+  async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term"> | null> {
+    const { store, profile } = this.#parts;
     const answers = await store.takeOver(wanted, profile.incarnation);
     const epochs = new Map<ShardId, Epoch>();
     wanted.forEach(({ shard }, i) => {
       const epoch = answers[i];
       if (epoch != null) epochs.set(shard, epoch);
     });
-    if (epochs.size === 0) return;
+    if (epochs.size === 0) return null;
     const recovered = await store.recover([...epochs.keys()]);
     const pools = await store.readPools();
     const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
-    if (this.#stopped || !this.trusted) return;
-    log.info({ shards: epochs.size }, "shards were taken over");
-    machine.own({ term: ++this.#term, epochs, recovered, pools, seen });
+    return { epochs, recovered, pools, seen };
   }
 
   async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {

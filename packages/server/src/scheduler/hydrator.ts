@@ -3,6 +3,7 @@ import type { ShardId } from "../domain/ids.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { Input, ReadMark, Want } from "../shard/inputs.ts";
+import { PlanReader } from "./plan-reader.ts";
 
 /** How often the store is looked at for what no hint told of. */
 const SWEEP_EVERY_MS = 1_000;
@@ -23,6 +24,10 @@ export interface Reader {
   readEnds(mark: ReadMark): void;
   /** Executions in memory. */
   size(): number;
+  /** Recurring jobs in memory. */
+  plans(): number;
+  /** The time zone database that this process computes with. */
+  readonly tzdata: string;
 }
 
 /** Brings executions from the store into the machine: what it wants, and once a second what it may not know of. */
@@ -31,23 +36,34 @@ export class Hydrator {
   readonly #runtime: Runtime;
   readonly #log: Logger;
   readonly #reader: Reader;
+  readonly #plans: PlanReader;
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
+  #looking = false;
 
   constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader) {
     this.#store = store;
     this.#runtime = runtime;
     this.#log = log;
     this.#reader = reader;
+    this.#plans = new PlanReader({
+      recurrences: store.recurrences,
+      runtime,
+      reader,
+      reading: (read) => this.#reading(read),
+      failed: (error) => this.#log.warn({ err: error }, "a look at recurring jobs failed and is repeated"),
+    });
   }
 
   start(): void {
+    this.#plans.begin();
     void this.#sweep();
   }
 
   /** Looks at once: there are shards of which nothing is known yet. */
   hurry(): void {
+    this.#plans.begin();
     if (this.#timer === null) return;
     this.#timer.cancel();
     this.#timer = null;
@@ -57,18 +73,23 @@ export class Hydrator {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#plans.stop();
   }
 
   /** Reads what the machine asked for; a read that fails is repeated until it succeeds or the hydrator is stopped. */
   read(want: Want): void {
-    const done = want.kind === "READY" ? this.#readReady(want) : this.#load(want.ids);
-    done.catch((error: unknown) => {
+    this.#read(want).catch((error: unknown) => {
       if (this.#stopped) return;
       this.#log.warn({ err: error }, "a read of the store failed and is repeated");
       this.#runtime.setTimer(RETRY_MS, () => {
         if (!this.#stopped) this.read(want);
       });
     });
+  }
+
+  #read(want: Want): Promise<void> {
+    if (want.kind === "READY") return this.#readReady(want);
+    return want.kind === "LOAD" ? this.#load(want.ids) : this.#plans.read(want);
   }
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {
@@ -103,8 +124,8 @@ export class Hydrator {
       const full = await this.#readWaiting();
       if (full) nextMs = 10;
       await this.#readLanes();
-      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
-      if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });
+      await this.#plans.sweep();
+      await this.#readCommands();
       const pools = await this.#store.readPools();
       if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools });
     } catch (error) {
@@ -124,6 +145,22 @@ export class Hydrator {
       return { kind: "READ_WAITING", rows, ...mark };
     });
     return full;
+  }
+
+  /** Looks at once for commands: those for plans are obeyed in the order of the inbox, not in that of their messages. */
+  lookForCommands(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    void this.#readCommands()
+      .catch((error: unknown) => this.#log.warn({ err: error }, "commands could not be read and are looked for again"))
+      .finally(() => (this.#looking = false));
+  }
+
+  async #readCommands(): Promise<void> {
+    await this.#reading(async () => {
+      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
+      return { kind: "COMMANDS", commands };
+    });
   }
 
   async #readLanes(): Promise<void> {

@@ -164,8 +164,12 @@ export class Scheduler {
         payloads.keep(message.rows, this.#parts.runtime.now() + DEFAULT_LIMITS.horizonMs);
         inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
         break;
+      case "PLANNED":
+        inputs.push(message);
+        break;
       case "COMMAND":
-        inputs.push({ kind: "COMMANDS", commands: [message.command] });
+        if (message.command.kind === "PLAN") this.#runner?.lookForCommands();
+        else inputs.push({ kind: "COMMANDS", commands: [message.command] });
         break;
       case "ASK":
         this.#answer(from, message.request, message.executionIds);
@@ -196,9 +200,13 @@ export class Scheduler {
 
   #tell(node: string, request: string): void {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
-    const oldest = this.#runner === null ? null : oldestReadyAt(this.#runner.state);
-    const { lateness, finished } = { lateness: this.#tally.lateness(), finished: this.#tally.finished() };
-    const tally = { ownedShards, lateness, finished, oldestReadyAt: oldest };
+    const tally = {
+      ownedShards,
+      lateness: this.#tally.lateness(),
+      finished: this.#tally.finished(),
+      planned: this.#tally.planned(),
+      oldestReadyAt: this.#runner === null ? null : oldestReadyAt(this.#runner.state),
+    };
     this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 

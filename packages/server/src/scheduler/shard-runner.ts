@@ -27,6 +27,8 @@ export interface RunnerParts {
   metrics: Metrics;
   payloads: Payloads;
   watchers: Watchers;
+  /** The time zone database that this process computes with, as `2025b`. */
+  tzdata: string;
 }
 
 /** What the runner tells the scheduler. */
@@ -49,7 +51,7 @@ const PAYLOAD_RETRY_MS = 200;
  * messages go that depend on the commit. While a commit is in flight the next batch fills: that is the group commit.
  */
 export class ShardRunner {
-  readonly state: MachineState = createState(DEFAULT_LIMITS);
+  readonly state: MachineState;
   readonly #parts: RunnerParts;
   readonly #hydrator: Hydrator;
   readonly #events: RunnerEvents;
@@ -64,12 +66,15 @@ export class ShardRunner {
   constructor(parts: RunnerParts, events: RunnerEvents) {
     this.#parts = parts;
     this.#events = events;
+    this.state = createState(DEFAULT_LIMITS, parts.tzdata);
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
       readBegins: () => this.#readBegins(),
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
+      plans: () => this.state.plans.byId.size,
+      tzdata: parts.tzdata,
     });
   }
 
@@ -114,10 +119,17 @@ export class ShardRunner {
       if (result.demand !== null) this.#events.demand(result.demand);
       for (const letter of result.permits) this.#post(letter);
       this.#flush();
+      // What the batch had no room for goes into the next one while this one is on its way.
+      if (result.more && !this.#batch.hasWrites) this.#wakeAt(runtime.now());
     } catch (error) {
       this.#parts.log.error({ err: error }, "the machine failed");
       this.#giveUp("MACHINE_FAILED", "the machine failed");
     }
+  }
+
+  /** Commands for plans were given. */
+  lookForCommands(): void {
+    this.#hydrator.lookForCommands();
   }
 
   /** Ends this ownership; nothing more is committed or sent. */
@@ -177,6 +189,9 @@ export class ShardRunner {
   #answered(batch: Batch, verdict: Verdict): void {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
     if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
+    // Before the next batch may leave: it may hold what follows from a plan that was not as expected.
+    this.take([{ kind: "BORN", ...verdict.born }]);
+    if (this.#over) return;
     this.#flying = null;
     const { fenced } = verdict;
     if (fenced.length > 0) this.#fenced(batch, fenced);
@@ -200,8 +215,9 @@ export class ShardRunner {
 
   /** The batch is durable: what depends on it may leave. */
   #release(batch: Batch, missed: readonly string[]): void {
-    const { bus, watchers, metrics } = this.#parts;
+    const { bus, watchers, metrics, log } = this.#parts;
     countBatch(metrics, batch);
+    for (const moved of batch.moved) log.info(moved, "newer time zone data moved a planned instant");
     const skip = new Set(missed);
     for (const [node, workers] of batch.acks) {
       for (const [workerId, tokens] of workers) bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });

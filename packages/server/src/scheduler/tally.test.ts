@@ -10,6 +10,7 @@ describe("what a scheduler has seen lately", () => {
     const told: string[] = [];
     const metrics = {
       lateness: (pool: string, ms: number) => told.push(`${pool} ${ms}`),
+      planned: () => undefined,
       finished: (state: string, count: number) => told.push(`${state} ${count}`),
     } as unknown as Metrics;
     const runtime = { monotonicMs: () => nowMs } as never;
@@ -23,6 +24,9 @@ describe("what a scheduler has seen lately", () => {
     assert.equal(delayQuantile(book.lateness(), 1), 0);
     nowMs = 400_000;
     assert.equal(delayQuantile(book.lateness(), 1), null);
+    beside.planned("OVERLAP", 2);
+    beside.planned("OVERLAP", 1);
+    assert.deepEqual(book.planned(), [{ outcome: "OVERLAP", count: 3 }]);
     beside.finished("DEAD", 2);
     beside.finished("DEAD", 1);
     assert.deepEqual(book.finished(), [{ state: "DEAD", count: 3 }]);

@@ -1,5 +1,6 @@
 import { addBuckets, countDelay, emptyBuckets } from "../domain/delay-buckets.ts";
 import type { FinalState } from "../domain/execution.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
@@ -10,6 +11,7 @@ const GENERATION_MS = 60_000;
 export class TallyBook {
   readonly #runtime: Runtime;
   readonly #finished = new Map<FinalState, number>();
+  readonly #planned = new Map<PlannedOutcome, number>();
   #young = emptyBuckets();
   #old = emptyBuckets();
   #turnedAtMs: number;
@@ -32,6 +34,10 @@ export class TallyBook {
         this.#finished.set(state, (this.#finished.get(state) ?? 0) + count);
         metrics.finished(state, count);
       },
+      planned: (outcome, count) => {
+        this.#planned.set(outcome, (this.#planned.get(outcome) ?? 0) + count);
+        metrics.planned(outcome, count);
+      },
     };
   }
 
@@ -43,6 +49,11 @@ export class TallyBook {
   /** Since this scheduler was made. */
   finished(): { state: FinalState; count: number }[] {
     return Array.from(this.#finished, ([state, count]) => ({ state, count }));
+  }
+
+  /** Planned instants that were accounted for, since this scheduler was made. */
+  planned(): { outcome: PlannedOutcome; count: number }[] {
+    return Array.from(this.#planned, ([outcome, count]) => ({ outcome, count }));
   }
 
   #turn(): void {

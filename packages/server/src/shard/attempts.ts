@@ -4,7 +4,7 @@ import { fnv1a } from "../domain/ids.ts";
 import { rankOf } from "../domain/rank.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../ports/messages.ts";
-import type { Assigned, Entry } from "./entry.ts";
+import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { enter } from "./intake.ts";
 import { finishEntry, writeRow } from "./rows.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "./state.ts";
@@ -83,7 +83,7 @@ export function attemptGivenUp(step: Step, entry: Entry, state: AttemptState, me
 
 function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): void {
   const { row } = entry;
-  const cancelRequested = entry.cancels.length > 0;
+  const cancelRequested = isCancelled(entry);
   const dice = fnv1a(`${entry.id}:${row.attempt}`, 0x811c9dc5) / 0x100000000;
   const after = afterAttempt(
     row,

@@ -1,6 +1,7 @@
-import type { ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { JournalEntry, JournalRef, RowChange } from "../ports/store.ts";
+import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { Holding } from "./permits/holding.ts";
 
@@ -12,6 +13,7 @@ export interface ShardDraft {
   box: JournalBox | null;
   settledJournals: JournalRef[];
   expected: { id: ExecutionId; attempt: number }[];
+  plans: Map<JobId, PlanChange>;
   commandsDone: string[];
 }
 
@@ -42,6 +44,8 @@ export class Batch {
   readonly runs: { pool: string; runMs: number }[] = [];
   /** the pools of executions that became DEAD, for the figures too. */
   readonly deadLetters: string[] = [];
+  /** Planned instants that a newer time zone database moved. */
+  readonly moved: { jobId: JobId; from: EpochMs; to: EpochMs | null }[] = [];
   /** Rows that a miss does not condemn the machine for. */
   readonly unverified = new Set<ExecutionId>();
   /** Permits of attempts whose end the batch writes: they are held until it is durable. */
@@ -49,6 +53,8 @@ export class Batch {
   /** Starts and results that came with an old token. */
   refusedStale = 0;
   changeCount = 0;
+  /** Rows that plans add: executions and skips. */
+  planRows = 0;
   /** Payloads of assigned executions and results. */
   bytes = 0;
 
@@ -66,6 +72,7 @@ export class Batch {
         box: null,
         settledJournals: [],
         expected: [],
+        plans: new Map(),
         commandsDone: [],
       };
       this.shards.set(shard, draft);
@@ -91,6 +98,19 @@ export class Batch {
       wasAttempt: before.wasAttempt,
       ended: [...before.ended, ...change.ended],
     });
+  }
+
+  /** Folds: the row as it was before the batch stays the comparison, what became of instants is joined, the plan is the last word. */
+  advance(shard: ShardId, change: PlanChange): void {
+    const { plans } = this.shard(shard);
+    const before = plans.get(change.jobId);
+    this.planRows += change.births.length + change.skips.length;
+    if (before === undefined) plans.set(change.jobId, change);
+    else {
+      const births = [...before.births, ...change.births];
+      const skips = [...before.skips, ...change.skips];
+      plans.set(change.jobId, { ...change, wasRevision: before.wasRevision, births, skips });
+    }
   }
 
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {

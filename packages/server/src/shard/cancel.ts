@@ -1,6 +1,6 @@
 import type { CommandOutcome } from "../ports/messages.ts";
 import type { CancelCommand } from "../ports/store.ts";
-import type { Entry } from "./entry.ts";
+import { type Entry, isCancelled } from "./entry.ts";
 import { finishEntry } from "./rows.ts";
 import { type Step, setTimer } from "./state.ts";
 
@@ -9,6 +9,7 @@ const TRAVEL_MS = 1_000;
 
 /** The command stays open until the execution is final, so that a next owner repeats it. */
 export function cancel(step: Step, entry: Entry, command: CancelCommand): CommandOutcome {
+  const isFirst = !isCancelled(entry);
   entry.cancels.push(command.id);
   if (entry.place !== "ASSIGNED") {
     finishEntry(step, entry, "CANCELLED", {});
@@ -16,7 +17,7 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
   }
   // Of an attempt that was taken over nobody knows yet where it is: its worker is told when it is back, and until then
   // the time that it may take to come back is what counts.
-  if (entry.cancels.length === 1 && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
+  if (isFirst && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
   return "REQUESTED";
 }
 

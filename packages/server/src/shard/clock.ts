@@ -57,14 +57,18 @@ function forceEnd(step: Step, entry: Entry): void {
   refuse(step, gateway, workerId, token);
 }
 
-/** When time alone will next bring something about; null: never. */
-export function nextRing(step: Pick<Step, "state">): number | null {
+/**
+ * When time alone will next bring something about; null: never.
+ * @param isHeldBack plans wait for room in a batch, not for their time
+ */
+export function nextRing(step: Pick<Step, "state">, isHeldBack: boolean): number | null {
   const { state } = step;
   const oldest = state.young.oldestAt();
   const rings = [
     state.timers.peek()?.key ?? null,
     oldest === null ? null : oldest + state.limits.ownRowAfterMs,
     nextJudgement(state),
+    isHeldBack ? null : (state.plans.timers.peek()?.key ?? null),
     nextPermitRing(state),
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);

@@ -1,10 +1,13 @@
 import type { CommandOutcome } from "../ports/messages.ts";
 import type { CancelCommand, Command, JobCommand } from "../ports/store.ts";
+import { answer, commandDone } from "./answers.ts";
 import { cancel } from "./cancel.ts";
 import { deleteWaiting } from "./delete.ts";
 import type { Entry } from "./entry.ts";
 import type { ReadResult } from "./inputs.ts";
 import { type Rows, settledEntry } from "./loaded.ts";
+import { takePlanCommand } from "./plans/intake.ts";
+import { endSuperseded } from "./plans/supersede.ts";
 import { replaceWaiting } from "./replace.ts";
 import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
@@ -15,8 +18,11 @@ export function takeCommands(step: Step, commands: readonly Command[]): void {
   for (const command of commands) {
     const { state } = step;
     if (!state.epochs.has(command.shard) || state.openCommands.has(command.id)) continue;
+    // It was read before what was done about it had arrived.
+    if (state.touched.hides(command.id, 0)) continue;
     state.openCommands.add(command.id);
     if (command.kind === "CANCEL") takeCancel(step, command, missing);
+    else if (command.kind === "PLAN") takePlanCommand(step, command);
     else {
       // Also where memory has them: a hint may be stale, and a job must not be changed by halves.
       state.jobCommands.set(command.id, command);
@@ -42,7 +48,10 @@ function takeCancel(step: Step, command: CancelCommand, missing: string[]): void
 export function takeLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED" }>): void {
   const rows: Rows = { ...read, byId: new Map(read.rows.map((row) => [row.id, row])) };
   const again = new Set<string>();
-  for (const id of read.asked) cancelLoaded(step, id, rows, again);
+  for (const id of read.asked) {
+    cancelLoaded(step, id, rows, again);
+    supersedeLoaded(step, id, rows, again);
+  }
   const asked = new Set(read.asked);
   for (const command of [...step.state.jobCommands.values()]) {
     if (command.executionIds.every((id) => asked.has(id))) obeyLoaded(step, command, rows, again);
@@ -61,6 +70,15 @@ function cancelLoaded(step: Step, id: string, rows: Rows, again: Set<string>): v
     if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
     else answer(step, command, cancel(step, entry, command));
   }
+}
+
+function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
+  const { plans } = step.state;
+  if (!plans.superseding.has(id)) return;
+  const entry = settledEntry(step, id, rows);
+  if (entry === "UNSETTLED") return void again.add(id);
+  plans.superseding.delete(id);
+  if (entry !== null) endSuperseded(step, entry);
 }
 
 /** All executions of the job at once, or none yet. */
@@ -83,15 +101,4 @@ function obey(step: Step, command: JobCommand, entries: readonly Entry[], isAll:
   }
   const replaced = entries.filter((entry) => replaceWaiting(step, entry, command));
   return isAll && replaced.length === entries.length ? "REPLACED" : "KEPT";
-}
-
-function commandDone(step: Step, command: Command, outcome: CommandOutcome): void {
-  step.batch.shard(command.shard).commandsDone.push(command.id);
-  step.state.openCommands.delete(command.id);
-  answer(step, command, outcome);
-}
-
-function answer(step: Step, command: Command, outcome: CommandOutcome): void {
-  const message = { kind: "COMMAND_DONE", commandId: command.id, outcome } as const;
-  step.batch.toApi.push({ shard: command.shard, message });
 }

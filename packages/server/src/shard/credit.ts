@@ -15,10 +15,11 @@ export function takeCredits(step: Step, from: string, roll: boolean, credits: re
   const strangers: string[] = [];
   for (const credit of credits) {
     const worker = step.state.workers.get(credit.workerId);
-    if (worker === undefined || (worker.gateway === from && credit.account > worker.account)) {
-      // Its introduction is on its way, or was lost: a roll comes late enough to tell.
+    if (worker === undefined || worker.gateway !== from || credit.account > worker.account) {
+      // Its introduction is on its way, or was lost: a roll comes late enough to tell. A gateway that it has left does not
+      // introduce it.
       if (roll) strangers.push(credit.workerId);
-    } else if (worker.gateway === from && credit.account === worker.account) {
+    } else if (credit.account === worker.account) {
       hear(step, worker);
       grant(step, worker, credit.granted);
       if (!roll) continue;

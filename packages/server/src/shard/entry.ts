@@ -30,6 +30,13 @@ export interface Entry {
   assigned: Assigned | null;
   /** Open cancel commands; done when the execution is final. */
   cancels: string[];
+  /** A newer instant of its job waits for its end, and it is to be cancelled. */
+  superseded: boolean;
+}
+
+/** Its end was asked for. */
+export function isCancelled({ cancels, superseded }: Entry): boolean {
+  return cancels.length > 0 || superseded;
 }
 
 /** What is known of the current attempt. */
@@ -66,5 +73,6 @@ export function newEntry(row: Candidate, unverified: boolean): Entry {
     timer: null,
     assigned: null,
     cancels: [],
+    superseded: false,
   };
 }

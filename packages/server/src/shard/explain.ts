@@ -1,7 +1,7 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
-import type { Assigned, Entry } from "./entry.ts";
+import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { type Gate, isOpen } from "./gates.ts";
 import type { Lane } from "./lanes.ts";
 import { type MachineState, poolOf } from "./state.ts";
@@ -24,11 +24,12 @@ export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   return { reason: "BACKOFF", until: row.dueAt, failures: row.failures, maxAttempts };
 }
 
-function assignedReasons(state: MachineState, { row, cancels, timer }: Entry, assigned: Assigned): WaitReason[] {
+function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned): WaitReason[] {
+  const { row, timer } = entry;
   const { workerId, startedAt } = assigned;
   const { attempt } = row;
   const reasons: WaitReason[] = [];
-  if (cancels.length > 0) reasons.push({ reason: "CANCEL_REQUESTED", attempt, workerId });
+  if (isCancelled(entry)) reasons.push({ reason: "CANCEL_REQUESTED", attempt, workerId });
   if (assigned.adopting) {
     const until = timer?.key ?? assigned.at + state.limits.adoptWithinMs;
     reasons.push({ reason: "WORKER_AWAITED", attempt, workerId, until });

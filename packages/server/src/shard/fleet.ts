@@ -2,7 +2,7 @@ import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
 import { recall, refreshWorker, takeCredits } from "./credit.ts";
-import type { Assigned, Entry } from "./entry.ts";
+import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { type Step, setTimer } from "./state.ts";
 import type { WorkerSlots } from "./workers.ts";
 
@@ -113,7 +113,7 @@ function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlo
 }
 
 function takeUpTimer(step: Step, entry: Entry, assigned: Assigned, hold: HeldAttempt): void {
-  if (entry.cancels.length > 0) {
+  if (isCancelled(entry)) {
     // The order to stop is given again, and its time begins anew.
     return orderStop(step, entry, "REQUESTED");
   }

@@ -1,10 +1,12 @@
 import type { Candidate } from "../domain/execution.ts";
-import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { Assignment, Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
+import type { Recurrence } from "../ports/store-recurrences.ts";
 import type { Freed } from "./batch.ts";
 import type { PermitLetter } from "./permits/permits.ts";
+import type { FiredQuestion } from "./plans/catch-ups.ts";
 
 /** All that can happen to the machine, but for time passing. */
 export type Input =
@@ -37,6 +39,17 @@ export type Input =
   | { kind: "FREED"; freed: readonly Freed[] }
   /** Assignments that became durable and were not sent, because they were not wanted any more. */
   | { kind: "UNSENT"; assigns: readonly Assignment[] }
+  /** A recurring job was submitted, and fires soon. */
+  | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
+  /** A commit was answered: executions that it made of planned instants. */
+  | {
+      kind: "BORN";
+      rows: readonly Candidate[];
+      /** These did not become PENDING: they are final, or are known already. */
+      notBorn: readonly Candidate[];
+      /** Their plans were not as expected: nothing of them was written. */
+      missedPlans: readonly { shard: ShardId; jobId: JobId; births: readonly Candidate[] }[];
+    }
   /** The store has these hinted rows no more, or otherwise: forget the hint. */
   | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
 
@@ -54,12 +67,22 @@ export type ReadResult = ReadMark &
     | { kind: "READ_READY"; laneHash: number; after: RankCursor | null; rows: Candidate[]; full: boolean }
     | { kind: "READ_WAITING"; rows: Candidate[] }
     | { kind: "LOADED"; asked: readonly ExecutionId[]; rows: Candidate[] }
+    /** A look at recurring jobs. `isBounded`: what there is no room for is read again later. */
+    | { kind: "READ_PLANS"; plans: Recurrence[]; isBounded: boolean }
+    | { kind: "LOADED_PLANS"; asked: readonly JobId[]; ask: number; plans: Recurrence[] }
+    | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
   );
 
 /** What the machine would like to read; answered by an input, in any order, or never. */
 export type Want =
   | { kind: "READY"; laneHash: number; after: RankCursor | null; limit: number }
-  | { kind: "LOAD"; ids: ExecutionId[] };
+  | { kind: "LOAD"; ids: ExecutionId[] }
+  /** @property ask the number of the read, which its answer repeats */
+  | { kind: "LOAD_PLANS"; jobIds: JobId[]; ask: number }
+  /** Planned instants of a range that have an execution. */
+  | { kind: "FIRED"; jobId: JobId; question: FiredQuestion }
+  /** There is room again for plans that are due soon. */
+  | { kind: "DUE_PLANS" };
 
 export interface StepResult {
   wants: Want[];
@@ -67,6 +90,8 @@ export interface StepResult {
   wakeAt: EpochMs | null;
   /** Pools whose work waits for credit; null: gateways need not be told. */
   demand: Demand[] | null;
+  /** The batch, or a step, was too small for all that there is to do. */
+  more: boolean;
   /** To be sent at once: no commit stands behind them. */
   permits: PermitLetter[];
 }
@@ -80,6 +105,12 @@ export interface Limits {
   batchAssigns: number;
   /** Bytes of payloads and results in a batch. */
   batchBytes: number;
+  /** Recurring jobs in memory, beyond which those that are due stay in the store until there is room. */
+  plans: number;
+  /** Executions and skips that plans add to a batch; one step of one plan may exceed it. */
+  batchPlanRows: number;
+  /** Planned instants that a step works out. */
+  stepInstants: number;
   /** How far ahead executions that wait for their time are kept. */
   horizonMs: number;
   /** How long an attempt runs before its own row says RUNNING. */
@@ -97,6 +128,9 @@ export const DEFAULT_LIMITS: Limits = {
   entries: 200_000,
   batchAssigns: 4_000,
   batchBytes: 32 * 1024 * 1024,
+  plans: 30_000,
+  batchPlanRows: 4_000,
+  stepInstants: 5_000,
   horizonMs: 10_000,
   ownRowAfterMs: 1_000,
   adoptWithinMs: 30_000,

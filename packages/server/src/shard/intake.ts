@@ -19,6 +19,12 @@ export function takeHints(step: Step, rows: readonly Candidate[]): void {
   }
 }
 
+/** An execution that a commit made of a planned instant. */
+export function bringBorn(step: Step, row: Candidate): void {
+  if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) return;
+  if (admit(step, row)) enter(step, newEntry(row, false));
+}
+
 export function takeReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
   const last = read.rows.at(-1);
   takeReadRows(step, read.rows, read);

@@ -2,6 +2,7 @@ import type { ShardId } from "../domain/ids.ts";
 import { leaveWorker } from "./attempts.ts";
 import type { Entry } from "./entry.ts";
 import { permitsLost, reopen } from "./permits/steps.ts";
+import { letGoPlans } from "./plans/let-go.ts";
 import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
 
@@ -22,6 +23,7 @@ export function letGo(step: Step, lost: readonly ShardId[]): void {
     state.jobCommands.delete(id);
     state.openCommands.delete(id);
   }
+  letGoPlans(step, shards);
   permitsLost(step, shards);
   for (const shard of shards) {
     state.epochs.delete(shard);

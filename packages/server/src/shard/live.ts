@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../domain/ids.ts";
 import type { LiveExecution } from "../ports/messages.ts";
+import { isCancelled } from "./entry.ts";
 import type { MachineState } from "./state.ts";
 
 /** What the owner knows of an execution beyond its row; null: nothing. */
@@ -13,6 +14,6 @@ export function liveExecution(state: MachineState, id: ExecutionId): LiveExecuti
     attempt: entry.row.attempt,
     workerId: assigned?.workerId ?? null,
     startedAt: entry.row.startedAt,
-    cancelRequested: entry.cancels.length > 0,
+    cancelRequested: isCancelled(entry),
   };
 }

@@ -119,6 +119,7 @@ class World {
       name: null,
       uniqueKey: null,
       labels: {},
+      recurrence: null,
       concurrencyLimit: 2,
       priority: pick % 10,
       scheduledAt,
@@ -143,7 +144,7 @@ class World {
       if (want.kind === "LOAD") {
         const asked = copies.filter((row: { id: string }) => want.ids.includes(row.id));
         this.story.tell({ kind: "LOADED", asked: want.ids, rows: asked, since, term: 1 });
-      } else this.story.state.reading.delete(want.laneHash);
+      } else if (want.kind === "READY") this.story.state.reading.delete(want.laneHash);
     }
     this.story.tell({ kind: "READ_WAITING", rows: pending, since, term: 1 });
   }

@@ -11,6 +11,8 @@ import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { letGo } from "./let-go.ts";
 import { callHomes, dealPermits, followLimits, takePermitMail } from "./permits/steps.ts";
+import { takeBorn, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
+import { advancePlans } from "./plans/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { takeOwnership } from "./takeover.ts";
@@ -26,12 +28,15 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   for (const input of inputs) take(view, input);
   passTime(view);
   judgeSilence(view);
+  advancePlans(view);
   dealPermits(view);
   dispatch(view);
   giveBackRecalled(view);
   refill(view);
   callHomes(view);
-  return { wants, wakeAt: nextRing(view), demand: newDemand(view), permits: state.permits.letters.splice(0) };
+  const more = state.plans.isDue(now);
+  const permits = state.permits.letters.splice(0);
+  return { wants, wakeAt: nextRing(view, more), demand: newDemand(view), permits, more };
 }
 
 function take(view: Step, input: Input): void {
@@ -71,6 +76,17 @@ function take(view: Step, input: Input): void {
       return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
+      return;
+    case "PLANNED":
+      return takePlannedHint(view, input);
+    case "BORN":
+      return takeBorn(view, input);
+    case "READ_PLANS":
+      return takePlans(view, input);
+    case "LOADED_PLANS":
+      return takeLoadedPlans(view, input);
+    case "READ_FIRED":
+      return takeFired(view, input);
   }
 }
 

@@ -21,7 +21,14 @@ function replaceCommand(rows: readonly Candidate[], definition: Partial<JobDefin
     version: 2,
     definition: {
       ...{ name: null, pool: "default", handler: "new", requires: [], priority: 5, scheduledAt: START },
-      ...{ policy: DEFAULT_POLICY, concurrencyKey: null, concurrencyLimit: 1, uniqueKey: null, labels: {} },
+      ...{
+        policy: DEFAULT_POLICY,
+        concurrencyKey: null,
+        concurrencyLimit: 1,
+        uniqueKey: null,
+        labels: {},
+        recurrence: null,
+      },
       ...definition,
     },
     payloadBytes: 7,

@@ -84,6 +84,7 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.touched.add(entry.id, step.batch.number);
+  step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
 }
 

@@ -100,6 +100,17 @@ describe("messages that are lost", () => {
 });
 
 describe("a worker that goes to another gateway", () => {
+  it("is asked for there where its introduction was lost, and not waited for where it was", () => {
+    const story = new Story().worker("w1");
+    story.commit();
+    const message = { kind: "CREDITS", term: 1, roll: true, credits: roll({}) } as const;
+    story.tell({ kind: "GATEWAY", from: "gateway-2", message });
+    assert.deepEqual(only(story.commit().toGateway), {
+      node: "gateway-2",
+      message: { kind: "WHO", workerIds: ["w1"] },
+    });
+  });
+
   const started = (): { story: Story; hold: HeldAttempt } => {
     const story = new Story().hint(candidate()).worker("w1");
     const assign = only(story.commit().assigns);

@@ -8,6 +8,7 @@ import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
 import { Permits } from "./permits/permits.ts";
+import { Plans } from "./plans/plans.ts";
 import { Touched } from "./touched.ts";
 import { type WorkerSlots, Workers } from "./workers.ts";
 import { YoungAttempts } from "./young.ts";
@@ -46,6 +47,9 @@ export interface MachineState {
   readonly jobCommands: Map<string, JobCommand>;
   /** Commands that were seen and are not done: repeats change nothing. */
   readonly openCommands: Set<string>;
+  readonly plans: Plans;
+  /** The time zone database that this process computes with, as `2025b`. */
+  readonly tzdata: string;
   /** Workers whose unused credit another owner needs. */
   readonly recalled: Set<WorkerSlots>;
   /** What gateways were told last of the pools that wait for credit. */
@@ -63,7 +67,7 @@ export interface Step {
   readonly wants: Want[];
 }
 
-export function createState(limits: Limits): MachineState {
+export function createState(limits: Limits, tzdata: string): MachineState {
   const gates = new Gates();
   return {
     limits,
@@ -88,6 +92,8 @@ export function createState(limits: Limits): MachineState {
     loading: new Map(),
     jobCommands: new Map(),
     openCommands: new Set(),
+    plans: new Plans(),
+    tzdata,
     recalled: new Set(),
     toldDemand: new Map(),
     permits: new Permits(),

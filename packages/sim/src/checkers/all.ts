@@ -10,13 +10,17 @@ import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
+import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
 import { livingWorkersAreKept } from "./living-workers-are-kept.ts";
 import { namesArePutOnce } from "./names-are-put-once.ts";
 import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
+import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { PlanBooks } from "./plan-books.ts";
+import { plansMoveOn } from "./plans-move-on.ts";
 import { PoolLimitsHold } from "./pool-limits-hold.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
@@ -37,11 +41,12 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
  * @param servers what living servers show of themselves
  */
 export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Checker[] {
-  const [roll, quiet, poolLimits] = [new Roll(), new Quiet(), new PoolLimitsHold()];
+  const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   return [
     // They keep the books of the others, so they hear of everything first.
     roll,
     quiet,
+    books,
     poolLimits,
     attemptsDoNotOverlap(ledger),
     budgetsHold(),
@@ -53,13 +58,16 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     deletedJobsEnd(),
     epochsGrow(),
     finalStatesAbsorb(),
+    instantsAreAccountedFor(books),
     givenUpIsNotSent(),
     limitsHold(),
     livingWorkersAreKept(ledger, roll),
     namesArePutOnce(),
     nothingFails(),
     nothingIsLost(),
+    occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
+    plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),
     resultsAreCurrent(),

@@ -25,10 +25,9 @@ export function definitionsAreWhole(): Checker {
     name: "definitions are whole",
     saw(event) {
       if (event.kind === "SUBMITTED") {
-        for (const { id, job } of event.rows) {
-          texts.set(job.jobId, [textOf(job.payload)]);
-          appears(id, job.jobId, 1, event.at);
-        }
+        for (const { jobId, payload } of event.submission.jobs)
+          if (!texts.has(jobId)) texts.set(jobId, [textOf(payload)]);
+        for (const { id, job } of event.rows) appears(id, job.jobId, 1, event.at);
       } else if (event.kind === "SETTLED") {
         for (const row of event.rows) appears(row.id, row.job.jobId, row.jobVersion, event.at);
       } else if (event.kind === "JOB_CHANGED") {
@@ -36,6 +35,7 @@ export function definitionsAreWhole(): Checker {
         texts.set(job.jobId, payloads.map(textOf));
         if (event.row !== null) appears(event.row.id, job.jobId, event.row.jobVersion, event.at);
       } else if (event.kind === "COMMITTED") {
+        for (const { id, job, jobVersion } of event.born) appears(id, job.jobId, jobVersion, event.at);
         for (const { before, after } of event.applied) {
           if (after.jobVersion < before.jobVersion) throw new Violation(`${after.id} went back to an older version`);
           if (after.jobVersion === before.jobVersion) continue;

@@ -38,7 +38,7 @@ export class Ledger {
   saw(event: StoreEvent): void {
     for (const row of addedRows(event)) {
       this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
-      this.open.add(row.id);
+      if (!isOver(row.state)) this.open.add(row.id);
     }
     if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
   }
@@ -65,8 +65,9 @@ export class Ledger {
   }
 }
 
-/** Executions that are there from now on: by a submit, a replay or a retry. */
+/** Executions that are there from now on: by a submit, a plan, a replay or a run. */
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
+  if (event.kind === "COMMITTED") return event.born;
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }

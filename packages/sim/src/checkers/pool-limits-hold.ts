@@ -17,12 +17,19 @@ interface Limited {
   maxRunning: number;
   /** What it was before, and until when that counts too. */
   before: { maxRunning: number; untilMs: number };
-  /** As it was set first. */
   ratePerSec: number | null;
   current: Set<string>;
   /** When as many were current as may be, and when one was last assigned. */
   fullAtMs: number;
   startedAtMs: number;
+  /** For each rate that there was, since everybody had heard of it. */
+  rates: Rate[];
+}
+
+interface Rate {
+  ratePerSec: number;
+  fromMs: number;
+  /** Of the machine that assigned it. */
   startsMs: number[];
 }
 
@@ -31,36 +38,32 @@ export class PoolLimitsHold implements Checker {
   readonly name = "pool limits hold";
   readonly #pools = new Map<string, Limited>();
   readonly #poolOf = new Map<string, string>();
-  /** When clocks and the store could not be relied upon: starts are judged by when they were written. */
+  /** When clocks could not be relied upon. */
   readonly #hazyMs: number[] = [];
 
-  get(pool: string): Omit<Limited, "startsMs"> | undefined {
+  get(pool: string): Omit<Limited, "rates"> | undefined {
     return this.#pools.get(pool);
   }
 
   noticed(moment: Moment): void {
-    const isHazy = moment.kind === "FAULT" && ["CLOCK_SKEWED", "SERVER_PAUSED", "STORE_DOWN"].includes(moment.fault);
-    if (isHazy || moment.kind === "STORE_FAULT") {
-      this.#hazyMs.push(moment.atMs + (moment.kind === "FAULT" ? (moment.forMs ?? 0) : 0));
-    }
+    if (moment.kind === "FAULT" && moment.fault === "CLOCK_SKEWED") this.#hazyMs.push(moment.atMs);
   }
 
   /** @param atMs since the simulation began */
   #set({ name, ratePerSec, maxRunning }: Pool, atMs: number): void {
     const next = maxRunning ?? Number.POSITIVE_INFINITY;
-    const known = this.#pools.get(name);
-    if (known === undefined) {
-      const never = Number.NEGATIVE_INFINITY;
-      const times = { fullAtMs: never, startedAtMs: never, startsMs: [] };
-      const before = { maxRunning: next, untilMs: never };
-      this.#pools.set(name, { maxRunning: next, before, ratePerSec, current: new Set(), ...times });
-      return;
+    const pool = this.#pools.get(name) ?? unlimited();
+    if (!this.#pools.has(name)) this.#pools.set(name, { ...pool, maxRunning: next });
+    else if (pool.maxRunning !== next) {
+      const isStill = pool.before.untilMs > atMs;
+      const most = Math.max(pool.maxRunning, isStill ? pool.before.maxRunning : 0);
+      pool.before = { maxRunning: most, untilMs: atMs + HEARD_AFTER_MS };
+      pool.maxRunning = next;
     }
-    if (known.maxRunning === next) return;
-    const isStill = known.before.untilMs > atMs;
-    const most = Math.max(known.maxRunning, isStill ? known.before.maxRunning : 0);
-    known.before = { maxRunning: most, untilMs: atMs + HEARD_AFTER_MS };
-    known.maxRunning = next;
+    const set = this.#pools.get(name) as Limited;
+    if (ratePerSec === set.ratePerSec) return;
+    set.ratePerSec = ratePerSec;
+    set.rates.push({ ratePerSec: ratePerSec ?? Number.POSITIVE_INFINITY, fromMs: atMs + HEARD_AFTER_MS, startsMs: [] });
   }
 
   saw(event: Parameters<NonNullable<Checker["saw"]>>[0]): void {
@@ -75,9 +78,11 @@ export class PoolLimitsHold implements Checker {
       this.#of(after.id)?.current.delete(after.id);
       endedBy.set(after.id, after.attempt);
     }
-    for (const { id, attempt } of event.asked.assigned) {
+    for (const { id, attempt, assignedAt } of event.asked.assigned) {
       const pool = this.#of(id);
       if (pool === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
+      const rate = pool.rates.at(-1);
+      if (rate !== undefined && assignedAt - EPOCH_MS >= rate.fromMs) rate.startsMs.push(assignedAt - EPOCH_MS);
       this.#assigned(pool, id, event.at - EPOCH_MS);
     }
   }
@@ -90,7 +95,6 @@ export class PoolLimitsHold implements Checker {
     const { current, maxRunning, before } = pool;
     current.add(id);
     pool.startedAtMs = atMs;
-    pool.startsMs.push(atMs);
     if (current.size >= maxRunning) pool.fullAtMs = atMs;
     const allowed = Math.max(maxRunning, before.untilMs > atMs ? before.maxRunning : 0);
     if (current.size <= allowed) return;
@@ -104,12 +108,10 @@ export class PoolLimitsHold implements Checker {
   }
 
   atEnd(): void {
-    for (const { ratePerSec, startsMs } of this.#pools.values()) {
-      if (ratePerSec !== null) this.#judgeRate(ratePerSec, startsMs);
-    }
+    for (const { rates } of this.#pools.values()) for (const rate of rates) this.#judgeRate(rate);
   }
 
-  #judgeRate(ratePerSec: number, startsMs: readonly number[]): void {
+  #judgeRate({ ratePerSec, startsMs }: Rate): void {
     const sorted = [...startsMs].sort((a, b) => a - b);
     const burst = Math.max(1, ratePerSec);
     sorted.forEach((lastMs, last) => {
@@ -127,4 +129,12 @@ export class PoolLimitsHold implements Checker {
   #isHazy(fromMs: number, untilMs: number): boolean {
     return this.#hazyMs.some((atMs) => atMs > fromMs - HAZE_MS && atMs < untilMs + HAZE_MS);
   }
+}
+
+function unlimited(): Limited {
+  const never = Number.NEGATIVE_INFINITY;
+  const infinite = Number.POSITIVE_INFINITY;
+  const before = { maxRunning: infinite, untilMs: never };
+  const times = { fullAtMs: never, startedAtMs: never };
+  return { maxRunning: infinite, before, ratePerSec: null, current: new Set(), ...times, rates: [] };
 }

@@ -19,7 +19,7 @@ export function uniqueKeysHold(ledger: Ledger): Checker {
       if (event.kind !== "SUBMITTED") return;
       if (event.outcome.kind !== "ACCEPTED" || event.outcome.replayed) return;
       for (const { executionId, deduplicated } of event.outcome.jobs) {
-        const state = ledger.get(executionId)?.row.state ?? "unknown";
+        const state = ledger.get(executionId ?? "")?.row.state ?? "unknown";
         if (deduplicated && isOver(state)) throw new Violation(`a submit was answered with ${executionId}, ${state}`);
       }
     },

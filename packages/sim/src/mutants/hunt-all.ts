@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import { type Hunted, hunt, replay } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
-import { record } from "./record.ts";
+import { record, records } from "./record.ts";
 
 /**
- * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: only the recorded seed, which must be caught by
- * the recorded checker.
+ * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: only the recorded seed, where there is one, which
+ * must be caught by the recorded checker.
  */
 export type HuntMode = "HUNT" | "RECORD" | "REPLAY";
 
@@ -15,20 +15,28 @@ export async function huntAll(
   mode: HuntMode,
   say: (text: string) => void,
 ): Promise<boolean> {
-  const waiting = [...mutants.entries()];
+  const recorded = records();
+  const unrecorded = mode === "REPLAY" ? mutants.filter(({ name }) => !recorded.has(name)) : [];
+  for (const { name } of unrecorded) say(`"${name}" has no record, and is left out`);
+  const waiting = [...mutants.filter((mutant) => !unrecorded.includes(mutant)).entries()];
   const hunts: Hunted[] = [];
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const hunted = await (mode === "REPLAY" ? replay(next[1]) : hunt(next[1], mode === "RECORD"));
       hunts[next[0]] = hunted;
+      if (mode === "RECORD") keep(hunted);
       say(told(hunted));
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, hunter));
   const isAll = hunts.every(({ caught, objection }) => caught !== null && objection === null);
-  if (isAll && mode === "RECORD") record(hunts);
   say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");
   return isAll;
+}
+
+function keep({ mutant, caught, objection }: Hunted): void {
+  if (caught === null || caught.checker === null || objection !== null) return;
+  record(mutant.name, { seed: caught.seed, checker: caught.checker });
 }
 
 function told({ mutant, caught, objection }: Hunted): string {

@@ -10,7 +10,7 @@ import { records } from "./record.ts";
 /** Within so many seeds each mutant must be caught. */
 const SEEDS = 200;
 /** Where a catch is to be written down, as many more seeds are tried: what is caught sooner is replayed sooner. */
-const MORE_SEEDS = 7;
+const MORE_SEEDS = 3;
 /** A mutant that hangs is no mutant that is caught. */
 const HUNT_MAX_MS = 1_800_000;
 

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Hunted } from "./hunt.ts";
 
 const RECORD = new URL("../../caught.txt", import.meta.url);
-const LINE = /^(\d+) {2}(.+?) {2}by: (.+?) {2}after /;
+const LINE = /^(\d+) {2}(.+?) {2}by: (.+)$/;
 
 /** Where a mutant was caught, and by whom. */
 export interface Record {
@@ -20,13 +19,10 @@ export function records(): Map<string, Record> {
   return found;
 }
 
-/** Writes down where each was caught, so that the next hunt begins there. */
-export function record(hunts: readonly Hunted[]): void {
-  const lines = hunts.flatMap(({ mutant, caught }) => {
-    if (caught === null) return [];
-    const { seed, checker, afterMs } = caught;
-    return [`${seed}  ${mutant.name}  by: ${checker}  after ${Math.round(afterMs / 1_000)} s`];
-  });
-  const head = "# Where each mutant was caught: seed, mutant, checker, simulated time.";
+/** Writes down where one was caught, so that the next hunt begins there. At once: a hunt for all of them may be broken off. */
+export function record(name: string, caught: Record): void {
+  const all = records().set(name, caught);
+  const lines = Array.from(all, ([known, { seed, checker }]) => `${seed}  ${known}  by: ${checker}`);
+  const head = "# Where each mutant was caught: seed, mutant, checker.";
   writeFileSync(RECORD, `${[head, ...lines].join("\n")}\n`);
 }

@@ -49,7 +49,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     startedAt: parts.runtime.now(),
   };
   const leases = soloLeases();
-  const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE });
+  const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE, tzdata: timeZoneDataVersion() });
   await scheduler.start();
   const api = await createApi({
     ...parts,

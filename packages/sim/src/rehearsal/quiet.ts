@@ -52,7 +52,18 @@ export class Quiet {
     };
     for (const row of this.#data.executions.all()) for (const at of instantsOf(row)) see(at);
     for (const at of this.#handlers.instants()) see(at);
+    see(this.#nextFireAt(now));
     return nextAt - now;
+  }
+
+  /** When a recurring job fires next; infinite: none does. */
+  #nextFireAt(now: number): number {
+    let nextAt = Number.POSITIVE_INFINITY;
+    this.#data.plans.due(nextAt, ({ plan: { nextFireAt } }) => {
+      if (nextFireAt !== null && nextFireAt > now) nextAt = nextFireAt;
+      return nextAt === Number.POSITIVE_INFINITY;
+    });
+    return nextAt;
   }
 }
 

@@ -33,6 +33,7 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
 
 /** The executions that a command is about. */
 export function commanded(command: Command): readonly string[] {
+  if (command.kind === "PLAN") return [];
   return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
 }
 
@@ -41,9 +42,9 @@ function takenOver({ owner, shards, shutOut }: TakenOver): string {
   return `*** ${owner} takes over ${shards.length} shards; the first has epoch ${shards[0]?.epoch} now${also}`;
 }
 
-function committed({ asked, outcome, applied, by }: Committed, executions: ReadonlySet<string>): string[] {
-  const touched =
-    asked.changes.some(({ id }) => executions.has(id)) || asked.assigned.some(({ id }) => executions.has(id));
+function committed({ asked, outcome, applied, born, by }: Committed, executions: ReadonlySet<string>): string[] {
+  const births = asked.plans.flatMap((plan) => plan.births.map(({ row }) => row));
+  const touched = [...asked.changes, ...asked.assigned, ...births].some(({ id }) => executions.has(id));
   if (!touched) return [];
   const commit = `${by} commits in shard ${asked.shard} under epoch ${asked.epoch}`;
   if (outcome.status === "FENCED") return [`${commit}, and is fenced`];
@@ -52,6 +53,7 @@ function committed({ asked, outcome, applied, by }: Committed, executions: Reado
   for (const { id, attempt, workerId } of asked.assigned) {
     if (executions.has(id)) lines.push(`${commit}: attempt ${attempt} of ${id} goes to ${workerId}`);
   }
+  for (const { id, state } of born) if (executions.has(id)) lines.push(`${commit}: ${id} is born ${state}`);
   for (const change of applied) if (executions.has(change.after.id)) lines.push(`${commit}: ${changed(change)}`);
   return lines;
 }

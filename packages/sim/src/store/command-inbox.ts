@@ -1,4 +1,4 @@
-import type { Command, ShardId } from "@mainspring/server/testing";
+import type { Command, JobId, ShardId } from "@mainspring/server/testing";
 import { byText, SortedList } from "./sorted-list.ts";
 
 /** The durable inbox: commands until a commit has obeyed them. */
@@ -20,6 +20,10 @@ export class CommandInbox {
     if (command === undefined || command.shard !== shard) return;
     this.#byId.delete(id);
     this.#commands.delete(command);
+  }
+
+  isAbout(jobId: JobId): boolean {
+    return [...this.#byId.values()].some((command) => command.kind !== "CANCEL" && command.jobId === jobId);
   }
 
   /** Oldest first. */

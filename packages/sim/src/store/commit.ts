@@ -6,6 +6,7 @@ import {
   type ShardCommit,
   type ShardOutcome,
 } from "@mainspring/server/testing";
+import { commitPlans } from "./commit-plans.ts";
 import { changedRow } from "./execution-row.ts";
 import type { AppliedChange, Committed } from "./history.ts";
 import { unstorableChange } from "./storable.ts";
@@ -16,10 +17,12 @@ export function commit(data: StoreData, by: Incarnation, batch: readonly ShardCo
   const commitNumber = data.nextCommitNumber();
   const events = batch.map((asked) => commitShard(data, by, asked, commitNumber));
   for (const event of events) data.tell(event);
-  return events.map(({ outcome: { shard, status, missed, refused } }) => ({
+  return events.map(({ outcome: { shard, status, missed, missedPlans, notBorn, refused } }) => ({
     shard,
     status,
     missed: [...missed],
+    missedPlans: [...missedPlans],
+    notBorn: [...notBorn],
     refused: [...refused],
   }));
 }
@@ -29,11 +32,13 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const state = data.shard(shard);
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
   if (state.epoch !== epoch) {
-    return { ...told, outcome: { shard, status: "FENCED", missed: [], refused: [] }, applied: [] };
+    const nothing = { missed: [], missedPlans: [], notBorn: [], refused: [] };
+    return { ...told, outcome: { shard, status: "FENCED", ...nothing }, applied: [], planned: [], born: [] };
   }
   // First, because what is expected is expected of the rows as they were.
   const unexpected = asked.expected.filter(({ id, attempt }) => !isAsExpected(data, id, attempt));
   const { applied, missed, refused } = change(data, asked, commitNumber);
+  const { planned, born, missedPlans, notBorn, refused: unborn } = commitPlans(data, asked, commitNumber);
   state.settle(
     asked.settledJournals,
     asked.changes,
@@ -42,7 +47,8 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   if (asked.assigned.length > 0) state.addJournal({ epoch, seq: asked.journalSeq }, asked.assigned);
   for (const id of asked.commandsDone) data.commands.done(shard, id);
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
-  return { ...told, outcome: { shard, status: "APPLIED", missed: allMissed, refused }, applied };
+  const named = { missed: allMissed, missedPlans, notBorn, refused: [...refused, ...unborn] };
+  return { ...told, outcome: { shard, status: "APPLIED", ...named }, applied, planned, born };
 }
 
 function isAsExpected(data: StoreData, id: ExecutionId, attempt: number): boolean {

@@ -140,7 +140,7 @@ function replayOf(
     queue: "READY",
     createdAt: at,
   };
-  return newRow(again, { ...again, retryOf: id, jobVersion });
+  return newRow(again, { trigger: "RETRY", retryOf: id, jobVersion });
 }
 
 function isOpen({ state, settled }: ExecutionRow): boolean {

@@ -8,7 +8,6 @@ import type {
   ExecutionState,
   Incarnation,
   NewJob,
-  NewRetry,
   Queue,
   Replacement,
   RowChange,
@@ -48,14 +47,19 @@ export interface ExecutionRow {
   readonly commitNumber: number;
 }
 
-/** @param retry where it repeats another one */
-export function newRow(job: NewJob, retry: NewRetry | null = null): ExecutionRow {
+/** What brought it about, and by which version of its job. */
+type Origin = Pick<ExecutionRow, "trigger" | "retryOf" | "jobVersion"> & { dueAt?: EpochMs };
+
+const SUBMITTED: Origin = { trigger: "API", retryOf: null, jobVersion: 1 };
+
+export function newRow(job: NewJob, origin: Origin = SUBMITTED): ExecutionRow {
+  const { trigger, retryOf, jobVersion, dueAt = job.definition.scheduledAt } = origin;
   return {
     id: job.executionId,
     job,
-    jobVersion: retry?.jobVersion ?? 1,
-    trigger: retry === null ? "API" : "RETRY",
-    retryOf: retry?.retryOf ?? null,
+    jobVersion,
+    trigger,
+    retryOf,
     settled: null,
     state: "PENDING",
     queue: job.queue,
@@ -63,7 +67,7 @@ export function newRow(job: NewJob, retry: NewRetry | null = null): ExecutionRow
     failures: 0,
     lost: 0,
     rank: job.rank,
-    dueAt: job.definition.scheduledAt,
+    dueAt,
     reason: null,
     workerId: null,
     gateway: null,

@@ -1,10 +1,18 @@
-import type { Incarnation, Store, StoreDeadLetters, StoreJobs, StoreQueries } from "@mainspring/server/testing";
+import type {
+  Incarnation,
+  Store,
+  StoreDeadLetters,
+  StoreJobs,
+  StoreQueries,
+  StoreRecurrences,
+} from "@mainspring/server/testing";
 
 /** What a node can ask of the store, by the names of the port. */
 export type StoreOperation =
-  | Exclude<keyof Store, "queries" | "jobs" | "deadLetters" | "close">
+  | Exclude<keyof Store, "queries" | "jobs" | "recurrences" | "deadLetters" | "close">
   | keyof StoreQueries
   | keyof StoreJobs
+  | keyof StoreRecurrences
   | keyof StoreDeadLetters;
 
 /** A request as the network sees it. */

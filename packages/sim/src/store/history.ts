@@ -8,11 +8,13 @@ import type {
   ShardCommit,
   ShardId,
   ShardOutcome,
+  Skip,
   Submission,
   SubmitOutcome,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
+import type { PlanRow } from "./plan-table.ts";
 
 /**
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
@@ -40,6 +42,16 @@ export interface Committed {
   outcome: ShardOutcome;
   /** The changes that were neither missed nor refused. */
   applied: readonly AppliedChange[];
+  /** Plans that moved on. */
+  planned: readonly AppliedPlan[];
+  /** Rows that are new; those whose unique key was held are SKIPPED. */
+  born: readonly ExecutionRow[];
+}
+
+export interface AppliedPlan {
+  before: PlanRow;
+  after: PlanRow;
+  skips: readonly Skip[];
 }
 
 export interface AppliedChange {
@@ -70,13 +82,13 @@ export interface Commanded {
   command: Command;
 }
 
-/** A job was replaced, deleted, or is run again. */
+/** A job was replaced, deleted, or is run again or out of turn. */
 export interface JobChanged {
   kind: "JOB_CHANGED";
   at: EpochMs;
   by: Incarnation;
   job: JobRow;
-  /** The row that a retry made. */
+  /** The row that a run made. */
   row: ExecutionRow | null;
 }
 

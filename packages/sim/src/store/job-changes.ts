@@ -1,23 +1,31 @@
 import {
   type Command,
   type DeleteOutcome,
+  type FormerRule,
   type Incarnation,
+  isRecurringJobId,
   isSameDefinition,
   type JobDeletion,
   type JobId,
   type JobReplacement,
   type NamedOutcome,
   type NamedPut,
-  type NewRetry,
+  type NewJob,
+  type NewRecurringJob,
+  type NewRun,
+  type OrderOutcome,
+  type PlanCommand,
   type ReplaceCommand,
   type ReplaceOutcome,
-  type RetryOutcome,
+  type RunOutcome,
+  type ShardId,
 } from "@mainspring/server/testing";
 import { newRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
 import { stateOf } from "./queries.ts";
+import { addCommand } from "./reads.ts";
 import type { StoreData } from "./store-data.ts";
-import { insert } from "./submit.ts";
+import { insert, insertRecurring } from "./submit.ts";
 
 /** See StoreJobs.replace. */
 export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplacement): ReplaceOutcome {
@@ -25,9 +33,11 @@ export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplaceme
   if (row === null) return { kind: "NOT_FOUND" };
   const { version } = row;
   const { definition, payload } = row.job;
+  const isRecurring = definition.recurrence !== null;
   if (asked.ifVersion !== null && asked.ifVersion !== version) return { kind: "OTHER_VERSION", version };
+  if (isRecurring !== (asked.definition.recurrence !== null)) return { kind: "OTHER_TYPE", isRecurring };
   const state = stateOf(data, asked.jobId);
-  if (state !== "ACTIVE") return { kind: "WRONG_STATE", state };
+  if (state === "DELETED" || (state !== "ACTIVE" && !isRecurring)) return { kind: "WRONG_STATE", state };
   for (const key of ["concurrencyKey", "uniqueKey"] as const) {
     if (definition[key] !== asked.definition[key]) return { kind: "KEY_DIFFERS", key, value: definition[key] };
   }
@@ -39,29 +49,51 @@ export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplaceme
     const executionIds = openOf(data, jobId);
     return { kind: "UNCHANGED", jobId, version, scheduledAt: definition.scheduledAt, executionIds };
   }
-  return { kind: "REPLACED", command: write(data, by, row, asked) };
+  if (state === "FINISHED") return { kind: "WRONG_STATE", state };
+  const holder = isRecurring ? rename(data, row, asked) : null;
+  return holder === null ? write(data, by, row, asked) : { kind: "NAME_HELD", jobId: holder };
 }
 
-function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacement): ReplaceCommand {
-  const { jobId, definition, payload } = asked;
-  const command: ReplaceCommand = {
-    id: asked.commandId,
-    shard: row.job.shard,
-    kind: "REPLACE",
-    jobId,
-    executionIds: openOf(data, jobId),
-    version: row.version + 1,
-    definition,
-    payloadBytes: payload?.length ?? 0,
-  };
+/** @returns who has the new name already */
+function rename(data: StoreData, row: JobRow, { tenant, jobId, definition }: JobReplacement): JobId | null {
+  const [before, after] = [row.job.definition.name, definition.name];
+  if (before === after) return null;
+  const holder = after === null ? null : data.jobNames.holderOf(tenant, after);
+  if (holder !== null) return holder;
+  if (before !== null) data.jobNames.release(tenant, before);
+  if (after !== null) data.jobNames.take(tenant, after, jobId);
+  return null;
+}
+
+function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacement): ReplaceOutcome {
+  const { definition, payload } = asked;
+  const version = row.version + 1;
+  const command = commandFor(data, row, asked, version);
   changed(data, by, [command], {
     ...row,
     job: { ...row.job, definition, payload },
-    version: row.version + 1,
+    version,
     updatedAt: asked.at,
     payloads: [...row.payloads, payload],
   });
+  return { kind: "REPLACED", version, command };
+}
+
+/** Executions of a recurring job keep to what they were made by: its plan alone is to follow. */
+function commandFor(data: StoreData, row: JobRow, asked: JobReplacement, version: number) {
+  const { jobId, definition, payload, commandId: id } = asked;
+  const { shard } = row.job;
+  const { recurrence: rule } = row.job.definition;
+  if (rule !== null) return lookAt(id, shard, jobId, { version: row.version, rule, until: asked.at });
+  const [executionIds, payloadBytes] = [openOf(data, jobId), payload?.length ?? 0];
+  const command: ReplaceCommand = {
+    ...{ id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes },
+  };
   return command;
+}
+
+function lookAt(id: string, shard: ShardId, jobId: JobId, former?: FormerRule): PlanCommand {
+  return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", ...(former !== undefined && { former }) } };
 }
 
 /** See StoreJobs.putNamed. */
@@ -71,27 +103,35 @@ export function putNamed(
   { job, commandId }: NamedPut,
 ): ReplaceOutcome | NamedOutcome {
   const { tenant, definition, payload, createdAt: at } = job;
-  const active = [...data.jobs.all()]
-    .map((row) => row.job)
-    .filter((other) => {
-      const isNamed = other.tenant === tenant && other.definition.name === definition.name;
-      return isNamed && stateOf(data, other.jobId) === "ACTIVE";
-    });
-  const jobIds = active.map(({ jobId }) => jobId);
+  const jobIds = bearers(data, job);
   const [jobId] = jobIds;
   if (jobIds.length > 1) return { kind: "AMBIGUOUS", jobIds };
   if (jobId !== undefined) {
     return replaceJob(data, by, { tenant, jobId, definition, payload, ifVersion: null, commandId, at });
   }
-  const holder = definition.uniqueKey === null ? null : data.uniqueKeys.holderOf(job);
+  const isKeyed = job.executionId !== null && definition.uniqueKey !== null;
+  const holder = isKeyed ? data.uniqueKeys.holderOf(job) : null;
   if (holder !== null) return { kind: "KEY_HELD", jobId: holder.jobId };
-  const row = insert(data, job);
+  const rows = job.executionId === null ? [] : [insert(data, job)];
+  if (job.executionId === null) insertRecurring(data, job);
   const submission = { idempotency: null, jobs: [job] };
   const { executionId } = job;
   const taken = { jobId: job.jobId, executionId, deduplicated: false };
   const outcome = { kind: "ACCEPTED" as const, replayed: false, jobs: [taken] };
-  data.tell({ kind: "SUBMITTED", at: data.now(), by, submission, outcome, rows: [row] });
+  data.tell({ kind: "SUBMITTED", at: data.now(), by, submission, outcome, rows });
   return { kind: "CREATED" };
+}
+
+/** Whose name it is, among jobs of the same kind at first: of the active ones two at most. */
+function bearers(data: StoreData, { tenant, executionId, definition }: NewJob | NewRecurringJob): JobId[] {
+  const name = definition.name as string;
+  const recurring = [data.jobNames.holderOf(tenant, name)].filter((jobId) => jobId !== null);
+  const active = [...data.jobs.all()]
+    .filter(({ job }) => job.tenant === tenant && job.definition.name === name && !isRecurringJobId(job.jobId))
+    .map(({ job }) => job.jobId)
+    .filter((jobId) => stateOf(data, jobId) === "ACTIVE");
+  const [first, second] = executionId === null ? [recurring, active] : [active, recurring];
+  return first.length > 0 ? first : second;
 }
 
 /** See StoreJobs.delete. */
@@ -99,28 +139,44 @@ export function deleteJob(data: StoreData, by: Incarnation, asked: JobDeletion):
   const row = known(data, asked);
   if (row === null) return { kind: "NOT_FOUND" };
   const { jobId, shard } = row.job;
+  const isPlanEnded = endPlan(data, row);
   const executionIds = openOf(data, jobId);
   const commands = asked.cancelRunning
     ? executionIds.map((executionId): Command => ({ id: asked.commandId(), shard, kind: "CANCEL", executionId }))
     : [];
   if (executionIds.length > 0) commands.push({ id: asked.commandId(), shard, kind: "DELETE", jobId, executionIds });
+  if (isPlanEnded) commands.push(lookAt(asked.commandId(), shard, jobId));
   changed(data, by, commands, row.deletedAt === null ? { ...row, deletedAt: asked.at, updatedAt: asked.at } : row);
   return { kind: "DELETED", commands };
 }
 
-/** See StoreJobs.retry. */
-export function retry(data: StoreData, by: Incarnation, asked: NewRetry): RetryOutcome {
+/** Nothing of this job fires any more. @returns whether anything might have */
+function endPlan(data: StoreData, { job }: JobRow): boolean {
+  const row = data.plans.get(job.jobId);
+  if (row === undefined || row.plan.state === "DELETED") return false;
+  const plan = { ...row.plan, state: "DELETED" as const, nextFireAt: null, bufferedAt: null, catchUps: [] };
+  data.plans.replace({ ...row, revision: row.revision + 1, plan });
+  const { name } = job.definition;
+  if (name !== null) data.jobNames.release(job.tenant, name);
+  return true;
+}
+
+/** See StoreJobs.run. */
+export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome {
+  const { jobId, retryOf, jobVersion } = asked;
   const job = known(data, asked);
-  if (job === null || !data.executions.ofJob(asked.jobId).includes(asked.retryOf)) return { kind: "NOT_FOUND" };
+  const isKnown = retryOf === null || data.executions.ofJob(jobId).includes(retryOf);
+  if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.deletedAt !== null) return { kind: "DELETED" };
-  const [open] = openOf(data, asked.jobId);
+  const isRecurring = job.job.definition.recurrence !== null;
+  const open = openOf(data, jobId).find((id) => !isRecurring || id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
-  if (job.version !== asked.jobVersion) return { kind: "OTHER_VERSION", version: job.version };
+  if (job.version !== jobVersion) return { kind: "OTHER_VERSION", version: job.version };
   const hasKey = asked.definition.uniqueKey !== null;
   const holder = hasKey ? data.uniqueKeys.holderOf(asked) : null;
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
-  const row = newRow(asked, asked);
-  const letter = data.executions.get(asked.retryOf);
+  const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
+  const letter = retryOf === null ? undefined : data.executions.get(retryOf);
   // What is run again is no dead letter any more.
   if (letter?.state === "DEAD" && letter.settled === null) {
     data.executions.replace(letter, { ...letter, settled: "REPLAY" });
@@ -129,6 +185,17 @@ export function retry(data: StoreData, by: Incarnation, asked: NewRetry): RetryO
   if (hasKey) data.uniqueKeys.take(asked);
   data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row });
   return { kind: "ACCEPTED" };
+}
+
+/** See StoreJobs.order. */
+export function order(data: StoreData, by: Incarnation, tenant: string, command: PlanCommand): OrderOutcome {
+  const job = known(data, { tenant, jobId: command.jobId });
+  if (job === null) return { kind: "NOT_FOUND" };
+  if (job.job.definition.recurrence === null) return { kind: "NOT_RECURRING" };
+  const state = stateOf(data, command.jobId);
+  if (state === "DELETED" || state === "FINISHED") return { kind: "WRONG_STATE", state };
+  addCommand(data, by, command);
+  return { kind: "TAKEN" };
 }
 
 function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {

@@ -1,10 +1,10 @@
-import type { EpochMs, JobId, NewJob } from "@mainspring/server/testing";
+import type { EpochMs, JobId, NewJob, NewRecurringJob } from "@mainspring/server/testing";
 import { byText, SortedList } from "./sorted-list.ts";
 
 /** A row of the simulated table. Never changed, only replaced. */
 export interface JobRow {
   /** As it was submitted, with the definition and the payload that it has now. */
-  readonly job: NewJob;
+  readonly job: NewJob | NewRecurringJob;
   readonly version: number;
   readonly updatedAt: EpochMs;
   readonly deletedAt: EpochMs | null;
@@ -25,7 +25,7 @@ export class JobTable {
     return this.#jobs.values();
   }
 
-  insert(job: NewJob): void {
+  insert(job: NewJob | NewRecurringJob): void {
     const row = { job, version: 1, updatedAt: job.createdAt, deletedAt: null, payloads: [job.payload] };
     this.#jobs.set(job.jobId, row);
     this.#ids.add(job.jobId);

@@ -1,12 +1,14 @@
-import type { AcceptedJob, EpochMs, ExecutionId, NewJob } from "@mainspring/server/testing";
+import type { AcceptedJob, EpochMs, ExecutionId, JobId, NewJob } from "@mainspring/server/testing";
+
+export type KeyHolder = AcceptedJob & { executionId: ExecutionId };
 
 /** Which execution holds a unique key. */
 export class UniqueKeys {
-  readonly #holders = new Map<string, AcceptedJob>();
+  readonly #holders = new Map<string, KeyHolder>();
   readonly #names = new Map<ExecutionId, string>();
 
   /** @returns the job that holds the key of this one already, said as the answer that this one gets; null: it is free */
-  holderOf(job: NewJob): AcceptedJob | null {
+  holderOf(job: NewJob): KeyHolder | null {
     return this.#holders.get(nameOf(job)) ?? null;
   }
 
@@ -30,6 +32,23 @@ export class UniqueKeys {
 
 function nameOf({ tenant, definition }: NewJob): string {
   return JSON.stringify([tenant, definition.uniqueKey]);
+}
+
+/** Which recurring job has a name. */
+export class JobNames {
+  readonly #jobs = new Map<string, JobId>();
+
+  holderOf(tenant: string, name: string): JobId | null {
+    return this.#jobs.get(JSON.stringify([tenant, name])) ?? null;
+  }
+
+  take(tenant: string, name: string, jobId: JobId): void {
+    this.#jobs.set(JSON.stringify([tenant, name]), jobId);
+  }
+
+  release(tenant: string, name: string): void {
+    this.#jobs.delete(JSON.stringify([tenant, name]));
+  }
 }
 
 interface FirstAnswer {

@@ -1,19 +1,22 @@
-import type {
-  ExecutionCounts,
-  ExecutionFilter,
-  ExecutionId,
-  ExecutionSummary,
-  ExecutionView,
-  JobFilter,
-  JobId,
-  JobState,
-  JobSummary,
-  JobView,
-  Listing,
-  Page,
+import {
+  type ExecutionCounts,
+  type ExecutionFilter,
+  type ExecutionId,
+  type ExecutionSummary,
+  type ExecutionView,
+  isRecurringJobId,
+  type JobFilter,
+  type JobId,
+  type JobState,
+  type JobSummary,
+  type JobType,
+  type JobView,
+  type Listing,
+  type Page,
 } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
+import { byText } from "./sorted-list.ts";
 import type { StoreData } from "./store-data.ts";
 
 const LATEST = 5;
@@ -52,19 +55,22 @@ export function getJob(data: StoreData, tenant: string, id: JobId): JobView | nu
   const row = data.jobs.get(id);
   if (row === undefined || row.job.tenant !== tenant) return null;
   const { definition, payload } = row.job;
-  const ids = data.executions.ofJob(id).toSorted().reverse().slice(0, LATEST);
-  const latestExecutions = ids.map((latest) => summary(data.executions.get(latest) as ExecutionRow));
+  const all = data.executions.ofJob(id).map((latest) => summary(data.executions.get(latest) as ExecutionRow));
+  const planned = (item: ExecutionSummary) => (isRecurringJobId(id) ? item.scheduledAt : 0);
+  const byAge = all.sort((a, b) => planned(b) - planned(a) || byText(b.executionId, a.executionId));
+  const latestExecutions = byAge.slice(0, LATEST);
   return { ...jobSummary(data, row), definition, payload, latestExecutions };
 }
 
 export function listJobs(data: StoreData, tenant: string, filter: JobFilter, page: Page): Listing<JobSummary> {
-  const { state, pool, handler, name, labels = [] } = filter;
+  const { state, type, pool, handler, name, labels = [] } = filter;
   const isAsked = ({ job: { tenant: of, definition, jobId } }: JobRow) =>
     of === tenant &&
     (pool === undefined || definition.pool === pool) &&
     (handler === undefined || definition.handler === handler) &&
     (name === undefined || definition.name === name) &&
     (state === undefined || stateOf(data, jobId) === state) &&
+    (type === undefined || typeOf(definition) === type) &&
     labels.every((label) => termsOf(definition.labels).includes(label));
   const jobs: JobRow[] = [];
   data.jobs.newestFirst(page.after, (job) => {
@@ -125,10 +131,16 @@ export function summary(row: ExecutionRow): ExecutionSummary {
   };
 }
 
-/** A job without executions that may still run is finished. */
+/** A one-time job without executions that may still run is finished; what becomes of a recurring one is in its plan. */
 export function stateOf(data: StoreData, jobId: JobId): JobState {
   if (data.jobs.get(jobId)?.deletedAt != null) return "DELETED";
+  const row = data.plans.get(jobId);
+  if (row !== undefined) return row.plan.state;
   return data.executions.ofJob(jobId).some((id) => data.executions.get(id)?.queue !== "NONE") ? "ACTIVE" : "FINISHED";
+}
+
+function typeOf({ recurrence }: JobView["definition"]): JobType {
+  return recurrence?.times.type ?? "ONCE";
 }
 
 function termsOf(labels: Readonly<Record<string, string>>): string[] {
@@ -138,8 +150,11 @@ function termsOf(labels: Readonly<Record<string, string>>): string[] {
 function jobSummary(data: StoreData, { job, version, updatedAt }: JobRow): JobSummary {
   const { name, pool, handler, priority, scheduledAt, labels } = job.definition;
   const { jobId, tenant, createdAt } = job;
-  const state = stateOf(data, jobId);
+  const [state, type] = [stateOf(data, jobId), typeOf(job.definition)];
+  const row = data.plans.get(jobId);
+  const plan = row === undefined ? null : { ...row.plan };
   return {
-    ...{ jobId, tenant, name, state, version, pool, handler, priority, scheduledAt, labels, createdAt, updatedAt },
+    ...{ jobId, tenant, name, state, type, version, plan, pool, handler, priority, scheduledAt, labels },
+    ...{ createdAt, updatedAt },
   };
 }

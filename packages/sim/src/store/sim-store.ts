@@ -8,6 +8,7 @@ import {
   type StoreDeadLetters,
   type StoreJobs,
   type StoreQueries,
+  type StoreRecurrences,
   StoreUnavailable,
   type Submission,
   type SubmitOutcome,
@@ -17,9 +18,11 @@ import * as deadLetters from "./dead-letters.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
 import * as changes from "./job-changes.ts";
 import { Journey, type StoreTime } from "./journey.ts";
+import { ledger } from "./ledger.ts";
 import { maintain } from "./maintain.ts";
 import * as queries from "./queries.ts";
 import * as reads from "./reads.ts";
+import * as recurrences from "./recurrences.ts";
 import type { StoreData } from "./store-data.ts";
 import { submit } from "./submit.ts";
 import { letGo, type Seen, takeOver } from "./take-over.ts";
@@ -58,6 +61,7 @@ export class SimStore implements Store {
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
+    ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
     countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };
 
@@ -74,7 +78,16 @@ export class SimStore implements Store {
     replace: (asked) => this.#call("replace", () => changes.replaceJob(this.#data, this.#options.node, asked)),
     putNamed: (asked) => this.#call("putNamed", () => changes.putNamed(this.#data, this.#options.node, asked)),
     delete: (asked) => this.#call("delete", () => changes.deleteJob(this.#data, this.#options.node, asked)),
-    retry: (asked) => this.#call("retry", () => changes.retry(this.#data, this.#options.node, asked)),
+    run: (asked) => this.#call("run", () => changes.run(this.#data, this.#options.node, asked)),
+    order: (...asked) => this.#call("order", () => changes.order(this.#data, this.#options.node, ...asked)),
+  };
+
+  readonly recurrences: StoreRecurrences = {
+    readDue: (...asked) => this.#call("readDue", () => recurrences.readDue(this.#data, ...asked)),
+    readAwaiting: (...asked) => this.#call("readAwaiting", () => recurrences.readAwaiting(this.#data, ...asked)),
+    readOtherZones: (...asked) => this.#call("readOtherZones", () => recurrences.readOtherZones(this.#data, ...asked)),
+    load: (jobIds) => this.#call("load", () => recurrences.load(this.#data, jobIds)),
+    firedInstants: (...asked) => this.#call("firedInstants", () => recurrences.firedInstants(this.#data, ...asked)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */
@@ -172,17 +185,21 @@ export class SimStore implements Store {
 }
 
 function isKeyed({ idempotency, jobs }: Submission): boolean {
-  return idempotency !== null || jobs.some((job) => job.definition.uniqueKey !== null);
+  return (
+    idempotency !== null ||
+    jobs.some(({ executionId, definition }) => (executionId === null ? definition.name : definition.uniqueKey) !== null)
+  );
 }
 
 function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, commandsDone } = commit;
+  const { changes, assigned, settledJournals, expected, plans, commandsDone } = commit;
   return {
     ...commit,
     changes: [...changes],
     assigned: [...assigned],
     settledJournals: [...settledJournals],
     expected: [...expected],
+    plans: [...plans],
     commandsDone: [...commandsDone],
   };
 }

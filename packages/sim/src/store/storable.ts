@@ -1,4 +1,4 @@
-import type { NewJob, RowChange, Submission } from "@mainspring/server/testing";
+import type { Birth, NewJob, NewRecurringJob, RowChange, Submission } from "@mainspring/server/testing";
 
 /**
  * What the columns of the real store cannot hold. A simulated store that took everything would hide what the others do
@@ -21,6 +21,34 @@ const JOB: Columns<NewJob> = [
   ["shard", "bits16"],
   ["rank", "finite"],
   ["laneHash", "bits53"],
+  ["createdAt", "bits53"],
+];
+
+const RECURRING_JOB: Columns<NewRecurringJob> = [
+  ["tenant", "text"],
+  ["shard", "bits16"],
+  ["createdAt", "bits53"],
+  ["firstFireAt", "bits53"],
+  ["tzdata", "text"],
+];
+
+const BORN: Columns<Birth["row"]> = [
+  ["tenant", "text"],
+  ["pool", "text"],
+  ["handler", "text"],
+  ["concurrencyKey", "text"],
+  ["concurrencyLimit", "bits32"],
+  ["priority", "bits16"],
+  ["rank", "finite"],
+  ["dueAt", "bits53"],
+  ["scheduledAt", "bits53"],
+  ["jobVersion", "bits32"],
+  ["payloadBytes", "bits32"],
+];
+
+const BIRTH: Columns<Birth> = [
+  ["laneHash", "bits53"],
+  ["uniqueKey", "text"],
   ["createdAt", "bits53"],
 ];
 
@@ -57,8 +85,14 @@ const IDEMPOTENCY: Columns<NonNullable<Submission["idempotency"]>> = [
 ];
 
 /** @returns what is wrong with it; null: it can be stored */
-export function unstorableJob(job: NewJob): string | null {
-  return unstorable(job, JOB) ?? unstorable(job.definition, DEFINITION);
+export function unstorableJob(job: NewJob | NewRecurringJob): string | null {
+  const own = job.executionId === null ? unstorable(job, RECURRING_JOB) : unstorable(job, JOB);
+  return own ?? unstorable(job.definition, DEFINITION);
+}
+
+/** @returns what is wrong with it; null: it can be stored */
+export function unstorableBirth(birth: Birth): string | null {
+  return unstorable(birth, BIRTH) ?? unstorable(birth.row, BORN);
 }
 
 /** @returns what is wrong with it; null: it can be stored */

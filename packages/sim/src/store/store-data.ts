@@ -12,8 +12,9 @@ import type { StoredRun } from "./dead-letters.ts";
 import { ExecutionTable } from "./execution-table.ts";
 import type { StoreEvent } from "./history.ts";
 import { JobTable } from "./job-table.ts";
-import { IdempotencyKeys, UniqueKeys } from "./keys.ts";
+import { IdempotencyKeys, JobNames, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
+import { PlanTable } from "./plan-table.ts";
 import { ShardState } from "./shard-state.ts";
 
 export interface StoreDataOptions {
@@ -32,7 +33,9 @@ export class StoreData {
   readonly refuses: (change: RowChange) => string | null;
   readonly jobs = new JobTable();
   readonly executions = new ExecutionTable();
+  readonly plans = new PlanTable();
   readonly uniqueKeys = new UniqueKeys();
+  readonly jobNames = new JobNames();
   readonly idempotencyKeys = new IdempotencyKeys();
   readonly commands = new CommandInbox();
   /** By name; those that have settings of their own. */

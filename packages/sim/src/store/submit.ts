@@ -1,4 +1,11 @@
-import type { AcceptedJob, Incarnation, NewJob, Submission, SubmitOutcome } from "@mainspring/server/testing";
+import type {
+  AcceptedJob,
+  Incarnation,
+  NewJob,
+  NewRecurringJob,
+  Submission,
+  SubmitOutcome,
+} from "@mainspring/server/testing";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import { unstorableJob, unstorableKey } from "./storable.ts";
 import type { StoreData } from "./store-data.ts";
@@ -20,7 +27,10 @@ function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]
   const { jobs, fresh } = deduplicated(data, submission.jobs);
   const message = refusal(data, submission, fresh);
   if (message !== null) return { kind: "REFUSED", message };
-  for (const job of fresh) rows.push(insert(data, job));
+  for (const job of fresh) {
+    if (job.executionId === null) insertRecurring(data, job);
+    else rows.push(insert(data, job));
+  }
   const { idempotency } = submission;
   if (idempotency !== null) {
     const { tenant, key, requestHash } = idempotency;
@@ -36,15 +46,19 @@ function answeredBefore(data: StoreData, { idempotency }: Submission): SubmitOut
   return { kind: "ACCEPTED", replayed: true, jobs: copied(first.jobs) };
 }
 
-/** Who is told of which ids, and whose rows are to be written: of jobs with the same unique key the first one's. */
-function deduplicated(data: StoreData, asked: readonly NewJob[]): { jobs: AcceptedJob[]; fresh: NewJob[] } {
-  const fresh: NewJob[] = [];
+type AnyJob = NewJob | NewRecurringJob;
+
+/** Who is told of which ids, and whose rows are to be written: of jobs with the same unique key or name the first one's. */
+function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: AcceptedJob[]; fresh: AnyJob[] } {
+  const fresh: AnyJob[] = [];
   const taken = new Map<string, AcceptedJob>();
   const jobs = asked.map((job): AcceptedJob => {
-    const name = job.definition.uniqueKey === null ? null : JSON.stringify([job.tenant, job.definition.uniqueKey]);
-    const holder = name === null ? null : (data.uniqueKeys.holderOf(job) ?? taken.get(name) ?? null);
-    if (holder !== null) return holder;
     const { jobId, executionId } = job;
+    const { kept, name } = executionId === null ? namedBefore(data, job) : keyedBefore(data, job as NewJob);
+    const holder = name === null ? null : (kept ?? taken.get(name) ?? null);
+    if (holder !== null) {
+      return executionId === null ? { jobId, executionId, deduplicated: false, nameHeldBy: holder.jobId } : holder;
+    }
     if (name !== null) taken.set(name, { jobId, executionId, deduplicated: true });
     fresh.push(job);
     return { jobId, executionId, deduplicated: false };
@@ -52,7 +66,26 @@ function deduplicated(data: StoreData, asked: readonly NewJob[]): { jobs: Accept
   return { jobs, fresh };
 }
 
-function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly NewJob[]): string | null {
+/** What it is known by among others of its submission, and who has that already. */
+interface Known {
+  name: string | null;
+  kept: AcceptedJob | null;
+}
+
+function keyedBefore(data: StoreData, job: NewJob): Known {
+  const { uniqueKey } = job.definition;
+  if (uniqueKey === null) return { name: null, kept: null };
+  return { name: JSON.stringify(["key", job.tenant, uniqueKey]), kept: data.uniqueKeys.holderOf(job) };
+}
+
+function namedBefore(data: StoreData, { tenant, definition: { name } }: AnyJob): Known {
+  if (name === null) return { name, kept: null };
+  const jobId = data.jobNames.holderOf(tenant, name);
+  const kept = jobId === null ? null : { jobId, executionId: null, deduplicated: false };
+  return { name: JSON.stringify(["name", tenant, name]), kept };
+}
+
+function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly AnyJob[]): string | null {
   const unstorable = idempotency === null ? null : unstorableKey(idempotency);
   if (unstorable !== null) return unstorable;
   const ids = new Set<string>();
@@ -61,10 +94,12 @@ function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly N
     if (message !== null) return message;
     const { jobId, executionId } = job;
     if (ids.has(jobId) || data.jobs.get(jobId) !== undefined) return `there is a job ${jobId}`;
+    ids.add(jobId);
+    if (executionId === null) continue;
     if (ids.has(executionId) || data.executions.get(executionId) !== undefined) {
       return `there is an execution ${executionId}`;
     }
-    ids.add(jobId).add(executionId);
+    ids.add(executionId);
   }
   return null;
 }
@@ -77,6 +112,20 @@ export function insert(data: StoreData, asked: NewJob): ExecutionRow {
   data.executions.insert(row);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
   return row;
+}
+
+/** A job and its plan. */
+export function insertRecurring(data: StoreData, asked: NewRecurringJob): void {
+  const { jobId, shard, tenant, definition, firstFireAt, tzdata } = asked;
+  data.jobs.insert({ ...asked });
+  data.plans.insert({
+    ...{ jobId, shard, revision: 1 },
+    plan: {
+      ...{ version: 1, state: "ACTIVE", nextFireAt: firstFireAt, fired: 0, previous: null, bufferedAt: null },
+      ...{ catchUps: [], tzdata },
+    },
+  });
+  if (definition.name !== null) data.jobNames.take(tenant, definition.name, jobId);
 }
 
 /** An answer belongs to whoever gets it. */

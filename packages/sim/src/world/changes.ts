@@ -98,7 +98,7 @@ export class Changes {
       const isOver = await changer.delete(jobId, cancelRunning);
       this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
     } else {
-      const again = await changer.retry(executionId);
+      const again = await changer.runs.retry(executionId);
       this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: again.executionId });
     }
   }

@@ -1,3 +1,4 @@
+import type { Pool } from "@mainspring/server/testing";
 import type { Dice } from "../dice.ts";
 import { putPool } from "../store/reads.ts";
 import type { StoreData } from "../store/store-data.ts";
@@ -8,7 +9,7 @@ const POOL = "default";
 /** How long it is from one change of the limit to the next, about. */
 const CHANGE_EVERY_MS = 600_000;
 
-/** In some worlds the pool has limits from the beginning, and somebody changes one of them from time to time. */
+/** In some worlds the pool has limits from the beginning, and somebody changes them from time to time. */
 export class PoolLimits {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
@@ -22,28 +23,34 @@ export class PoolLimits {
   }
 
   start(data: StoreData): void {
-    const dice = this.#dice;
     // Forks of neighbouring seeds begin alike.
-    dice.roll();
-    const maxRunning = dice.chance(0.35) ? dice.between(1, 12) : null;
-    const ratePerSec = dice.chance(0.12) ? dice.pick([0.4, 0.4, 5]) : null;
-    if (maxRunning === null && ratePerSec === null) return;
-    putPool(data, { name: POOL, maxRunning, ratePerSec });
+    this.#dice.roll();
+    if (!this.#dice.chance(0.4)) return;
+    putPool(data, { name: POOL, ...this.#someLimits() });
     this.#changeLater();
   }
 
-  /** It stays as it is. */
-  stop(): void {
+  /** What waits may run, by so many at once as before. */
+  stop(data: StoreData): void {
     this.#isOver = true;
+    if (data.pools.get(POOL)?.ratePerSec != null) putPool(data, { name: POOL, ratePerSec: null });
+  }
+
+  #someLimits(): Pick<Pool, "maxRunning" | "ratePerSec"> {
+    const dice = this.#dice;
+    return {
+      maxRunning: dice.chance(0.2) ? null : dice.between(1, 12),
+      // A low rate shows best what is one start too many.
+      ratePerSec: dice.chance(0.3) ? dice.pick([0.1, 0.1, 5]) : null,
+    };
   }
 
   #changeLater(): void {
     this.#clock.plan(CHANGE_EVERY_MS * 2 * this.#dice.roll(), () => {
       if (this.#isOver) return;
-      const maxRunning = this.#dice.chance(0.2) ? null : this.#dice.between(1, 12);
       // Whoever gets no answer leaves it at that; what was done is seen in the store.
       this.#server()
-        ?.store?.putPool({ name: POOL, maxRunning })
+        ?.store?.putPool({ name: POOL, ...this.#someLimits() })
         .catch(() => undefined);
       this.#changeLater();
     });

@@ -30,6 +30,7 @@ export class SimMetrics implements Metrics, ApiMetrics {
   readonly commit = nothing;
   readonly lateness = nothing;
   readonly ran = nothing;
+  readonly planned = nothing;
   readonly deadLetter = nothing;
   readonly retried = nothing;
   readonly refusedStale = nothing;

@@ -10,6 +10,8 @@ import {
   Inbox,
   JobChanger,
   type JobIntake,
+  JobPlans,
+  JobRuns,
   Membership,
   type NodeProfile,
   PoolOrders,
@@ -19,6 +21,7 @@ import {
   type SchedulerParts,
   SHARED,
   type Store,
+  timeZoneDataVersion,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
@@ -52,6 +55,8 @@ export class SimServer {
   #intake: JobIntake | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
+  #plans: JobPlans | null = null;
+  #runs: JobRuns | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
@@ -73,6 +78,14 @@ export class SimServer {
 
   get changer(): JobChanger | null {
     return this.#changer;
+  }
+
+  get plans(): JobPlans | null {
+    return this.#plans;
+  }
+
+  get runs(): JobRuns | null {
+    return this.#runs;
   }
 
   get deadLetters(): DeadLetterRuns | null {
@@ -98,7 +111,8 @@ export class SimServer {
     const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
     const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
-    const parts = { store, bus, runtime, log, metrics: this.#metrics };
+    const timeZoneData = timeZoneDataVersion();
+    const parts = { store, bus, runtime, log, metrics: this.#metrics, timeZoneData };
     if (this.#has("gateway")) this.#openGateway(parts);
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
@@ -107,7 +121,10 @@ export class SimServer {
     // Nobody is told here, but what would be told is seen.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    this.#changer = new JobChanger({ ...parts, commands, orders: new PoolOrders(store, runtime) });
+    const orders = new PoolOrders(store, runtime);
+    this.#changer = new JobChanger({ ...parts, commands, orders });
+    this.#plans = new JobPlans({ ...parts, commands });
+    this.#runs = new JobRuns({ ...parts, orders });
     this.#deadLetters = new DeadLetterRuns(parts);
     this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {
@@ -128,7 +145,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms" | "tzdata">): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -144,7 +161,7 @@ export class SimServer {
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;
-    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
+    await new Scheduler({ ...parts, leases, profile, terms: SHARED, tzdata: timeZoneDataVersion() }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

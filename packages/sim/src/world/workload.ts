@@ -94,9 +94,10 @@ export class Workload {
     const idempotency = { tenant: "default", key, requestHash: key };
     intake.take([job], idempotency).then(({ bodies }) => {
       const [body] = bodies;
-      if (isOver || body === undefined) return;
+      if (isOver || body === undefined || "error" in body || body.executionId === undefined) return;
       isOver = true;
-      this.#answered(key, body, "deduplicated" in body, job);
+      const { jobId, executionId } = body;
+      this.#answered(key, { jobId, executionId }, "deduplicated" in body, job);
     }, again);
   }
 

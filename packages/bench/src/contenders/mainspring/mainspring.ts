@@ -53,7 +53,7 @@ export const mainspringEmbedded: Contender = {
 export function mainspringCluster(nodes: number): Contender {
   return {
     name: `mainspring-${nodes}-nodes`,
-    title: nodes === 1 ? "Mainspring, a cluster of 1 node" : `Mainspring, ${nodes} nodes`,
+    title: nodes === 1 ? "Mainspring, 1 node" : `Mainspring, ${nodes} nodes`,
     settings: `server processes with MAINSPRING_BUS=mesh, PostgreSQL, one worker process over gRPC; ${SETTINGS}`,
     isPeer: false,
     hasCapabilities: true,

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { leash } from "../../services/leash.ts";
 
 /** A server as users run it, in a process of its own, without its built-in worker. */
 export interface ServerProcess extends AsyncDisposable {
@@ -21,14 +22,12 @@ export async function startServer(env: Record<string, string>): Promise<ServerPr
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...serverEnv(folder), ...env },
   });
-  const killed = () => child.kill("SIGKILL");
-  process.once("exit", killed);
+  leash(child, folder);
   return {
     httpUrl: await announcedUrl(child),
     pid: child.pid ?? 0,
     [Symbol.asyncDispose]: async () => {
       await stop(child);
-      process.off("exit", killed);
       await rm(folder, { recursive: true, force: true });
     },
   };

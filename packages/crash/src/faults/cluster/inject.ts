@@ -4,7 +4,7 @@ import type { ClusterWorld } from "../world.ts";
 import { disturb } from "./links.ts";
 import { killNode, restartNode, stopNode, stopNodePastAll } from "./nodes.ts";
 import { linkSteps, PEOPLE_FAULTS, type PeopleFault, rounds, SYSTEM_FAULTS, type SystemFault } from "./plan.ts";
-import { abortStore, downStore, failOver, fillStore, killStore } from "./stores.ts";
+import { abortStore, downStore, failOver, fillStore, hideStore, killStore } from "./stores.ts";
 
 /** In a run that is long enough for it. */
 const LONG_RUN_MS = 600_000;
@@ -32,7 +32,7 @@ export async function injectChaos(world: ClusterWorld, forMs: number): Promise<v
 }
 
 function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld) => Promise<void>> {
-  let stops = 0;
+  let [stops, outages] = [0, 0];
   return {
     SERVER_KILLED: killNode,
     // Of the first, and every third then, everything has timed out when it wakes.
@@ -40,7 +40,7 @@ function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld)
     SERVER_RESTARTED: restartNode,
     STORE_KILLED: killStore,
     STORE_ABORTED: abortStore,
-    STORE_DOWN: (world) => downStore(world, downMs),
+    STORE_DOWN: async (world) => void (await (outages++ % 2 === 0 ? downStore : hideStore)(world, downMs)),
     STORE_FULL: async (world) => {
       const { cannotBeFull } = world.store;
       if (cannotBeFull === null) await fillStore(world);

@@ -10,17 +10,17 @@ const FULL_MS = { least: 1_000, most: 4_000 };
 const SYNCHRONOUS_MS = { least: 500, most: 3_000 };
 
 /** As when its machine is reset. */
-export function killStore(world: ClusterWorld): Promise<void> {
-  return fell(world, "STORE_KILLED", "SIGKILL", 0);
+export async function killStore(world: ClusterWorld): Promise<void> {
+  await fell(world, "STORE_KILLED", "SIGKILL", 0);
 }
 
 /** As `pg_ctl restart -m immediate` does it. */
-export function abortStore(world: ClusterWorld): Promise<void> {
-  return fell(world, "STORE_ABORTED", "SIGQUIT", 0);
+export async function abortStore(world: ClusterWorld): Promise<void> {
+  await fell(world, "STORE_ABORTED", "SIGQUIT", 0);
 }
 
-/** Nobody gets an answer for so long, and says so. */
-export function downStore(world: ClusterWorld, forMs: number): Promise<void> {
+/** Nobody gets an answer for so long, and says so. @returns when PostgreSQL took connections again */
+export function downStore(world: ClusterWorld, forMs: number): Promise<number> {
   return fell(world, "STORE_DOWN", "SIGQUIT", forMs);
 }
 
@@ -29,14 +29,33 @@ async function fell(
   event: "STORE_KILLED" | "STORE_ABORTED" | "STORE_DOWN",
   signal: "SIGKILL" | "SIGQUIT",
   downMs: number,
-): Promise<void> {
+): Promise<number> {
   const { store } = world;
   await busyWorker(world, 1);
   tell(world, event, store.pid);
   await store.end(signal);
   if (downMs > 0) await Promise.all([sleep(downMs), askWhileDown(world)]);
   await store.start();
+  const backAtMs = monotonicMs();
   await allReady(world);
+  return backAtMs;
+}
+
+/**
+ * As `downStore`, but for the nodes: PostgreSQL runs, and no packet gets through to it or back. Then all that was on its
+ * way arrives.
+ */
+export async function hideStore(world: ClusterWorld, forMs: number): Promise<number> {
+  const { nodes, store } = world;
+  await busyWorker(world, 1);
+  tell(world, "STORE_DOWN", store.pid);
+  const links = nodes.map((node) => node.links.STORE_LINK);
+  for (const link of links) link.weather = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
+  await Promise.all([sleep(forMs), askWhileDown(world)]);
+  for (const link of links) link.weather = { kind: "CLEAR" };
+  const backAtMs = monotonicMs();
+  await allReady(world);
+  return backAtMs;
 }
 
 /** Written down when PostgreSQL has complained: only then it has happened. */

@@ -17,6 +17,7 @@ export class Pair {
   readonly #lanes: Record<Direction, Lane>;
   /** One end is gone, and the other shall not notice. */
   #isDeaf = false;
+  #isReset = false;
   #cutAfterBytes = Number.POSITIVE_INFINITY;
   #swallows = false;
   #wasAsked = false;
@@ -53,6 +54,9 @@ export class Pair {
   }
 
   reset(): void {
+    // A second reset would find the socket amid the first, and it would stay open for ever.
+    if (this.#isReset) return;
+    this.#isReset = true;
     for (const lane of Object.values(this.#lanes)) lane.close();
     abort(this.#client);
     abort(this.#server);
@@ -118,7 +122,7 @@ export class Pair {
 }
 
 function abort(socket: Socket): void {
-  // A socket of a file knows no reset; who reads it finds its end.
-  if (socket.remoteAddress === undefined) socket.destroy();
+  // A socket of a file knows no reset, and where the peer does not read one would wait for it to do so.
+  if (socket.remoteAddress === undefined || socket.writableLength > 0) socket.destroy();
   else socket.resetAndDestroy();
 }

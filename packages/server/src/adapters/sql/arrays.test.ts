@@ -45,6 +45,7 @@ describe("array parameters", () => {
     const ids = Array.from({ length: 10 }, () => runtime.uuid());
     assert.deepEqual(await elements("uuid", uuids(ids, same)), ids);
     assert.deepEqual(await elements("uuid", uuids([], same)), []);
+    assert.deepEqual(await elements("uuid", uuids([null, ...ids, null], same)), [null, ...ids, null]);
   });
 
   it("are refused where a number does not fit, rather than cut", () => {

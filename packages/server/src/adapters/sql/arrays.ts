@@ -16,9 +16,9 @@ const HEADER_BYTES = 20;
 /** Any array's elements before their values: the length. */
 const LENGTH_BYTES = 4;
 
-export function uuids<R>(rows: readonly R[], get: (row: R) => string): string {
+export function uuids<R>(rows: readonly R[], get: Get<R, string>): string {
   let list = "";
-  for (const row of rows) list += list === "" ? get(row) : `,${get(row)}`;
+  for (const row of rows) list += list === "" ? (get(row) ?? "NULL") : `,${get(row) ?? "NULL"}`;
   return `{${list}}`;
 }
 

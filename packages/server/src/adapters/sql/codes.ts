@@ -1,5 +1,6 @@
 import type { ExecutionState, Queue, Trigger } from "../../domain/execution.ts";
 import { type ExecutionPolicy } from "../../domain/job.ts";
+import type { PlanState, SkipReason } from "../../domain/recurrence.ts";
 import type { Command } from "../../ports/store.ts";
 
 /**
@@ -18,9 +19,29 @@ export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
 
 export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
 
-export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = { API: 1, RETRY: 2 };
+export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = {
+  API: 1,
+  RETRY: 2,
+  SCHEDULE: 3,
+  MANUAL: 4,
+  BACKFILL: 5,
+};
 
-export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = { CANCEL: 1, REPLACE: 2, DELETE: 3 };
+export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
+  CANCEL: 1,
+  REPLACE: 2,
+  DELETE: 3,
+  PLAN: 4,
+};
+
+export const PLAN_STATE_CODES: Readonly<Record<PlanState, number>> = { ACTIVE: 1, PAUSED: 2, FINISHED: 3, DELETED: 4 };
+
+export const SKIP_REASON_CODES: Readonly<Record<SkipReason, number>> = {
+  OVERLAP: 1,
+  MISFIRE: 2,
+  MISFIRE_LIMIT: 3,
+  PAUSED: 4,
+};
 
 /**
  * What a NULL policy means, which keeps the rows of nearly all executions narrow. A copy and not the domain's
@@ -38,6 +59,8 @@ export const POLICY_OF_NULL: ExecutionPolicy = {
 export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
 export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
 export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
+export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
+export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);
 export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
 
 function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {

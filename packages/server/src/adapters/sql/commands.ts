@@ -1,5 +1,5 @@
 import type { ShardId } from "../../domain/ids.ts";
-import type { Command, DeleteCommand, ReplaceCommand } from "../../ports/store.ts";
+import type { Command, JobCommand, PlanCommand } from "../../ports/store.ts";
 import { COMMAND_CODES, commandKindOf } from "./codes.ts";
 import type { Connections, Row, Session } from "./connections.ts";
 import { ofShards, shardMask } from "./shard-mask.ts";
@@ -39,5 +39,5 @@ function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;
   const kind = commandKindOf(code);
   if (kind === "CANCEL") return { id, shard, kind, executionId };
-  return { id, shard, kind, jobId, ...JSON.parse(body) } as ReplaceCommand | DeleteCommand;
+  return { id, shard, kind, jobId, ...JSON.parse(body) } as JobCommand | PlanCommand;
 }

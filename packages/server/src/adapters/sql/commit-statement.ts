@@ -5,6 +5,7 @@ import { bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arr
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Row, Statement } from "./connections.ts";
 import { journalText } from "./journal.ts";
+import { planned, plannedAnswer, plannedValues } from "./plan-changes.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "./replacements.ts";
 
 /** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
@@ -15,7 +16,7 @@ const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) 
  * the lock is shared, so it keeps out nobody but a takeover, which takes its locks in the same order. A takeover that came first is waited for, and the fence is
  * then read again with its new epoch.
  */
-const textOf = (replacing: boolean) => `
+const textOf = (replacing: boolean, planning: boolean) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
   JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
@@ -39,7 +40,7 @@ WITH fence AS MATERIALIZED (
   WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
   RETURNING e.id, c.release
 ), released AS (
-  DELETE FROM unique_keys k USING updated u WHERE u.release AND k.execution_id = u.id
+  DELETE FROM unique_keys k USING updated u WHERE u.release AND k.execution_id = u.id${planning ? " RETURNING 1" : ""}
 ), settled AS (
   DELETE FROM journal j
   USING (SELECT unnest($25::int2[]) AS shard, unnest($26::int8[]) AS epoch, unnest($27::int8[]) AS seq) s
@@ -50,7 +51,7 @@ WITH fence AS MATERIALIZED (
   WHERE ${holds("a.shard")}
 ), done AS (
   DELETE FROM commands c USING (SELECT unnest($32::uuid[]) AS id) d WHERE c.id = d.id AND ${holds("c.shard")}
-)
+)${planning ? planned(holds) : ""}
 SELECT (SELECT array_agg(id) FROM fence),
   CASE WHEN (SELECT count(*) FROM updated) < (SELECT count(*) FROM change c WHERE ${holds("c.shard")}) THEN
     ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
@@ -60,14 +61,17 @@ SELECT (SELECT array_agg(id) FROM fence),
     WHERE ${holds("x.shard")} AND NOT EXISTS (
       SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
     )
-  )`;
-/** Nearly every tick: what it says of replacements would be said of nothing. */
-const TEXT = textOf(false);
-export const REPLACING_TEXT = textOf(true);
+  )${planning ? plannedAnswer(holds) : ""}`;
+/** Nearly every tick: what it says of replacements and plans would be said of nothing. */
+const TEXT = textOf(false, false);
+export const REPLACING_TEXT = textOf(true, false);
+export const PLANNING_TEXT = textOf(true, true);
 
 export interface CommitAnswer {
   held: Set<ShardId>;
   missed: Set<string>;
+  missedPlans: Set<string>;
+  notBorn: Set<string>;
 }
 
 /** @param now when the rows are said to have been written */
@@ -78,8 +82,9 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const expected = flat(batch, (commit) => commit.expected);
   const done = batch.flatMap((commit) => commit.commandsDone);
   const replaced = changes.flatMap(({ item }) => replacementOf(item));
+  const isPlanning = batch.some((commit) => commit.plans.length > 0);
   return {
-    ...(replaced.length === 0 ? { name: "commit", text: TEXT } : { name: "commit_replacing", text: REPLACING_TEXT }),
+    ...variant(replaced.length > 0, isPlanning),
     values: [
       int2s(batch, (c) => c.shard),
       int8s(batch, (c) => c.epoch),
@@ -96,16 +101,32 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
       int2s(expected, (x) => x.shard),
       uuids(expected, (x) => x.item.id),
       int4s(expected, (x) => x.item.attempt),
-      ...(replaced.length === 0 ? [] : replacedValues(replaced)),
+      ...(replaced.length > 0 || isPlanning ? replacedValues(replaced) : []),
+      ...(isPlanning ? plannedValues(batch) : []),
     ],
   };
 }
 
+function variant(isReplacing: boolean, isPlanning: boolean): { name: string; text: string } {
+  if (isPlanning) return { name: "commit_planning", text: PLANNING_TEXT };
+  return isReplacing ? { name: "commit_replacing", text: REPLACING_TEXT } : { name: "commit", text: TEXT };
+}
+
+type AnswerRow = [
+  held: string | null,
+  missed: string | null,
+  unexpected: string,
+  missedPlans?: string | null,
+  notBorn?: string | null,
+];
+
 export function commitAnswer(rows: Row[]): CommitAnswer {
-  const [held, missed, unexpected] = rows[0] as [string | null, string | null, string];
+  const [held, missed, unexpected, missedPlans = null, notBorn = null] = rows[0] as AnswerRow;
   return {
     held: new Set(listed(held).map(Number)),
     missed: new Set([...listed(missed), ...listed(unexpected)]),
+    missedPlans: new Set(listed(missedPlans)),
+    notBorn: new Set(listed(notBorn)),
   };
 }
 

@@ -1,24 +1,19 @@
 import type { ShardId } from "../../domain/ids.ts";
-import type { RowChange, ShardCommit, ShardOutcome } from "../../ports/store.ts";
-import { bisected } from "./bisect.ts";
+import type { ShardCommit, ShardOutcome } from "../../ports/store.ts";
+import type { PlanChange } from "../../ports/store-recurrences.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import type { Connections } from "./connections.ts";
+import { type Culprit, findCulprits, without } from "./culprits.ts";
 import { isDataError } from "./errors.ts";
 import { type PackLimit, packed } from "./packs.ts";
+import { persistently } from "./persistently.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
 
-/** A change that the store cannot hold, and what it said. */
-interface Culprit {
-  shard: ShardId;
-  change: RowChange;
-  message: string;
-}
-
 /**
- * A tick is one statement, unless it brings very many large results: PostgreSQL takes no message of a gigabyte,
- * and would not at the next attempt either. Shards are never cut.
+ * A tick is one statement, unless it brings very many large results or births: PostgreSQL takes no message of a gigabyte, nor
+ * so many rows within its time, and would not at the next attempt either. Shards are never cut.
  */
-const STATEMENT: PackLimit = { count: Number.POSITIVE_INFINITY, bytes: 32 * 1024 * 1024 };
+const STATEMENT: PackLimit = { count: 10_000, bytes: 32 * 1024 * 1024 };
 
 /** Writes ticks, one at a time: there is one connection for it. See Store.commit. */
 export class Committer {
@@ -48,66 +43,54 @@ export class Committer {
       return this.#outcomes(whole, await this.#run(whole), []);
     } catch (error) {
       if (!isDataError(error)) throw error;
-      const culprits = await this.#findCulprits(whole);
+      const culprits = await findCulprits(whole, (parts) => this.#tryOut(parts));
       // Refused for something else than a change: that is a mistake of ours, and no part of it may be applied.
       if (culprits.length === 0) throw error;
       return this.#outcomes(whole, await this.#run(whole.map((commit) => without(commit, culprits))), culprits);
     }
   }
 
-  async #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
-    return commitAnswer(await this.#db.run("commit", commitStatement(batch, this.#now())));
+  /** Births wait for unique keys as submits do: whoever stood in somebody's way has done nothing, and goes again. */
+  #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
+    return persistently(async () => commitAnswer(await this.#db.run("commit", commitStatement(batch, this.#now()))));
   }
 
-  /** Tries parts of the changes and takes each back: a shard's changes must not be applied in two steps. */
-  async #findCulprits(batch: readonly ShardCommit[]): Promise<Culprit[]> {
-    const changes = batch.flatMap((commit) => commit.changes.map((change) => ({ commit, change })));
-    const found = await bisected<(typeof changes)[number], Culprit | null>(
-      changes,
-      async (some) => {
-        const parts = batch.map((commit) => onlyChanges(commit, some));
-        await this.#db.session("commit", async (session) => {
-          await session.run({ text: "BEGIN" });
-          await session.run(commitStatement(parts, this.#now()));
-          await session.run({ text: "ROLLBACK" });
-        });
-        return some.map(() => null);
-      },
-      ({ commit, change }, error) => ({ shard: commit.shard, change, message: error.message }),
-    );
-    return found.filter((culprit) => culprit !== null);
+  /** A shard's changes must not be applied in two steps, so parts of them are only tried. */
+  async #tryOut(parts: readonly ShardCommit[]): Promise<void> {
+    await this.#db.session("commit", async (session) => {
+      await session.run({ text: "BEGIN" });
+      await session.run(commitStatement(parts, this.#now()));
+      await session.run({ text: "ROLLBACK" });
+    });
   }
 
   #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, culprits: readonly Culprit[]): ShardOutcome[] {
     return batch.map((commit) => {
       const { shard } = commit;
-      if (!answer.held.has(shard)) return { shard, status: "FENCED", missed: [], refused: [] };
+      if (!answer.held.has(shard))
+        return { shard, status: "FENCED", missed: [], missedPlans: [], notBorn: [], refused: [] };
       const own = culprits.filter((culprit) => culprit.shard === shard);
+      // What could not be born has no attempt that a journal might know of.
+      const changed = own.filter(({ part }) => !("row" in part));
       this.#withheld.applied(
         commit,
-        own.map((culprit) => culprit.change.id),
+        changed.map(({ id }) => id),
       );
       return {
         shard,
         status: "APPLIED",
         missed: answer.missed.size === 0 ? [] : missedOf(commit, answer.missed),
-        refused: own.map(({ change, message }) => ({ id: change.id, message })),
+        missedPlans: among(answer.missedPlans, commit, ({ jobId }) => [jobId]),
+        notBorn: among(answer.notBorn, commit, ({ births }) => births.map(({ row }) => row.id)),
+        refused: own.map(({ id, message }) => ({ id, message })),
       };
     });
   }
 }
 
-function onlyChanges(commit: ShardCommit, some: readonly { change: RowChange }[]): ShardCommit {
-  const chosen = new Set(some.map(({ change }) => change));
-  const changes = commit.changes.filter((change) => chosen.has(change));
-  return { ...commit, changes, assigned: [], settledJournals: [], expected: [], commandsDone: [] };
-}
-
-/** Journals stay open where a row could not be written: they may be all that knows of its attempt. */
-function without(commit: ShardCommit, culprits: readonly Culprit[]): ShardCommit {
-  const own = new Set(culprits.filter(({ shard }) => shard === commit.shard).map(({ change }) => change));
-  if (own.size === 0) return commit;
-  return { ...commit, changes: commit.changes.filter((change) => !own.has(change)), settledJournals: [] };
+/** Those of one shard. */
+function among(all: ReadonlySet<string>, { plans }: ShardCommit, idsOf: (plan: PlanChange) => string[]): string[] {
+  return all.size === 0 ? [] : plans.flatMap(idsOf).filter((id) => all.has(id));
 }
 
 function missedOf(commit: ShardCommit, missed: ReadonlySet<string>): string[] {
@@ -117,6 +100,8 @@ function missedOf(commit: ShardCommit, missed: ReadonlySet<string>): string[] {
 
 function weightOf(commit: ShardCommit): PackLimit {
   let bytes = 0;
+  let count = 1;
   for (const change of commit.changes) bytes += change.result?.length ?? 0;
-  return { count: 1, bytes };
+  for (const plan of commit.plans) count += plan.births.length;
+  return { count, bytes };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
+import { fire, planned } from "../../ports/recurring-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
 import { Scene } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
@@ -147,6 +148,9 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     for (const payload of [EVERY_BYTE, Buffer.alloc(0), null]) {
       await scene.submitted({ payload, labels: { [AWKWARD]: "é" }, concurrencyKey: AWKWARD });
     }
+    const job = await planned(scene, { name: `${AWKWARD} ${at}`, payload: EVERY_BYTE });
+    const skips = [{ from: 1, to: 9, count: 101, reason: "PAUSED" as const }];
+    await scene.applied(job.shard, { plans: [fire(scene, job, { skips })] });
     await store.close();
   }
   const id = "gen_random_uuid()";

@@ -63,13 +63,13 @@ async function readTaken(session: Session, taken: readonly Gated[], outcomes: Ma
   }
 }
 
-/** The answers in which unique keys put other ids than those that were stored when the key was taken. */
+/** The answers in which unique keys and names put other ids than those that were stored when the key was taken. */
 export async function rewriteResponses(
   session: Session,
   accepted: ReadonlyMap<Submission, { jobs: readonly AcceptedJob[] }>,
 ): Promise<void> {
   const changed = [...accepted].filter(
-    ([s, answer]) => s.idempotency !== null && answer.jobs.some((j) => j.deduplicated),
+    ([s, answer]) => s.idempotency !== null && answer.jobs.some((j) => j.deduplicated || j.nameHeldBy),
   );
   if (changed.length === 0) return;
   const values = [
@@ -81,12 +81,20 @@ export async function rewriteResponses(
 }
 
 function responseText(jobs: readonly AcceptedJob[]): string {
-  return JSON.stringify(jobs.map((job) => [job.jobId, job.executionId, job.deduplicated ? 1 : 0]));
+  return JSON.stringify(
+    jobs.map(({ jobId, executionId, deduplicated, nameHeldBy }) => {
+      const answer = [jobId, executionId, deduplicated ? 1 : 0];
+      return nameHeldBy === undefined ? answer : [...answer, nameHeldBy];
+    }),
+  );
 }
 
 function acceptedJobs(text: string): AcceptedJob[] {
-  const jobs = JSON.parse(text) as [string, string, number][];
-  return jobs.map(([jobId, executionId, deduplicated]) => ({ jobId, executionId, deduplicated: deduplicated === 1 }));
+  const jobs = JSON.parse(text) as [string, string | null, number, string?][];
+  return jobs.map(([jobId, executionId, deduplicated, nameHeldBy]) => {
+    const answer = { jobId, executionId, deduplicated: deduplicated === 1 };
+    return nameHeldBy === undefined ? answer : { ...answer, nameHeldBy };
+  });
 }
 
 function keyName({ idempotency }: Gated): string {

@@ -1,10 +1,11 @@
 import type { JobDefinition } from "../../domain/job.ts";
+import type { RecurrenceRule } from "../../domain/recurrence.ts";
 import { policyFrom, requiresFrom } from "./candidates.ts";
 import type { Row } from "./connections.ts";
 
 /** The columns of a job's definition. */
 export const DEFINITION_COLUMNS = `j.name, j.pool, j.handler, j.priority, j.scheduled_at, j.labels,
-  j.requires, j.policy, j.concurrency_key, j.concurrency_limit, j.unique_key`;
+  j.requires, j.policy, j.concurrency_key, j.concurrency_limit, j.unique_key, j.recurrence`;
 
 type DefinitionRow = [
   name: string | null,
@@ -18,6 +19,7 @@ type DefinitionRow = [
   concurrencyKey: string | null,
   concurrencyLimit: number,
   uniqueKey: string | null,
+  recurrence: string | null,
 ];
 
 /** @param row DEFINITION_COLUMNS */
@@ -30,6 +32,7 @@ export function definitionFrom(row: Row): JobDefinition {
     requires: requiresFrom(r[6]),
     priority: r[3],
     scheduledAt: r[4],
+    recurrence: r[11] === null ? null : (JSON.parse(r[11]) as RecurrenceRule),
     policy: policyFrom(r[7]),
     concurrencyKey: r[8],
     concurrencyLimit: r[9],

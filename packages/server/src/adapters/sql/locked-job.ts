@@ -1,7 +1,8 @@
 import type { ExecutionId, JobId, ShardId } from "../../domain/ids.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import type { JobDefinition, JobState } from "../../domain/job.ts";
-import { QUEUE_CODES } from "./codes.ts";
+import { isRecurringJobId } from "../../domain/recurrence.ts";
+import { planStateOf, QUEUE_CODES } from "./codes.ts";
 import type { Session } from "./connections.ts";
 import { DEFINITION_COLUMNS, definitionFrom } from "./job-definitions.ts";
 
@@ -13,24 +14,36 @@ export interface LockedJob {
   version: number;
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** Its executions that are not final. */
+  /** Its executions that are not final. Those of a recurring job that its schedule brings about are not held up by the lock. */
   open: ExecutionId[];
 }
 
 /** Whoever inserts executions of a job that exists locks its row as well, so none is overlooked. */
 const LOCK = `
-  SELECT j.version, j.deleted_at, j.payload, ${DEFINITION_COLUMNS} FROM jobs j
-  WHERE j.id = $1 AND j.tenant = $2 FOR UPDATE`;
+  SELECT j.version, j.deleted_at, j.payload, (SELECT p.state FROM plans p WHERE p.job_id = j.id), ${DEFINITION_COLUMNS}
+  FROM jobs j WHERE j.id = $1 AND j.tenant = $2 FOR UPDATE`;
 
-const OPEN = `SELECT id FROM executions e WHERE e.job_id = $1 AND e.queue <> ${QUEUE_CODES.NONE} ORDER BY id`;
+const OPEN = `SELECT id FROM executions e WHERE e.job_id = $1 AND e.queue <> ${QUEUE_CODES.NONE}`;
+
+/** The bound says nothing new, but it tells of the index that has those alone, and not a million that ended long ago. */
+export const OPEN_OF_RECURRING = `${OPEN} AND e.job_id >= '80000000-0000-0000-0000-000000000000'`;
 
 export async function lockJob(session: Session, tenant: string, jobId: JobId): Promise<LockedJob | null> {
   const [row] = await session.run({ name: "lock_job", text: LOCK, values: [jobId, tenant] });
   if (row === undefined) return null;
-  const [version, deletedAt, payload] = row as [number, number | null, Uint8Array | null];
-  const definition = definitionFrom(row.slice(3));
-  const open = (await session.run({ name: "open_executions", text: OPEN, values: [jobId] })).map(([id]) => String(id));
-  const state = deletedAt !== null ? "DELETED" : open.length > 0 ? "ACTIVE" : "FINISHED";
+  const [version, deletedAt, payload, planState] = row as [number, number | null, Uint8Array | null, number | null];
+  const definition = definitionFrom(row.slice(4));
+  const open = await openExecutions(session, jobId);
+  const state = deletedAt !== null ? "DELETED" : planState !== null ? planStateOf(planState) : stateBy(open);
   const shard = shardOf(shardKey(tenant, definition.concurrencyKey, jobId));
   return { jobId, shard, state, version, definition, payload, open };
+}
+
+async function openExecutions(session: Session, jobId: JobId): Promise<ExecutionId[]> {
+  const [name, text] = isRecurringJobId(jobId) ? ["open_of_recurring", OPEN_OF_RECURRING] : ["open_executions", OPEN];
+  return (await session.run({ name, text, values: [jobId] })).map(([id]) => id as ExecutionId).sort();
+}
+
+function stateBy(open: readonly ExecutionId[]): JobState {
+  return open.length > 0 ? "ACTIVE" : "FINISHED";
 }

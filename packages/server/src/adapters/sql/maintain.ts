@@ -1,7 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Retention } from "../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
-import type { Connections, Session } from "./connections.ts";
+import type { Connections, Session, Statement } from "./connections.ts";
 import {
   createPartition,
   type Month,
@@ -26,12 +26,29 @@ const FORGET_KEYS = `
   DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT ${PAGE})) RETURNING 1`;
 
-/** Payloads of former versions of jobs, once no execution runs or ran by them, nor is told to. */
+/** Payloads of former versions of jobs, once no execution runs or ran by them, nor is told to, nor will by its job's plan. */
 const FORGET_PAYLOADS = `
   DELETE FROM job_payloads WHERE ctid = ANY(ARRAY(
     SELECT p.ctid FROM job_payloads p WHERE NOT EXISTS (
       SELECT FROM executions e WHERE e.job_id = p.job_id AND e.job_version = p.version
-    ) AND NOT EXISTS (SELECT FROM commands c WHERE c.job_id = p.job_id) LIMIT ${PAGE})) RETURNING 1`;
+    ) AND NOT EXISTS (SELECT FROM commands c WHERE c.job_id = p.job_id)
+      AND NOT EXISTS (SELECT FROM plans n WHERE n.job_id = p.job_id AND n.version <= p.version) LIMIT ${PAGE})) RETURNING 1`;
+
+const FORGET_SKIPS = `
+  DELETE FROM skips WHERE ctid = ANY(ARRAY(SELECT ctid FROM skips WHERE to_at < $1 LIMIT ${PAGE})) RETURNING 1`;
+
+/** Recurring jobs are kept for as long as they are not deleted, and after that for as long as what they did. */
+const FORGET_RECURRING = `
+  WITH gone AS MATERIALIZED (
+    SELECT j.id FROM jobs j WHERE j.id >= '80000000-0000-0000-0000-000000000000' AND j.deleted_at < $1
+      AND NOT EXISTS (SELECT FROM executions e WHERE e.job_id = j.id)
+      AND NOT EXISTS (SELECT FROM commands c WHERE c.job_id = j.id) LIMIT ${PAGE}
+  ), p AS (
+    DELETE FROM plans p USING gone g WHERE p.job_id = g.id
+  ), s AS (
+    DELETE FROM skips s USING gone g WHERE s.job_id = g.id
+  )
+  DELETE FROM jobs j USING gone g WHERE j.id = g.id RETURNING 1`;
 
 /**
  * See Store.maintain. Of several nodes that ask at the same time one does it: dropping a month twice would be an error,
@@ -74,9 +91,15 @@ async function retire(session: Session, now: EpochMs, retention: Retention): Pro
   for (const month of await months(session, "jobs")) {
     if (month.endMs <= keepFrom) await retireJobs(session, month);
   }
-  while ((await session.run({ text: FORGET_PAYLOADS })).length === PAGE);
-  const values = [now - IDEMPOTENCY_DAYS * DAY_MS];
-  while ((await session.run({ text: FORGET_KEYS, values })).length === PAGE);
+  await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
+  await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });
+  await repeated(session, { text: FORGET_PAYLOADS });
+  await repeated(session, { text: FORGET_KEYS, values: [now - IDEMPOTENCY_DAYS * DAY_MS] });
+}
+
+/** Page by page, until there is less than a page of it. */
+async function repeated(session: Session, statement: Statement): Promise<void> {
+  while ((await session.run(statement)).length === PAGE);
 }
 
 async function months(session: Session, table: PartitionedTable): Promise<Month[]> {

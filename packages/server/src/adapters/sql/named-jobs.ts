@@ -1,16 +1,22 @@
-import type { EpochMs } from "../../domain/ids.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
+import { isRecurringJobId } from "../../domain/recurrence.ts";
+import type { NewRecurringJob } from "../../ports/store.ts";
 import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../ports/store-jobs.ts";
 import { QUEUE_CODES } from "./codes.ts";
 import type { Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
+import { insertRecurringStatement, isRecurring } from "./insert-recurring.ts";
 import { replaceJob } from "./job-changes.ts";
+import { claimNames, readName } from "./job-names.ts";
+import { KeyVanished } from "./key-vanished.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
 
 /** Two puts of one name that arrive together must not both find that there is none. */
 const LOCK_NAME = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 
 const ACTIVE = `
-  SELECT j.id FROM jobs j WHERE j.tenant = $1 AND j.name = $2 AND j.deleted_at IS NULL AND EXISTS (
+  SELECT j.id FROM jobs j
+  WHERE j.tenant = $1 AND j.name = $2 AND j.deleted_at IS NULL AND j.recurrence IS NULL AND EXISTS (
     SELECT FROM executions x WHERE x.job_id = j.id AND (x.queue = ${QUEUE_CODES.WAITING}
       OR x.queue = ${QUEUE_CODES.READY} OR x.queue = ${QUEUE_CODES.HELD}))
   ORDER BY j.id LIMIT 2`;
@@ -23,18 +29,40 @@ export async function putNamed(
 ): Promise<ReplaceOutcome | NamedOutcome> {
   const { tenant, definition, payload, createdAt: at } = job;
   await session.run({ text: LOCK_NAME, values: [JSON.stringify([tenant, definition.name])] });
-  const rows = await session.run({ text: ACTIVE, values: [tenant, definition.name] });
-  const jobIds = rows.map(([id]) => id as string);
+  const jobIds = await bearers(session, job);
   const [jobId] = jobIds;
   if (jobIds.length > 1) return { kind: "AMBIGUOUS", jobIds };
   if (jobId !== undefined) {
     const asked = { tenant, jobId, definition, payload, ifVersion: null, commandId, at };
     const outcome = await replaceJob(session, asked, now);
-    // It may have ended since it was found.
-    if (outcome.kind !== "WRONG_STATE" && outcome.kind !== "NOT_FOUND") return outcome;
+    if (!hasEnded(jobId, outcome)) return outcome;
   }
+  if (isRecurring(job)) return await createRecurring(session, job);
   const [holder] = (await claimUniqueKeys(session, [job])).values();
   if (holder !== undefined) return { kind: "KEY_HELD", jobId: holder.jobId };
   await session.run(insertStatement([job]));
+  return { kind: "CREATED" };
+}
+
+/** Whose name it is, among jobs of the same kind at first: of the active ones two at most. */
+async function bearers(session: Session, job: NamedPut["job"]): Promise<JobId[]> {
+  const { tenant, definition } = job;
+  const recurring = async () => (await readName(session, tenant, definition.name as string)) ?? [];
+  const active = async () => (await session.run({ text: ACTIVE, values: [tenant, definition.name] })).flat() as JobId[];
+  const [first, second] = isRecurring(job) ? [recurring, active] : [active, recurring];
+  const found = [await first()].flat();
+  return found.length > 0 ? found : [await second()].flat();
+}
+
+/** It may have ended since it was found. A recurring job that has come to its end keeps its name until it is deleted. */
+function hasEnded(jobId: JobId, outcome: ReplaceOutcome): boolean {
+  if (outcome.kind === "NOT_FOUND") return true;
+  return outcome.kind === "WRONG_STATE" && (outcome.state === "DELETED" || !isRecurringJobId(jobId));
+}
+
+async function createRecurring(session: Session, job: NewRecurringJob): Promise<NamedOutcome> {
+  // Submitted a moment ago, by somebody who does not wait for our lock.
+  if ((await claimNames(session, [job])).size > 0) throw new KeyVanished("The name was just taken");
+  await session.run(insertRecurringStatement([job]));
   return { kind: "CREATED" };
 }

@@ -14,16 +14,19 @@ import { getExecution, listExecutions } from "./execution-queries.ts";
 import { deleteJob, replaceJob } from "./job-changes.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { sqlLeases } from "./leases.ts";
+import { ledger } from "./ledger.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
 import { checkNeighbours } from "./neighbours.ts";
 import { persistently } from "./persistently.ts";
+import { order } from "./plan-orders.ts";
 import { putPool, readPools } from "./pools.ts";
 import { explained, preflight } from "./preflight.ts";
 import * as reads from "./reads.ts";
 import { recover } from "./recover.ts";
-import { retry } from "./retry.ts";
+import { recurrences } from "./recurrences.ts";
+import { run } from "./run.ts";
 import { submit } from "./submit.ts";
 import { isVanishedKey } from "./submit-keyed.ts";
 import { letGo, readShards, takeOver } from "./take-over.ts";
@@ -72,6 +75,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     jobs: jobs(db, () => runtime.now()),
+    recurrences: recurrences(db),
     deadLetters: deadLetters(db),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
@@ -109,6 +113,7 @@ function queries(db: Connections): StoreQueries {
     listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
+    ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),
     countExecutions: (limit) => countExecutions(db, limit),
   };
 }
@@ -120,6 +125,7 @@ function jobs(db: Connections, now: () => number): StoreJobs {
     replace: (asked) => changing((session) => replaceJob(session, asked, now)),
     putNamed: (asked) => changing((session) => putNamed(session, asked, now)),
     delete: (asked) => changing((session) => deleteJob(session, asked)),
-    retry: (asked) => changing((session) => retry(session, asked)),
+    run: (asked) => changing((session) => run(session, asked)),
+    order: (tenant, command) => changing((session) => order(session, tenant, command)),
   };
 }

@@ -6,6 +6,7 @@ import { accepted, Scene, TENANT } from "../../ports/store-scene.conformance.ts"
 import { systemRuntime } from "../system/system-runtime.ts";
 import { Connections, type Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
+import { isOnce } from "./insert-recurring.ts";
 import { submitKeyed } from "./submit-keyed.ts";
 import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
 
@@ -74,7 +75,7 @@ function submit(
   const transaction: Connections["transaction"] = (purpose, use) =>
     db.transaction(purpose, (session) => use(disturbed(session)));
   return submitKeyed({ transaction }, [{ idempotency, jobs: [job] }], runtime.now(), async (session, jobs) => {
-    await session.run(insertStatement(jobs));
+    await session.run(insertStatement(jobs.filter(isOnce)));
   });
 }
 

@@ -1,23 +1,37 @@
-import { type NewJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import {
+  type AcceptedJob,
+  type NewJob,
+  type NewRecurringJob,
+  StoreUnavailable,
+  type Submission,
+  type SubmitOutcome,
+} from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
 import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
+import { isOnce, isRecurring } from "./insert-recurring.ts";
+import { claimNames } from "./job-names.ts";
 import { KeyVanished } from "./key-vanished.ts";
 import { persistently } from "./persistently.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
 
-export function isKeyed(submission: Submission): boolean {
-  return submission.idempotency !== null || submission.jobs.some((job) => job.definition.uniqueKey !== null);
+type AnyJob = NewJob | NewRecurringJob;
+
+/** The unique key of a recurring job is taken by its executions, and its name by itself. */
+export function isKeyed({ idempotency, jobs }: Submission): boolean {
+  const keyOf = ({ executionId, definition }: AnyJob) =>
+    executionId === null ? definition.name : definition.uniqueKey;
+  return idempotency !== null || jobs.some((job) => keyOf(job) !== null);
 }
 
 /**
  * Submissions with keys, in one transaction. Deadlocks are ruled out by the order in which everybody takes keys: first
- * all idempotency keys, then all unique keys, each sorted.
+ * all idempotency keys, then all unique keys, then all names, each sorted.
  */
 export async function submitKeyed(
   db: Pick<Connections, "transaction">,
   batch: readonly Submission[],
   now: number,
-  insert: (session: Session, jobs: readonly NewJob[]) => Promise<void>,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
 ): Promise<SubmitOutcome[]> {
   const { first, repeats } = splitRepeats(batch);
   const outcomes = new Map<Submission, SubmitOutcome>();
@@ -56,17 +70,17 @@ async function attempt(
   session: Session,
   batch: readonly Submission[],
   now: number,
-  insert: (session: Session, jobs: readonly NewJob[]) => Promise<void>,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
 ): Promise<SubmitOutcome[]> {
   const known = await claimIdempotencyKeys(session, batch, now);
   const fresh = batch.filter((submission) => !known.has(submission));
-  const holders = await claimUniqueKeys(
-    session,
-    fresh.flatMap((submission) => submission.jobs),
-  );
+  const jobs = fresh.flatMap((submission) => submission.jobs);
+  const keys = await claimUniqueKeys(session, jobs.filter(isOnce));
+  const names = await claimNames(session, jobs.filter(isRecurring));
+  const holders = new Map<AnyJob, AcceptedJob>([...keys, ...names]);
   await insert(
     session,
-    fresh.flatMap((submission) => submission.jobs.filter((job) => !holders.has(job))),
+    jobs.filter((job) => !holders.has(job)),
   );
   const accepted = new Map<Submission, SubmitOutcome & { kind: "ACCEPTED" }>();
   for (const submission of fresh) {
@@ -77,6 +91,6 @@ async function attempt(
   return batch.map((submission) => known.get(submission) ?? (accepted.get(submission) as SubmitOutcome));
 }
 
-function acceptedAsAsked(job: NewJob) {
-  return { jobId: job.jobId, executionId: job.executionId, deduplicated: false };
+function acceptedAsAsked({ jobId, executionId }: AnyJob): AcceptedJob {
+  return { jobId, executionId, deduplicated: false };
 }

@@ -1,9 +1,12 @@
-import type { NewJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import { bisected } from "./bisect.ts";
-import type { Connections, Session } from "./connections.ts";
+import type { Connections, Session, Statement } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
+import { insertRecurringStatement, isOnce, isRecurring } from "./insert-recurring.ts";
 import { type PackLimit, packed } from "./packs.ts";
 import { isKeyed, submitKeyed } from "./submit-keyed.ts";
+
+type AnyJob = NewJob | NewRecurringJob;
 
 /** What one statement carries at most, so that neither side needs memory without bound for it. */
 const STATEMENT: PackLimit = { count: 2_000, bytes: 4 * 1024 * 1024 };
@@ -30,9 +33,9 @@ function refused(_: Submission, error: Error): SubmitOutcome {
 
 async function submitPlain(db: Connections, group: readonly Submission[]): Promise<SubmitOutcome[]> {
   const jobs = group.flatMap((submission) => submission.jobs);
-  const parts = statements(jobs);
-  if (parts.length === 1) await db.run("submit", insertStatement(jobs));
-  else if (parts.length > 1) await db.transaction("submit", (session) => insertAll(session, jobs));
+  const [first, ...others] = statements(jobs);
+  if (first !== undefined && others.length === 0) await db.run("submit", first);
+  else if (first !== undefined) await db.transaction("submit", (session) => insertAll(session, jobs));
   return group.map((submission) => ({
     kind: "ACCEPTED",
     replayed: false,
@@ -40,8 +43,8 @@ async function submitPlain(db: Connections, group: readonly Submission[]): Promi
   }));
 }
 
-async function insertAll(session: Session, jobs: readonly NewJob[]): Promise<void> {
-  for (const part of statements(jobs)) await session.run(insertStatement(part));
+async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<void> {
+  for (const statement of statements(jobs)) await session.run(statement);
 }
 
 /** Neighbours that fit into one statement; a larger submission is a group by itself. */
@@ -49,10 +52,12 @@ function groups(submissions: readonly Submission[]): Submission[][] {
   return packed(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
 }
 
-function statements(jobs: readonly NewJob[]): NewJob[][] {
-  return packed(jobs, STATEMENT, (job) => ({ count: 1, bytes: bytesOf([job]) }));
+function statements(jobs: readonly AnyJob[]): Statement[] {
+  const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
+  const once = packed(jobs.filter(isOnce), STATEMENT, weigh).map(insertStatement);
+  return once.concat(packed(jobs.filter(isRecurring), STATEMENT, weigh).map(insertRecurringStatement));
 }
 
-function bytesOf(jobs: readonly NewJob[]): number {
+function bytesOf(jobs: readonly AnyJob[]): number {
   return jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
 }

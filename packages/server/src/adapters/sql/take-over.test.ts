@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import pg from "pg";
 import { type NewJob, StoreUnavailable } from "../../ports/store.ts";
-import { applied, Scene, TENANT, takeShards } from "../../ports/store-scene.conformance.ts";
+import { applied, fenced, Scene, TENANT, takeShards } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import type { SqlStore } from "./sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
@@ -88,7 +88,7 @@ describe("taking shards over on PostgreSQL", () => {
     while ((await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length === 0);
     await successor.query("COMMIT");
     await successor.end();
-    assert.deepEqual(await commit, [{ shard: 1, status: "FENCED", missed: [], refused: [] }, applied(2)]);
+    assert.deepEqual(await commit, [fenced(1), applied(2)]);
     assert.deepEqual(
       (await store.load([lost.executionId, kept.executionId])).map((row) => row.id),
       [lost.executionId],

@@ -13,14 +13,16 @@ const READ = `
   FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS key) w
   JOIN unique_keys k ON k.tenant = w.tenant AND k.key = w.key`;
 
+type KeyHolder = AcceptedJob & { executionId: string };
+
 /**
  * Takes the unique keys that are free, for the first job that asks for each; those that are being taken or released by
  * others are waited for.
  * @returns the jobs that are not to be written, with the ids that hold their key
  */
-export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[]): Promise<Map<NewJob, AcceptedJob>> {
+export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[]): Promise<Map<NewJob, KeyHolder>> {
   const asking = jobs.filter((job) => job.definition.uniqueKey !== null);
-  const holders = new Map<NewJob, AcceptedJob>();
+  const holders = new Map<NewJob, KeyHolder>();
   if (asking.length === 0) return holders;
   const firsts = new Map<string, NewJob>();
   for (const job of asking) if (!firsts.has(keyName(job))) firsts.set(keyName(job), job);

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_POOL, JOB_STATES, PRIORITIES } from "../../domain/job.ts";
+import { DEFAULT_POOL, JOB_STATES, JOB_TYPES, PRIORITIES } from "../../domain/job.ts";
 import { ExecutionSummaryBody } from "./execution.ts";
 import {
   AnyJson,
@@ -15,6 +15,7 @@ import {
   Uuid,
   Word,
 } from "./fields.ts";
+import { CatchUpBody, RecurrenceFields } from "./recurrence.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const closed = { additionalProperties: false } as const;
@@ -28,11 +29,11 @@ const RetryFields = {
   jitter: Type.Boolean({ description: "spreads each delay over its second half; default true" }),
 };
 
-/** What POST /v1/jobs takes: a job that runs once. */
+/** What POST /v1/jobs takes. */
 export const JobSubmission = Type.Object(
   {
-    name: Type.Optional(Line("a name for people, 1 to 255 characters; need not be unique")),
-    type: Type.Optional(oneOf(["ONCE"], "only one-time jobs exist")),
+    name: Type.Optional(Line("1 to 255 characters; among recurring jobs that are not deleted it is unique")),
+    type: Type.Optional(oneOf(JOB_TYPES, "follows from the fields: schedule CRON, everySec INTERVAL, else ONCE")),
     target: Type.Object(
       {
         handler: Word("the function that runs it: letters, digits and _.:/@=+-, 1 to 128 characters"),
@@ -45,6 +46,7 @@ export const JobSubmission = Type.Object(
     runAt: Type.Optional(Instant("when; ISO 8601 with a zone; the past means now; not together with delayMs")),
     delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 * YEAR_MS, description: "how long from now" })),
     startBefore: Type.Optional(Instant("not started by then, it is SKIPPED; ISO 8601 with a zone")),
+    ...Type.Partial(Type.Object(RecurrenceFields)).properties,
     retryPolicy: Type.Optional(Type.Partial(Type.Object(RetryFields), closed)),
     timeoutSec: Type.Optional(
       Type.Number({ minimum: 0.001, maximum: 30 * 86_400, description: "hard limit of one attempt; default 3600" }),
@@ -72,13 +74,17 @@ export const JobSubmission = Type.Object(
 );
 export type JobSubmission = Static<typeof JobSubmission>;
 
-export const JobState = oneOf(JOB_STATES, "FINISHED once its executions are final");
+export const JobState = oneOf(
+  JOB_STATES,
+  "FINISHED: its executions are final, or nothing of it is planned any more. Only recurring jobs are PAUSED",
+);
+export const JobType = oneOf(JOB_TYPES, "when it runs: once, by a cron expression, or at an interval");
 
 export const SubmittedBody = Type.Object({
   jobId: Uuid("the job"),
   state: oneOf(["ACTIVE"], "as it was when it was taken"),
   nextFireAt: InstantOrNull("the time it is to run at; null: at once"),
-  executionId: Uuid("its one execution"),
+  executionId: Type.Optional(Uuid("its one execution; a recurring job gets one whenever it fires")),
 });
 export type SubmittedBody = Static<typeof SubmittedBody>;
 
@@ -92,15 +98,16 @@ export type DeduplicatedBody = Static<typeof DeduplicatedBody>;
 
 export const ChangedBody = Type.Object({
   jobId: Uuid("the job"),
-  state: oneOf(["ACTIVE"], "what is not active cannot be changed"),
+  state: oneOf(JOB_STATES, "what is FINISHED or DELETED cannot be changed"),
   version: Count("of the definition, from 1; also in the header ETag"),
   changed: Type.Boolean({ description: "false: the job had this definition already" }),
-  nextFireAt: InstantOrNull("the time that it is to run at; null: at once, or it runs already"),
-  executionId: orNull(Uuid("an execution"), "the newest that has not ended"),
+  nextFireAt: InstantOrNull("the time that it is to run at; null: at once, it runs already, or it is being planned"),
+  executionId: orNull(Uuid("an execution"), "of a one-time job: the newest that has not ended"),
   execution: oneOf(
     ["REPLACED", "KEPT", "REQUESTED", "UNCHANGED", "CREATED"],
     "REPLACED: it runs by the new definition. KEPT: it was assigned or running already and keeps what it started with, also " +
-      "for its retries. REQUESTED: its owner has not answered yet. UNCHANGED: there was nothing new. CREATED: the job is new",
+      "for its retries. REQUESTED: its owner has not answered yet. UNCHANGED: there was nothing new. CREATED: the job is new. " +
+      "Of a recurring job all that is still to come follows; what has fired already keeps what it started with",
   ),
 });
 export type ChangedBody = Static<typeof ChangedBody>;
@@ -114,12 +121,14 @@ const summaryFields = {
   jobId: Uuid("the job"),
   tenant: Type.String(),
   name: StringOrNull("as submitted"),
-  type: oneOf(["ONCE"], "only one-time jobs exist"),
+  type: JobType,
   state: JobState,
   version: Count("grows with every change of the definition"),
-  nextFireAt: InstantOrNull("the time it is to run at, while that lies ahead"),
+  nextFireAt: InstantOrNull(
+    "the time it is to run at next, while that lies ahead and is known; null while it is PAUSED",
+  ),
   priority: Type.Integer({ minimum: 0, maximum: 9 }),
-  runAt: Instant("when it was or is due"),
+  runAt: Type.Optional(Instant("when it was or is due; recurring jobs have none")),
   labels: Type.Record(Type.String(), Type.String()),
   createdAt: Instant("when it was taken"),
   updatedAt: Instant("when its row was last written"),
@@ -130,6 +139,11 @@ export const JobSummaryBody = Type.Object({
   target: Type.Object({ pool: Type.String(), handler: Type.String() }),
 });
 export type JobSummaryBody = Static<typeof JobSummaryBody>;
+
+const PlanFields = {
+  fires: Count("how often a recurring job has fired, which maxFires bounds"),
+  catchUps: Type.Array(CatchUpBody, { description: "stretches of the past that are made up for now" }),
+};
 
 export const JobBody = Type.Object({
   ...summaryFields,
@@ -144,6 +158,7 @@ export const JobBody = Type.Object({
   concurrencyKey: StringOrNull("as submitted"),
   concurrencyLimit: Type.Integer(),
   uniqueKey: StringOrNull("as submitted"),
+  ...Type.Partial(Type.Object({ ...RecurrenceFields, ...PlanFields })).properties,
   latestExecutions: Type.Array(ExecutionSummaryBody, { description: "the newest five" }),
 });
 export type JobBody = Static<typeof JobBody>;

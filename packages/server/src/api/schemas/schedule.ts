@@ -3,19 +3,19 @@ import { Instant, oneOf } from "./fields.ts";
 
 const closed = { additionalProperties: false } as const;
 
-const ScheduleText = Type.String({
+export const ScheduleText = Type.String({
   description:
     "a cron expression: five fields (minute, hour, day of month, month, day of week), or six with the second before " +
     "them; lists, ranges, steps, names, L, W and #; or @yearly, @monthly, @weekly, @daily, @hourly",
   examples: ["30 2 * * *", "0 9 * * MON-FRI", "@daily"],
 });
 
-const TimeZoneName = Type.String({
+export const TimeZoneName = Type.String({
   description: "the clocks that the schedule goes by: a name of the IANA time zone database; default UTC",
   examples: ["America/New_York"],
 });
 
-const DstFields = Type.Partial(
+export const DstFields = Type.Partial(
   Type.Object({
     gap: oneOf(
       ["SHIFT", "SKIP"],
@@ -30,30 +30,36 @@ const DstFields = Type.Partial(
   closed,
 );
 
+export const FireCount = Type.Integer({ minimum: 1, maximum: 1_000, description: "how many fires; default 10" });
+
 export const SchedulePreview = Type.Object(
   {
     schedule: ScheduleText,
     timezone: Type.Optional(TimeZoneName),
     dst: Type.Optional(DstFields),
     after: Type.Optional(Instant("all fires come after it; default: the present; ISO 8601 with a zone")),
-    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "how many fires; default 10" })),
+    count: Type.Optional(FireCount),
   },
   closed,
 );
 export type SchedulePreview = Static<typeof SchedulePreview>;
 
-export const SchedulePreviewBody = Type.Object({
-  fires: Type.Array(
-    Type.Object({
-      at: Instant("when it fires, in UTC"),
-      local: Type.String({ description: "the same on the clocks of the time zone, as 2025-03-09T03:00:00-04:00" }),
-      note: Type.Optional(
-        Type.String({
-          description: "what a clock change did to it: begins with moved, merged, dropped or doubled; else left out",
-        }),
-      ),
+export const LocalTime = Type.String({
+  description: "the same on the clocks of the time zone, as 2025-03-09T03:00:00-04:00",
+});
+
+export const FireBody = Type.Object({
+  at: Instant("when it fires, in UTC"),
+  local: LocalTime,
+  note: Type.Optional(
+    Type.String({
+      description: "what a clock change did to it: begins with moved, merged, dropped or doubled; else left out",
     }),
-    { description: "in order; fewer than asked for where no more come within 50 years" },
   ),
+});
+export type FireBody = Static<typeof FireBody>;
+
+export const SchedulePreviewBody = Type.Object({
+  fires: Type.Array(FireBody, { description: "in order; fewer than asked for where no more come within 50 years" }),
 });
 export type SchedulePreviewBody = Static<typeof SchedulePreviewBody>;

@@ -40,6 +40,15 @@ export const StatsBody = Type.Object({
   finished: Type.Array(Type.Object({ state: oneOf(FINAL_STATES, "how executions ended"), count: Count("how many") }), {
     description: "since the schedulers were started",
   }),
+  recurring: Type.Object(
+    {
+      planned: Count("instants that were accounted for"),
+      run: Count("became executions"),
+      late: Count("of those: more than a minute after they were planned, or made up for"),
+      skipped: Count("did not run; the ledger of each job has the reasons"),
+    },
+    { description: "planned instants of recurring jobs, since the schedulers were started" },
+  ),
   lateness: Type.Object(
     { p50Ms: latenessMs, p99Ms: latenessMs, starts: Count("how many") },
     { description: "first starts minus scheduled times, of the last minute or two" },

@@ -2,7 +2,7 @@ import type { EpochMs } from "../ids.ts";
 import { clockNote } from "./clock-notes.ts";
 import { cronClock } from "./cron-fires.ts";
 import { nextFire } from "./fires.ts";
-import type { Schedule } from "./schedule.ts";
+import type { CronTimes, IntervalTimes, Schedule } from "./schedule.ts";
 import { localText } from "./wall-text.ts";
 
 export interface PreviewedFire {
@@ -32,9 +32,14 @@ export function previewFires(schedule: Schedule, after: EpochMs, fired: number, 
   return fires;
 }
 
+/** The time on the wall with its offset, as `2025-03-09T03:00:00-04:00`; an interval's is that of UTC. */
+export function localTextOf(times: CronTimes | Pick<IntervalTimes, "type">, at: EpochMs): string {
+  if (times.type === "INTERVAL") return localText(at, 0);
+  return localText(at, cronClock(times).zone.stretchAt(Math.floor(at / 1_000)).offsetSec);
+}
+
 function previewed({ times, shiftMs }: Schedule, previous: EpochMs, at: EpochMs): PreviewedFire {
-  if (times.type === "INTERVAL") return { at, local: localText(at, 0), note: null };
-  const clock = cronClock(times);
-  const { offsetSec } = clock.zone.stretchAt(Math.floor(at / 1_000));
-  return { at, local: localText(at, offsetSec), note: clockNote(clock, previous - shiftMs, at - shiftMs) };
+  const local = localTextOf(times, at);
+  if (times.type === "INTERVAL") return { at, local, note: null };
+  return { at, local, note: clockNote(cronClock(times), previous - shiftMs, at - shiftMs) };
 }

@@ -27,7 +27,7 @@ export interface IntervalTimes {
   everyMs: number;
   /** FIXED_RATE: on a grid from the anchor, however long executions take. FIXED_DELAY: from the last one's end. */
   mode: "FIXED_RATE" | "FIXED_DELAY";
-  /** `startAt` where there is one, else the creation of the job. */
+  /** `startAt` where there is one, else the first instant after the creation of the job. */
   anchorAt: EpochMs;
 }
 

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { EXECUTION_STATES, FINAL_STATES } from "../../../domain/execution.ts";
+import { PLANNED_OUTCOMES } from "../../../domain/recurrence.ts";
 import type { ToApi } from "../../../ports/messages.ts";
 import { Count, Id, Instant, nullable, oneOf, type SchemasOf, schemaOf } from "./fields.ts";
 import { Reason } from "./reasons.ts";
@@ -37,6 +38,7 @@ const Tally = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
+  planned: Type.Optional(Type.Array(Type.Object({ outcome: oneOf(...PLANNED_OUTCOMES), count: Count }))),
   oldestReadyAt: Type.Optional(nullable(Instant)),
 });
 
@@ -52,7 +54,10 @@ export const toApi: SchemasOf<ToApi> = {
     Type.Object({
       kind: Type.Literal("COMMAND_DONE"),
       commandId: Id,
-      outcome: oneOf("CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"),
+      outcome: oneOf(
+        ...(["CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"] as const),
+        ...(["PLANNED", "NOT_PLANNED", "BACKFILL_OPEN"] as const),
+      ),
     }),
   ),
   WORKERS: schemaOf<Is<"WORKERS">>()(

@@ -14,6 +14,7 @@ import {
   tokenFields,
 } from "./fields.ts";
 import { permitSchemas } from "./permits.ts";
+import { Order, Recurrence } from "./recurrence.ts";
 
 const Policy = Type.Object({
   retry: Type.Object({
@@ -96,6 +97,7 @@ const Definition = Type.Object({
   requires: Type.Array(Type.String()),
   priority: Count,
   scheduledAt: Instant,
+  recurrence: nullable(Recurrence),
   policy: Policy,
   concurrencyKey: nullable(Type.String()),
   concurrencyLimit: Count,
@@ -106,6 +108,7 @@ const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
   Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
+  Type.Object({ ...command, kind: Type.Literal("PLAN"), jobId: Id, order: Order }),
 ]);
 const watch = { executionId: Id, shard: Shard };
 
@@ -116,6 +119,7 @@ export const toScheduler: SchemasOf<ToScheduler> = {
     Type.Object({ kind: Type.Literal("HINT"), rows: Type.Array(Type.Object({ row: Row, payload: Bytes })) }),
   ),
   COMMAND: schemaOf<Is<"COMMAND">>()(Type.Object({ kind: Type.Literal("COMMAND"), command: Command })),
+  PLANNED: schemaOf<Is<"PLANNED">>()(Type.Object({ kind: Type.Literal("PLANNED"), shard: Shard, jobId: Id })),
   ASK: schemaOf<Is<"ASK">>()(Type.Object({ kind: Type.Literal("ASK"), request: Id, executionIds: Type.Array(Id) })),
   ASK_TALLY: schemaOf<Is<"ASK_TALLY">>()(Type.Object({ kind: Type.Literal("ASK_TALLY"), request: Id })),
   EXPLAIN: schemaOf<Is<"EXPLAIN">>()(Type.Object({ kind: Type.Literal("EXPLAIN"), request: Id, row: Row })),

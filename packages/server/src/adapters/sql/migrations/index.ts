@@ -2,6 +2,7 @@ import { initial } from "./0001-initial.ts";
 import { operating } from "./0002-operating.ts";
 import { changedJobs } from "./0003-changed-jobs.ts";
 import { nodes } from "./0004-nodes.ts";
+import { recurringJobs } from "./0005-recurring-jobs.ts";
 import { poolLimits } from "./0006-pool-limits.ts";
 import { cluster } from "./0007-cluster.ts";
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: "operating", sql: operating },
   { version: 3, name: "changed jobs", sql: changedJobs },
   { version: 4, name: "nodes", sql: nodes },
+  { version: 5, name: "recurring jobs", sql: recurringJobs },
   { version: 6, name: "pool limits", sql: poolLimits },
   { version: 7, name: "cluster", sql: cluster },
 ];

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type pg from "pg";
-import type { NewJob } from "../../../ports/store.ts";
+import { fire, firstPlan, recurring } from "../../../ports/recurring-scene.conformance.ts";
+import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
 import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { commitStatement, REPLACING_TEXT } from "../commit-statement.ts";
+import { commitStatement, PLANNING_TEXT, REPLACING_TEXT } from "../commit-statement.ts";
 import { Connections, type Purpose } from "../connections.ts";
+import { OPEN_OF_RECURRING } from "../locked-job.ts";
 import { createPartition, monthOf } from "../partitions.ts";
 import * as reads from "../reads.ts";
 import { READ_HELD } from "../recover.ts";
+import * as recurrences from "../recurrences.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, silent, type TestServer } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
@@ -16,16 +19,24 @@ import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 const MONTHS = 14;
 const COMMIT = commitStatement([], 0).text;
 
-/** Statements of the hot path, and the index by which each is to find its executions. */
-const HOT: [name: string, purpose: Purpose, text: string, index: RegExp][] = [
+/** Statements of the hot path, the index by which each is to find its executions, and that for its plans. */
+const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string][] = [
   ["commit", "commit", COMMIT, /_pkey$/],
   ["commit_replacing", "commit", REPLACING_TEXT, /_pkey$/],
+  ["commit_planning", "commit", PLANNING_TEXT, /_pkey$/, "plans_pkey"],
   ["load", "read", reads.LOAD, /_pkey$/],
   ["payloads", "read", reads.READ_PAYLOADS, /_pkey$/],
   ["ready", "read", reads.READ_READY, /_lane_rank_id_idx$/],
   ["lanes", "read", reads.READ_LANES, /_lane_rank_id_idx$/],
   ["waiting", "read", reads.READ_WAITING, /_due_at_id_idx$/],
   ["held", "read", READ_HELD, /_shard_idx$/],
+  ["due", "read", recurrences.READ_DUE, /_pkey$/, "plans_due"],
+  ["awaiting", "read", recurrences.READ_AWAITING, /_pkey$/, "plans_awaiting"],
+  ["other_zones", "read", recurrences.READ_OTHER_ZONES, /_pkey$/, "plans_pkey"],
+  ["load_recurrences", "read", recurrences.LOAD_RECURRENCES, /_pkey$/, "plans_pkey"],
+  ["open", "read", recurrences.READ_OPEN, /_pkey$/],
+  ["open_of_recurring", "submit", OPEN_OF_RECURRING, /_job_id_idx$/],
+  ["fired", "read", recurrences.READ_FIRED, /_job_id_scheduled_at_idx$/],
 ];
 
 /** How the hot path gets at its rows, on a server of some version, with many months and statistics of unlucky moments. */
@@ -39,6 +50,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
   let store: SqlStore;
   let scene: Scene;
   let jobs: NewJob[];
+  let plans: NewRecurringJob[];
   const runtime = systemRuntime();
 
   before(async () => {
@@ -54,6 +66,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
       );
     }
     jobs = Array.from({ length: 20_000 }, () => scene.job());
+    plans = Array.from({ length: 5_000 }, () => recurring(scene));
   });
   after(async () => {
     await store.close();
@@ -66,7 +79,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
   });
 
   it("are by the right index when statistics were taken while everything was ready", async () => {
-    await store.submit([{ idempotency: null, jobs }]);
+    await store.submit([{ idempotency: null, jobs: [...jobs, ...plans] }]);
     await asked(database, "ANALYZE");
     await assertHotPlans();
   });
@@ -76,6 +89,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
       ALL_SHARDS.map((shard) =>
         scene.tick(shard, {
           changes: jobs.filter((job) => job.shard === shard).map((job) => scene.succeeded(job)),
+          plans: plans.filter((job) => job.shard === shard).map(over),
         }),
       ),
     );
@@ -105,15 +119,24 @@ function hotPlans(start: () => Promise<TestServer>): void {
     );
   });
 
+  /** Nothing of it is to come. */
+  function over(job: NewRecurringJob) {
+    return fire(scene, job, { plan: { ...firstPlan(job), state: "FINISHED", nextFireAt: null } });
+  }
+
   /** On connections of their own: plans of earlier tests are kept by those that made them. */
   async function assertHotPlans(): Promise<void> {
     const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
-    for (const [name, purpose, text, index] of HOT) {
+    for (const [name, purpose, text, index, plansIndex] of HOT) {
       const plan = await db.session(purpose, (session) => preparedPlan(session, `plan_of_${name}`, text));
       const executions = plan.filter(({ table }) => table.startsWith("executions_"));
       assert.ok(new Set(executions.map(({ table }) => table)).size === MONTHS, `${name} reads every month`);
       for (const access of executions) assertIndexed(name, access, index);
       for (const access of plan) assertIndexed(name, access, /./);
+      const indexes = plan.filter(({ table }) => table === "plans").map((access) => access.index);
+      assert.deepEqual([...new Set(indexes)], plansIndex === undefined ? [] : [plansIndex], name);
+      const months = plan.filter(({ table }) => table.startsWith("jobs_2"));
+      if (plansIndex !== undefined) assert.deepEqual(months, [], `${name} looks for recurring jobs in months`);
     }
     await db.close();
   }

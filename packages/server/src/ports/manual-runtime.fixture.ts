@@ -1,4 +1,4 @@
-import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { Runtime, Timer } from "./runtime.ts";
 
 interface Entry {
   atMs: number;

@@ -1,0 +1,32 @@
+import type { LedgerItem, PreviewedFire } from "@mainspring/sdk";
+import { table } from "./output.ts";
+
+/** Fires to come, one a line. */
+export function firesText(fires: readonly PreviewedFire[]): string {
+  if (fires.length === 0) return "no fires";
+  const rows = fires.map(({ at, local, note = "" }) => [local, shortly(at), note]);
+  return table(["LOCAL", "UTC", "CLOCK CHANGE"], rows);
+}
+
+/** Planned instants and what became of them, one a line. */
+export function ledgerText(items: readonly LedgerItem[]): string {
+  if (items.length === 0) return "nothing was planned";
+  const rows = items.map(({ local, at, outcome, run, reason, until, count = 1 }) => [
+    local,
+    until === undefined ? shortly(at) : `${shortly(at)} to ${shortly(until)}`,
+    count === 1 ? outcome : `${outcome} (${count})`,
+    reason ?? run?.state ?? "",
+    run === undefined ? "" : latenessText(run),
+    run?.executionId ?? "",
+  ]);
+  return table(["LOCAL", "UTC", "OUTCOME", "STATE", "LATE BY", "EXECUTION"], rows);
+}
+
+function latenessText({ latenessMs, late }: NonNullable<LedgerItem["run"]>): string {
+  const figure = latenessMs === null ? "not started" : `${latenessMs} ms`;
+  return late ? `${figure}, LATE` : figure;
+}
+
+function shortly(at: string): string {
+  return at.replace(".000Z", "Z");
+}

@@ -1,0 +1,70 @@
+import { monotonicMs, sleep } from "../clock.ts";
+import { note, tell } from "../faults/cluster/nodes.ts";
+import { downStore, hideStore } from "../faults/cluster/stores.ts";
+import type { ClusterWorld, Node } from "../faults/world.ts";
+import type { ProcessFault } from "../history/events.ts";
+import { type Incident, SHARDS, shardsOf } from "./gaps.ts";
+
+/**
+ * SIGKILL and started again; SIGSTOP past its lease and SIGCONT; SIGTERM and started again; PostgreSQL down; PostgreSQL
+ * hidden from all nodes.
+ */
+export type Deed = "KILL" | "STOP" | "RESTART" | "OUTAGE" | "BLACKOUT";
+
+interface Doing {
+  /** How it is written down. */
+  event: ProcessFault;
+  /** @returns from when on a gap is to be looked for, and in which shards */
+  perform(world: ClusterWorld, node: Node): Promise<Incident>;
+}
+
+/** Long enough for what follows a death to be over. */
+const DEAD_MS = 5_000;
+const STOPPED_MS = 7_000;
+/** Longer than a lease, and than a statement may take. */
+const OUTAGE_MS = 14_000;
+
+export const DEEDS: Record<Deed, Doing> = {
+  KILL: toNode("SERVER_KILLED", async (_world, { server }) => {
+    await server.kill();
+    await sleep(DEAD_MS);
+    server.start();
+  }),
+  STOP: toNode("SERVER_STOPPED", async (world, { server }) => {
+    server.signal("SIGSTOP");
+    await sleep(STOPPED_MS);
+    note(world, "SERVER_CONTINUED", server.pid);
+    server.signal("SIGCONT");
+  }),
+  RESTART: toNode("SERVER_RESTARTED", async (_world, { server }) => {
+    await server.stop();
+    server.start();
+  }),
+  OUTAGE: toStore(downStore),
+  BLACKOUT: toStore(hideStore),
+};
+
+function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => Promise<void>): Doing {
+  return {
+    event,
+    async perform(world, node) {
+      const { server } = node;
+      const shards = shardsOf(
+        await world.store.sql(
+          `SELECT s.id FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${node.address}'`,
+        ),
+      );
+      const atMs = monotonicMs();
+      tell(world, event, server.pid);
+      await deed(world, node);
+      await server.ready();
+      note(world, "SERVER_READY", server.pid);
+      return { atMs, shards };
+    },
+  };
+}
+
+function toStore(deed: (world: ClusterWorld, forMs: number) => Promise<number>): Doing {
+  const shards = new Set(Array.from({ length: SHARDS }, (_, shard) => shard));
+  return { event: "STORE_DOWN", perform: async (world) => ({ atMs: await deed(world, OUTAGE_MS), shards }) };
+}

@@ -1,0 +1,118 @@
+import type { DstPolicy, ExecutionState, JobRequest, JobState } from "./api-types.ts";
+
+/** The HTTP api's shapes for recurring jobs. Times that are read are ISO 8601 texts in UTC. */
+
+/** By the clocks of a time zone. */
+export interface CronSchedule {
+  /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
+  schedule: string;
+  /** A name of the IANA time zone database; default UTC. */
+  timezone?: string;
+  /** What becomes of fixed times of day when the clocks are set; default SHIFT and FIRST. */
+  dst?: DstPolicy;
+  everySec?: never;
+}
+
+/** By elapsed time, which no clock change touches. */
+export interface IntervalSchedule {
+  /** 1 or more */
+  everySec: number;
+  /** FIXED_RATE (default): counted from `startAt`, else the creation. FIXED_DELAY: from the end of the last execution. */
+  everyMode?: "FIXED_RATE" | "FIXED_DELAY";
+  schedule?: never;
+}
+
+/** What else there is to say of how a job recurs. Everything may be left out. */
+export interface RecurrenceOptions {
+  /** Nothing is planned before. A Date, or ISO 8601 with a zone. */
+  startAt?: Date | string;
+  /** Nothing is planned then or later. */
+  endAt?: Date | string;
+  /** So many fires in all. */
+  maxFires?: number;
+  /** Every fire is later by a time below this, always the same for a job, so that a herd is spread; 0 to 86400. */
+  spreadSec?: number;
+  /** When the execution before is not final: default SKIP. */
+  overlap?: "ALLOW" | "SKIP" | "BUFFER_ONE" | "CANCEL_PREVIOUS";
+  /** Of instants that passed while nothing could fire: default FIRE_ONCE, the last one. */
+  misfire?: "SKIP" | "FIRE_ONCE" | "FIRE_ALL";
+  /** What fires later than planned by no more than this is no misfire; default 60. */
+  misfireGraceSec?: number;
+  /** What FIRE_ALL runs at most, the newest; default 100. */
+  maxCatchUp?: number;
+  /** What has not started so long after its planned instant is SKIPPED; default: no bound. */
+  startWithinSec?: number;
+}
+
+/** The body of POST /v1/jobs for a job that recurs. */
+export type RecurringJobRequest = Omit<JobRequest, "runAt" | "delayMs" | "startBefore"> &
+  (CronSchedule | IntervalSchedule) &
+  RecurrenceOptions;
+
+/** What is planned of a recurring job. */
+export interface JobPlan {
+  jobId: string;
+  state: JobState;
+  /** null: it does not fire, or that is not known yet. */
+  nextFireAt: string | null;
+}
+
+export interface BackfillRequest {
+  /** The first instant of the past that is made up for. */
+  since: Date | string;
+  /** Where that ends, itself not included; default: now. */
+  until?: Date | string;
+  /** How many of them may be open at once; 1 (default) to 100. */
+  maxRunning?: number;
+}
+
+export interface StartedBackfill extends JobPlan {
+  /** `planned`: instants in between; those that have run already are left out. */
+  backfill: { since: string; until: string; maxRunning: number; planned: number };
+}
+
+/** A stretch of the past that is made up for now. */
+export interface CatchUp {
+  id: string;
+  trigger: "SCHEDULE" | "BACKFILL";
+  /** Where it goes on. */
+  nextAt: string;
+  until: string;
+  maxRunning: number;
+  running: number;
+}
+
+/** What became of a planned instant. */
+export interface LedgerItem {
+  /** The planned instant. */
+  at: string;
+  /** On the clocks of the job's time zone, as 2025-03-09T03:00:00-04:00. */
+  local: string;
+  /** MISSED: there is no trace of it, which must not happen. */
+  outcome: "RAN" | "WAITING" | "SKIPPED" | "MISSED";
+  /** What it became, where it became an execution. */
+  run?: {
+    executionId: string;
+    trigger: string;
+    state: ExecutionState;
+    startedAt: string | null;
+    latenessMs: number | null;
+    /** Later than planned by more than `misfireGraceSec`. */
+    late: boolean;
+  };
+  /** Why it was skipped. */
+  reason?: string;
+  /** The last one, where the item stands for several in a row. */
+  until?: string;
+  /** How many it stands for; left out: one. */
+  count?: number;
+}
+
+export interface LedgerFilter {
+  /** Planned at or after; default: all that is kept. */
+  since?: Date | string;
+  /** Planned before; default: now. */
+  until?: Date | string;
+  /** How many are read at once; 1 to 1000, default 50. */
+  limit?: number;
+}

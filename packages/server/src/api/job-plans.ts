@@ -1,0 +1,114 @@
+import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
+import { occurrences } from "../domain/schedule/fires.ts";
+import type { Schedule } from "../domain/schedule/schedule.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { PlanCommand, PlanOrder, Store } from "../ports/store.ts";
+import type { JobView } from "../ports/store-queries.ts";
+import { refusalOf } from "./change-refusals.ts";
+import type { Commands } from "./commands.ts";
+import { invalid, ProblemError, problem } from "./errors.ts";
+import { shardOfJob } from "./new-job.ts";
+
+/** Planned instants that one backfill may make up for. */
+const BACKFILL_MAX = 10_000;
+const BACKFILL_PIECE = 200;
+
+interface PlanParts {
+  store: Store;
+  runtime: Runtime;
+  commands: Commands;
+}
+
+export interface Ordered {
+  job: JobView;
+  /** false: the owner has not answered yet, and will obey. */
+  isDone: boolean;
+}
+
+export interface Backfill {
+  since: EpochMs;
+  until: EpochMs;
+  limit: number;
+}
+
+/** What may be asked of the plans of recurring jobs, which only their owners write. Refusals are thrown as `ProblemError`. */
+export class JobPlans {
+  readonly #parts: PlanParts;
+
+  constructor(parts: PlanParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {StoreUnavailable} it may or may not be paused in a moment */
+  pause(jobId: JobId): Promise<Ordered> {
+    return this.#order(jobId, async () => ({ kind: "PAUSE", at: this.#parts.runtime.now() }));
+  }
+
+  /** @param catchUp whether what fell into the pause is treated as misfired */
+  resume(jobId: JobId, catchUp: boolean): Promise<Ordered> {
+    return this.#order(jobId, async () => ({ kind: "RESUME", at: this.#parts.runtime.now(), catchUp }));
+  }
+
+  /** @returns also how many planned instants lie in the range */
+  async backfill(jobId: JobId, { since, until, limit }: Backfill): Promise<Ordered & { planned: number }> {
+    let planned = 0;
+    const ordered = await this.#order(jobId, async (job) => {
+      planned = await this.#plannedIn(job, since, until);
+      return { kind: "BACKFILL", since, until, limit };
+    });
+    return { ...ordered, planned };
+  }
+
+  /** @throws {ProblemError} not-found, or wrong-state where it runs once */
+  async read(jobId: JobId): Promise<JobView> {
+    const job = await this.#parts.store.queries.getJob(DEFAULT_TENANT, jobId);
+    if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
+    if (job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
+    return job;
+  }
+
+  async #order(jobId: JobId, orderOf: (job: JobView) => Promise<PlanOrder>): Promise<Ordered> {
+    const { store, runtime, commands } = this.#parts;
+    const job = await this.read(jobId);
+    const shard = shardOfJob(job.definition, jobId);
+    const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: await orderOf(job) };
+    const taken = await store.jobs.order(DEFAULT_TENANT, command);
+    if (taken.kind !== "TAKEN") throw new ProblemError(refusalOf(taken));
+    const outcome = await commands.tell(command);
+    if (outcome === "BACKFILL_OPEN") {
+      throw new ProblemError(
+        problem("backfill-open", "wait until it has ended: `catchUps` of the job says how far it is"),
+      );
+    }
+    const after = await this.read(jobId);
+    if (outcome !== "NOT_PLANNED") return { job: after, isDone: outcome !== null };
+    const state = after.state === "DELETED" ? "DELETED" : "FINISHED";
+    throw new ProblemError(refusalOf({ kind: "WRONG_STATE", state }));
+  }
+
+  /** In pieces, between which others have their turn. */
+  async #plannedIn(job: JobView, since: EpochMs, until: EpochMs): Promise<number> {
+    const schedule = foreseeable(job);
+    let planned = 0;
+    for (let from = since; planned <= BACKFILL_MAX; ) {
+      const { instants, more } = occurrences(schedule, from, until, BACKFILL_PIECE);
+      planned += instants.length;
+      if (!more) return planned;
+      from = (instants.at(-1) as EpochMs) + 1;
+      await new Promise<void>((resolve) => void this.#parts.runtime.setTimer(0, resolve));
+    }
+    const message = `is too far back: a backfill takes ${BACKFILL_MAX} planned instants at most. Take a part at a time`;
+    throw new ProblemError(invalid([{ field: "since", message }]));
+  }
+}
+
+function foreseeable({ definition, jobId, createdAt }: JobView): Schedule {
+  // It has a plan.
+  const schedule = scheduleOf(definition.recurrence as RecurrenceRule, jobId, createdAt);
+  const { times } = schedule;
+  if (times.type === "CRON" || times.mode === "FIXED_RATE") return schedule;
+  throw new ProblemError(
+    problem("wrong-state", "a job with a fixed delay plans nothing beforehand: trigger it instead"),
+  );
+}

@@ -1,0 +1,179 @@
+import { type Static, Type } from "typebox";
+import type { EpochMs, JobId } from "../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
+import { localTextOf, type PreviewedFire, previewFires } from "../domain/schedule/preview.ts";
+import { ledgerStart } from "../ports/ledger-page.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { answer, problems } from "./documented.ts";
+import { invalid, ProblemError } from "./errors.ts";
+import type { ExecutionReader } from "./execution-reader.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from "./instants.ts";
+import type { JobPlans } from "./job-plans.ts";
+import { type Account, accountsOf, missedSince, type Range, rangesOf } from "./ledger.ts";
+import { fireBody, plannedFireAt } from "./plan-views.ts";
+import { Instant, Uuid } from "./schemas/fields.ts";
+import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
+import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
+import { FireCount } from "./schemas/schedule.ts";
+
+export interface LedgerParts {
+  plans: JobPlans;
+  queries: StoreQueries;
+  reader: ExecutionReader;
+  runtime: Runtime;
+  /** How long final executions are kept. */
+  retentionDays: number;
+}
+
+/** Nothing should ever be missed; where much is, this much of a page is looked at again. */
+const DOUBTS_MAX = 20;
+const closed = { additionalProperties: false } as const;
+const params = Type.Object({ jobId: Uuid("the recurring job") });
+const LedgerQuery = Type.Object(
+  {
+    since: Type.Optional(Instant("planned at or after; default: all that is kept")),
+    until: Type.Optional(Instant("planned before; default: now")),
+    ...pageQuery,
+  },
+  closed,
+);
+const tags = ["jobs"];
+
+/** GET /v1/jobs/{jobId}/ledger and /v1/jobs/{jobId}/next-fires */
+export function ledgerRoutes(app: HttpApp, parts: LedgerParts): void {
+  ledgerRoute(app, parts);
+  nextFiresRoute(app, parts);
+}
+
+function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
+  const { plans, runtime, retentionDays } = parts;
+  const schema = {
+    operationId: "getJobLedger",
+    tags,
+    summary:
+      "What became of every planned instant of a recurring job: it ran, waits, was skipped and why, or was missed",
+    params,
+    querystring: LedgerQuery,
+    response: { 200: answer(LedgerBody, "A page, newest first"), ...problems("not-found", "wrong-state") },
+  };
+  app.get("/v1/jobs/:jobId/ledger", { schema }, async ({ params, query }) => {
+    const job = await plans.read(params.jobId.toLowerCase());
+    const rule = ruleOf(job);
+    const now = runtime.now();
+    const { since, until } = rangeOf(query, now);
+    const after = decodeCursor("ledger", query.cursor);
+    const page = { after, limit: query.limit ?? LIMIT_DEFAULT };
+    const { items, next } = await readPage(parts, job, since, until, page);
+    const stretch = {
+      since: next === null ? since : (items.at(-1)?.plannedAt ?? since),
+      until: ledgerStart(until, after).executions,
+      items,
+    };
+    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, retentionDays);
+    const accounts = await judgedTwice(parts.queries, job.jobId, judge);
+    return {
+      items: accounts.map((account) => itemBody(account, rule)),
+      nextCursor: encodeCursor("ledger", next),
+      accountedUntil: formatInstantOrNull(job.plan?.nextFireAt ?? null),
+      missedSince: formatInstantOrNull(missedSince(job, now, retentionDays)),
+    };
+  });
+}
+
+/**
+ * Before anything is called missed, it is looked for once more: it may belong to a range of skipped ones of another page. What is
+ * found so clears its neighbours too.
+ */
+async function judgedTwice(
+  queries: StoreQueries,
+  jobId: JobId,
+  judge: (ranges: Range[]) => Account[],
+): Promise<Account[]> {
+  const ranges: Range[] = [];
+  const doubted = new Set<EpochMs>();
+  for (;;) {
+    const accounts = judge(ranges);
+    const next = accounts.findLast(({ outcome, from }) => outcome === "MISSED" && !doubted.has(from));
+    if (next === undefined || doubted.size >= DOUBTS_MAX) return accounts;
+    doubted.add(next.from);
+    const { items } = await queries.ledger(jobId, next.from, next.to + 1, { after: null, limit: 100 });
+    ranges.push(...rangesOf(items));
+  }
+}
+
+/** What is not final is as its owner says, who knows more than the row. */
+async function readPage({ queries, reader }: LedgerParts, job: JobView, since: EpochMs, until: EpochMs, page: Page) {
+  const { items, next } = await queries.ledger(job.jobId, since, until, page);
+  const executions = items.flatMap((item) => ("execution" in item ? item.execution : []));
+  const live = new Map((await reader.overlay(executions)).map((execution) => [execution.executionId, execution]));
+  const overlaid = items.map((item) => {
+    if (!("execution" in item)) return item;
+    return { ...item, execution: live.get(item.execution.executionId) ?? item.execution };
+  });
+  return { items: overlaid, next };
+}
+
+function nextFiresRoute(app: HttpApp, { plans, runtime }: LedgerParts): void {
+  const schema = {
+    operationId: "getNextFires",
+    tags,
+    summary: "When a recurring job fires next, and what clock changes do to it",
+    params,
+    querystring: Type.Object({ count: Type.Optional(FireCount) }, closed),
+    response: { 200: answer(NextFiresBody, "Its next fires"), ...problems("not-found", "wrong-state") },
+  };
+  app.get("/v1/jobs/:jobId/next-fires", { schema }, async ({ params, query }) => {
+    const job = await plans.read(params.jobId.toLowerCase());
+    return { state: job.state, fires: nextFires(job, runtime.now(), query.count ?? 10).map(fireBody) };
+  });
+}
+
+function nextFires(job: JobView, now: EpochMs, count: number): PreviewedFire[] {
+  const rule = ruleOf(job);
+  const schedule = scheduleOf(rule, job.jobId, job.createdAt);
+  const nextFireAt = plannedFireAt(job);
+  const { state, version, plan } = job;
+  // After an edit the plan has yet to follow: it will, from the present on.
+  if (state === "ACTIVE" && plan?.version !== version) return previewFires(schedule, now, plan?.fired ?? 0, count);
+  if (nextFireAt === null) return [];
+  const { times } = rule;
+  // A fixed delay is known one at a time, and only by the plan.
+  if (times.type === "INTERVAL" && times.mode === "FIXED_DELAY") {
+    return [{ at: nextFireAt, local: localTextOf(times, nextFireAt), note: null }];
+  }
+  return previewFires(schedule, Math.min(now, nextFireAt - 1), plan?.fired ?? 0, count);
+}
+
+function rangeOf({ since, until }: Static<typeof LedgerQuery>, now: EpochMs): { since: EpochMs; until: EpochMs } {
+  // The schema has passed the texts.
+  const from = since === undefined ? 0 : (parseInstant(since) as EpochMs);
+  const to = until === undefined ? Math.min(now + 1, INSTANT_MAX) : (parseInstant(until) as EpochMs);
+  if (from < to) return { since: from, until: to };
+  throw new ProblemError(invalid([{ field: "until", message: "must be later than since" }]));
+}
+
+function itemBody(account: Account, { times }: RecurrenceRule): LedgerItemBody {
+  const { from, to, count, outcome, reason, execution, isLate } = account;
+  return {
+    at: formatInstant(from),
+    local: localTextOf(times, from),
+    outcome,
+    ...(execution !== null && { run: runBody(execution, from, isLate) }),
+    ...(reason !== null && { reason }),
+    ...(count > 1 && { until: formatInstant(to), count }),
+  };
+}
+
+function runBody(execution: NonNullable<Account["execution"]>, plannedAt: EpochMs, late: boolean) {
+  const { executionId, trigger, state, startedAt } = execution;
+  const latenessMs = startedAt === null ? null : startedAt - plannedAt;
+  return { executionId, trigger, state, startedAt: formatInstantOrNull(startedAt), latenessMs, late };
+}
+
+function ruleOf({ definition }: JobView): RecurrenceRule {
+  // It has a plan.
+  return definition.recurrence as RecurrenceRule;
+}

@@ -1,0 +1,135 @@
+import { isFinal } from "../domain/execution.ts";
+import type { EpochMs } from "../domain/ids.ts";
+import { type Plan, type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
+import { occurrences } from "../domain/schedule/fires.ts";
+import type { Schedule } from "../domain/schedule/schedule.ts";
+import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
+
+/** One planned instant or, where there is a count, so many in a row; from `from` to `to`, both included. */
+export interface Account {
+  from: EpochMs;
+  to: EpochMs;
+  count: number;
+  outcome: "RAN" | "WAITING" | "SKIPPED" | "MISSED";
+  reason: string | null;
+  execution: ExecutionSummary | null;
+  isLate: boolean;
+}
+
+/** A stretch of a ledger: of [since, until), all that it has. */
+interface Stretch {
+  since: EpochMs;
+  until: EpochMs;
+  /** Newest first. */
+  items: readonly LedgerItem[];
+  /** Skipped in a row, and known from elsewhere: such a range stands where it begins, which may be on a later page. */
+  ranges: readonly Range[];
+}
+
+/** Both included. */
+export interface Range {
+  from: EpochMs;
+  to: EpochMs;
+}
+
+/** Missed ones in a row that are counted; more are told as so many. */
+const MISSED_MAX = 1_000;
+const DAY_MS = 86_400_000;
+
+/** The job's planned instants of a stretch with what became of each, newest first; those without a trace too. */
+export function accountsOf(
+  job: JobView,
+  rule: RecurrenceRule,
+  stretch: Stretch,
+  now: EpochMs,
+  keptDays: number,
+): Account[] {
+  const accounts = stretch.items.map((item) => accountOf(item, rule, now));
+  const range = judged(job, stretch, now, keptDays);
+  if (range === null) return accounts;
+  const known = {
+    schedule: scheduleOf(rule, job.jobId, job.createdAt),
+    plan: job.plan,
+    ranges: [...accounts, ...stretch.ranges],
+  };
+  const all: Account[] = [];
+  let until = range.until;
+  for (const account of accounts) {
+    all.push(...traceless(known, Math.max(account.to + 1, range.since), until), account);
+    until = Math.min(until, account.from);
+  }
+  return [...all, ...traceless(known, range.since, until)];
+}
+
+/** What a ledger's items say was skipped in a row. */
+export function rangesOf(items: readonly LedgerItem[]): Range[] {
+  return items.flatMap((item) => ("skipped" in item ? { from: item.plannedAt, to: item.skipped.until } : []));
+}
+
+/**
+ * From when on MISSED is looked for: what was planned before the last edit is not known any more, and of what is older than
+ * the retention there may be no trace. null: nowhere, as the plan has not followed the last edit yet.
+ */
+export function missedSince({ version, plan, updatedAt }: JobView, now: EpochMs, keptDays: number): EpochMs | null {
+  return plan?.version === version ? Math.max(updatedAt + 1, now - keptDays * DAY_MS) : null;
+}
+
+function judged(
+  job: JobView,
+  stretch: Stretch,
+  now: EpochMs,
+  keptDays: number,
+): { since: EpochMs; until: EpochMs } | null {
+  const since = missedSince(job, now, keptDays);
+  if (since === null) return null;
+  const { nextFireAt = null } = job.plan ?? {};
+  // Where nothing is planned any more the newest entry is the last that there was to be.
+  const end = nextFireAt ?? stretch.items[0]?.plannedAt ?? stretch.since;
+  return { since: Math.max(stretch.since, since), until: Math.min(stretch.until, end) };
+}
+
+interface Known {
+  schedule: Schedule;
+  plan: Plan | null;
+  ranges: readonly Range[];
+}
+
+/** What is planned between two entries of the ledger: missed, but for what the plan still has before it. */
+function traceless({ schedule, plan, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
+  if (since >= until) return [];
+  const accounts: Account[] = [];
+  for (const at of occurrences(schedule, since, until, MISSED_MAX).instants) {
+    if (ranges.some(({ from, to }) => from <= at && at <= to)) continue;
+    const outcome = isAhead(plan, at) ? "WAITING" : "MISSED";
+    const last = accounts.at(-1);
+    if (last?.outcome === outcome) Object.assign(last, { to: at, count: last.count + 1 });
+    else accounts.push({ from: at, to: at, count: 1, outcome, reason: null, execution: null, isLate: false });
+  }
+  return accounts.reverse();
+}
+
+/** It waits for the execution before it, or is made up for in its turn. */
+function isAhead(plan: Plan | null, at: EpochMs): boolean {
+  if (plan === null) return false;
+  return plan.bufferedAt === at || plan.catchUps.some(({ nextAt, until }) => at >= nextAt && at < until);
+}
+
+function accountOf(item: LedgerItem, rule: RecurrenceRule, now: EpochMs): Account {
+  const at = item.plannedAt;
+  if ("skipped" in item) {
+    const { until: to, count, reason } = item.skipped;
+    return { from: at, to, count, outcome: "SKIPPED", reason, execution: null, isLate: false };
+  }
+  const { execution } = item;
+  const { startedAt, state } = execution;
+  const lateMs = (startedAt ?? now) - at;
+  const outcome = outcomeOf(execution);
+  const isLate = outcome !== "SKIPPED" && lateMs > rule.misfireGraceMs;
+  const reason = outcome === "SKIPPED" ? (execution.reason ?? state) : null;
+  return { from: at, to: at, count: 1, outcome, reason, execution, isLate };
+}
+
+function outcomeOf({ state, startedAt }: ExecutionSummary): "RAN" | "WAITING" | "SKIPPED" {
+  if (startedAt !== null || state === "SUCCEEDED" || state === "RUNNING") return "RAN";
+  return isFinal(state) ? "SKIPPED" : "WAITING";
+}

@@ -1,0 +1,124 @@
+import { type TSchema, Type } from "typebox";
+import type { Runtime } from "../ports/runtime.ts";
+import { answer, problems } from "./documented.ts";
+import { type FieldError, invalid, ProblemError } from "./errors.ts";
+import { type HttpApp, validator } from "./http-app.ts";
+import { formatInstant, parseInstant } from "./instants.ts";
+import type { Backfill, JobPlans } from "./job-plans.ts";
+import type { JobRuns } from "./job-runs.ts";
+import { refuseBody } from "./no-body.ts";
+import { planBody } from "./plan-views.ts";
+import { Uuid } from "./schemas/fields.ts";
+import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody } from "./schemas/recurrence.ts";
+
+const tags = ["jobs"];
+const params = Type.Object({ jobId: Uuid("the recurring job") });
+const REQUESTED = "Its owner has not answered yet, and obeys in a moment";
+const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
+
+/** POST /v1/jobs/{jobId}/pause, resume, trigger and backfill */
+export function planRoutes(app: HttpApp, plans: JobPlans, runs: JobRuns, runtime: Runtime): void {
+  pauseRoute(app, plans);
+  resumeRoute(app, plans);
+  triggerRoute(app, runs);
+  backfillRoute(app, plans, runtime);
+}
+
+function pauseRoute(app: HttpApp, plans: JobPlans): void {
+  const schema = {
+    operationId: "pauseJob",
+    tags,
+    summary: "Pause a recurring job: it does not fire until it is resumed; what has fired runs on",
+    params,
+    response: {
+      200: answer(PlanBody, "It is PAUSED"),
+      202: answer(PlanBody, REQUESTED),
+      ...problems("not-found", "wrong-state"),
+    },
+  };
+  app.post("/v1/jobs/:jobId/pause", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const { job, isDone } = await plans.pause(request.params.jobId.toLowerCase());
+    return reply.code(isDone ? 200 : 202).send(planBody(job));
+  });
+}
+
+function resumeRoute(app: HttpApp, plans: JobPlans): void {
+  const schema = {
+    operationId: "resumeJob",
+    tags,
+    summary: "Resume a recurring job: what fell into the pause is skipped, or treated as misfired",
+    params,
+    body: ResumeRequest,
+    response: {
+      200: answer(PlanBody, "It is ACTIVE"),
+      202: answer(PlanBody, REQUESTED),
+      ...problems("not-found", "wrong-state", ...bodyProblems),
+    },
+  };
+  const ofBody = validator(ResumeRequest, false);
+  const options = {
+    schema,
+    // Without a body it is resumed as one says so most.
+    validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
+      httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(schema, false),
+  };
+  app.post("/v1/jobs/:jobId/resume", options, async (request, reply) => {
+    const { catchUp = false } = request.body;
+    const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
+    return reply.code(isDone ? 200 : 202).send(planBody(job));
+  });
+}
+
+function triggerRoute(app: HttpApp, runs: JobRuns): void {
+  const schema = {
+    operationId: "triggerJob",
+    tags,
+    summary: "Run a recurring job now, whatever it has planned, also while it is paused",
+    params,
+    response: {
+      201: answer(TriggeredBody, "A new execution, with the trigger MANUAL"),
+      ...problems("not-found", "wrong-state"),
+    },
+  };
+  app.post("/v1/jobs/:jobId/trigger", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const { executionId, jobId } = await runs.trigger(request.params.jobId.toLowerCase());
+    return reply.code(201).send({ executionId, jobId });
+  });
+}
+
+function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
+  const schema = {
+    operationId: "backfillJob",
+    tags,
+    summary: "Run a recurring job for planned instants of the past that have not run, so many at once",
+    params,
+    body: BackfillRequest,
+    response: {
+      200: answer(BackfillBody, "It goes on by itself; `catchUps` of the job says how far it is"),
+      202: answer(BackfillBody, REQUESTED),
+      ...problems("not-found", "wrong-state", "backfill-open", ...bodyProblems),
+    },
+  };
+  app.post("/v1/jobs/:jobId/backfill", { schema }, async (request, reply) => {
+    const asked = backfillOf(request.body, runtime);
+    const { job, isDone, planned } = await plans.backfill(request.params.jobId.toLowerCase(), asked);
+    const [since, until] = [formatInstant(asked.since), formatInstant(asked.until)];
+    const body = { ...planBody(job), backfill: { since, until, maxRunning: asked.limit, planned } };
+    return reply.code(isDone ? 200 : 202).send(body);
+  });
+}
+
+function backfillOf(body: BackfillRequest, runtime: Runtime): Backfill {
+  const now = runtime.now();
+  // The schema has passed the texts.
+  const since = parseInstant(body.since) as number;
+  const until = body.until === undefined ? now : (parseInstant(body.until) as number);
+  const errors: FieldError[] = [];
+  if (since >= until) errors.push({ field: "since", message: "must be earlier than until, which is now by default" });
+  if (until > now)
+    errors.push({ field: "until", message: "must not lie in the future: what is to come fires by itself" });
+  if (errors.length > 0) throw new ProblemError(invalid(errors));
+  return { since, until, limit: body.maxRunning ?? 1 };
+}

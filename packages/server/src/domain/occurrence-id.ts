@@ -1,0 +1,26 @@
+import { type EpochMs, type ExecutionId, fnv1a, type JobId } from "./ids.ts";
+
+/**
+ * The id of the execution that a planned instant becomes: a UUIDv7, the same whoever derives it, so that a second one
+ * finds its place taken.
+ * @param timeMs what the id is sorted by: the planned instant, or the time of making for one that is made up for later
+ */
+export function occurrenceId(jobId: JobId, plannedAt: EpochMs, timeMs: EpochMs): ExecutionId {
+  const text = `${jobId}@${plannedAt}`;
+  const a = fnv1a(text, 0x811c9dc5);
+  const b = fnv1a(text, 0x2f0b4c47);
+  const c = fnv1a(`${plannedAt}@${jobId}`, 0x9747b28c);
+  const time = hex(timeMs, 12);
+  const version = `7${hex(a >>> 20, 3)}`;
+  const variant = hex(0x8000 | ((a >>> 4) & 0x3000) | (b >>> 20), 4);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${hex(b & 0xffff, 4)}${hex(c, 8)}`;
+}
+
+/** The time by which a UUIDv7 is sorted. */
+export function idTimeMs(id: string): EpochMs {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { Client, type LedgerItem } from "@mainspring/sdk";
+import { type RunningNode, startNode } from "./node.ts";
+import { loadConfig } from "./ops/config.ts";
+
+/** The whole of it: HTTP, the real embedded store, the owner, a worker. */
+describe("recurring jobs of a node", () => {
+  let folder: string;
+  let node: RunningNode;
+  let client: Client;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mainspring-recurring-"));
+    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
+    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
+    client = new Client({ url: node.httpUrl });
+  });
+
+  after(async () => {
+    await node.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const target = { handler: "echo" };
+
+  /** The ledger, oldest first, once it has so many instants of the kind. */
+  async function ledgerWith(jobId: string, outcome: LedgerItem["outcome"], count: number): Promise<LedgerItem[]> {
+    for (;;) {
+      const items: LedgerItem[] = [];
+      for await (const item of client.jobs.ledger(jobId)) items.unshift(item);
+      if (items.filter((item) => item.outcome === outcome).length >= count) return items;
+    }
+  }
+
+  it("fire at each planned instant, and none goes missing over a pause and an edit", async () => {
+    const { jobId } = await client.jobs.upsert("ticks", { target, everySec: 1, payload: 1 });
+    await ledgerWith(jobId, "RAN", 2);
+    await client.jobs.pause(jobId);
+    await client.jobs.upsert("ticks", { target, everySec: 1, payload: 2 });
+    await client.jobs.resume(jobId);
+    const manual = await client.getExecution(await client.jobs.trigger(jobId), { waitSec: 30 });
+    assert.deepEqual([manual.state, manual.trigger, manual.result], ["SUCCEEDED", "MANUAL", 2]);
+    const items = await ledgerWith(jobId, "RAN", 4);
+    const instants = items.map((item) => Date.parse(item.at));
+    for (const [i, at] of instants.slice(1).entries())
+      assert.equal(at - (instants[i] ?? 0), 1_000, `${i} of ${items.length}`);
+    await client.deleteJob(jobId);
+  });
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { pino } from "pino";
+import { memoryBus } from "../adapters/memory/memory-bus.ts";
+import { type Epoch, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
+import type { NodeProfile } from "../ports/leases.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
+import type { Recovered } from "../ports/store.ts";
+import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
+
+const ME = "019a0000-0000-7000-8000-000000000001";
+const profile: NodeProfile = {
+  incarnation: ME,
+  name: "a:8081",
+  address: "a:8081",
+  roles: ["scheduler"],
+  version: "1",
+  level: 1,
+  startedAt: 0,
+};
+
+/** Nobody's shards. Reading what was in them takes as long as it is told to. */
+class SlowStore {
+  readonly #runtime: ManualRuntime;
+  readonly #recoverMs: number;
+
+  constructor(runtime: ManualRuntime, recoverMs: number) {
+    this.#runtime = runtime;
+    this.#recoverMs = recoverMs;
+  }
+
+  async readShards() {
+    return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: null }));
+  }
+
+  async takeOver(wanted: readonly unknown[]) {
+    return wanted.map(() => 2);
+  }
+
+  recover(): Promise<Recovered> {
+    return new Promise((resolve) => this.#runtime.setTimer(this.#recoverMs, () => resolve({} as Recovered)));
+  }
+
+  async readPools() {
+    return [];
+  }
+
+  async letGo() {}
+}
+
+it("keeps its lease while it takes shards over, however long that takes, and then has them", async () => {
+  const runtime = new ManualRuntime();
+  const recoverMs = 5 * SHARED.ttlMs;
+  const renewedAtMs: number[] = [];
+  const leases: HoldingsParts["leases"] = {
+    renew: async (node) => {
+      renewedAtMs.push(runtime.monotonicMs());
+      return [{ ...node, renewedAgoMs: 0, draining: false }];
+    },
+    release: async () => {},
+  };
+  const owned = new Map<ShardId, Epoch>();
+  const dropped: string[] = [];
+  const machine: HoldingsParts["machine"] = {
+    has: () => owned,
+    own: ({ epochs }) => {
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    letGo: async () => true,
+    drop: (reason) => dropped.push(reason),
+  };
+  const store = new SlowStore(runtime, recoverMs);
+  const terms = SHARED;
+  const log = pino({ level: "silent" });
+  const holdings = new Holdings({ store, leases, bus: memoryBus(ME), runtime, log, profile, terms, machine });
+  const started = holdings.start();
+  await settled();
+  await runtime.advance(recoverMs);
+  await started;
+  assert.deepEqual([owned.size, dropped, holdings.trusted], [SHARD_COUNT, [], true]);
+  const pauses = renewedAtMs.slice(1).map((atMs, index) => atMs - (renewedAtMs[index] as number));
+  assert.ok(Math.max(...pauses) < SHARED.ttlMs);
+  await holdings.stop();
+});

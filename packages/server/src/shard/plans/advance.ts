@@ -1,0 +1,40 @@
+import type { CommandOutcome } from "../../ports/messages.ts";
+import type { PlanCommand } from "../../ports/store.ts";
+import { goByOwnRule, planByNewerZones } from "./anew.ts";
+import { continueCatchUps, type FiredBefore, type FiredQuestion } from "./catch-ups.ts";
+import type { PlanDraft } from "./draft.ts";
+import { accountDue, fireBuffered, planFromEnd } from "./due.ts";
+import { obey } from "./obey.ts";
+
+/** What became of it, beside the draft. */
+export interface Advanced {
+  /** Of the commands in their order; those that are missing are not done yet. */
+  outcomes: CommandOutcome[];
+  /** What a backfill must know before it goes on. */
+  question: FiredQuestion | null;
+}
+
+/**
+ * Moves a plan on to the present: accounts for what is due, obeys what is asked of it, goes on with what waited.
+ * @param orders in the order in which they are to be obeyed
+ * @param before what is known of the executions of its backfill
+ */
+export function advance(draft: PlanDraft, orders: readonly PlanCommand[], before: FiredBefore | null): Advanced {
+  const { plan } = draft;
+  const outcomes: CommandOutcome[] = [];
+  if (plan.state === "DELETED") return { outcomes: orders.map(() => "NOT_PLANNED"), question: null };
+  if (plan.state !== "FINISHED" && !goByOwnRule(draft, orders)) return { outcomes, question: null };
+  fireBuffered(draft);
+  if (plan.state !== "FINISHED") planFromEnd(draft);
+  if (plan.state !== "FINISHED") planByNewerZones(draft);
+  for (const order of orders) {
+    const outcome = obey(draft, order, orders);
+    if (outcome === null) break;
+    outcomes.push(outcome);
+  }
+  // What waits for room goes on with the next batch, by the rule that it needs.
+  if (plan.state === "ACTIVE" && !draft.more) accountDue(draft, draft.now + 1);
+  const question = continueCatchUps(draft, before);
+  draft.finish();
+  return { outcomes, question };
+}

@@ -1,0 +1,97 @@
+import type { EpochMs } from "../../domain/ids.ts";
+import type { RecurrenceRule } from "../../domain/recurrence.ts";
+import { nextFire } from "../../domain/schedule/fires.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
+import type { FormerRule, PlanCommand } from "../../ports/store.ts";
+import { isFixedDelay, type PlanDraft } from "./draft.ts";
+import { accountDue, accountPaused } from "./due.ts";
+
+/**
+ * Lets the draft go by the rule that made the plan, which the edits that are still to be obeyed remember. Where none does, the job is
+ * planned anew at once.
+ * @returns false: the budget ended before
+ */
+export function goByOwnRule(draft: PlanDraft, orders: readonly PlanCommand[]): boolean {
+  const rule = ruleOfVersion(draft, draft.plan.version, orders);
+  if (rule !== null) draft.goBy(rule);
+  else if (!accountLast(draft)) return false;
+  else planAnew(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil));
+  return true;
+}
+
+/**
+ * Obeys an edit: what the former rule planned before is accounted for by it, what comes after is planned by the next.
+ * @returns false: the budget ended before
+ */
+export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readonly PlanCommand[]): boolean {
+  const { plan, facts, now } = draft;
+  if (former.version !== plan.version || plan.version === facts.version) return true;
+  const until = Math.min(former.until, now + 1);
+  if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return false;
+  // Where the former rule has nothing that is due, all was accounted for up to now.
+  const { nextFireAt } = plan;
+  const from = nextFireAt === null || nextFireAt > now ? now : lastBefore(draft.schedule, until - 1, nextFireAt);
+  const rule = ruleOfVersion(draft, former.version + 1, orders);
+  draft.goBy(rule ?? facts.rule);
+  planAnew(draft, rule === null ? facts.version : former.version + 1, from);
+  return true;
+}
+
+/** The last instant before `next` that the schedule has, or `since` where none lies between. */
+function lastBefore(schedule: Schedule, since: EpochMs, next: EpochMs): EpochMs {
+  const unlimited = { ...schedule, maxFires: null };
+  let [before, last] = [since, next - 1];
+  if (isFixedDelay(schedule) || (nextFire(unlimited, before, 0) ?? next) >= next) return since;
+  while (last - before > 1) {
+    const middle = Math.floor((before + last) / 2);
+    if ((nextFire(unlimited, middle, 0) ?? next) < next) before = middle;
+    else last = middle;
+  }
+  return last;
+}
+
+function ruleOfVersion({ facts }: PlanDraft, version: number, orders: readonly PlanCommand[]): RecurrenceRule | null {
+  if (version === facts.version) return facts.rule;
+  const edits = orders.map(({ order }) => (order.kind === "LOOK" ? order.former : undefined));
+  return edits.find((former) => former?.version === version)?.rule ?? null;
+}
+
+/** Of what nobody knows the rule of, the next instant is known, and is accounted for if it has passed. */
+function accountLast(draft: PlanDraft): boolean {
+  const { plan, rule, now } = draft;
+  const at = plan.nextFireAt;
+  if (at === null || at > now) return true;
+  if (!draft.hasRoom()) return false;
+  const isMisfired = at < now - rule.misfireGraceMs;
+  if (plan.state === "PAUSED") draft.skip(at, "PAUSED");
+  else if (isMisfired && rule.misfire === "SKIP") draft.skip(at, "MISFIRE");
+  else draft.judge(at, isMisfired);
+  plan.nextFireAt = null;
+  return true;
+}
+
+/** @param from all was accounted for up to then, by whatever rule */
+function planAnew(draft: PlanDraft, version: number, from: EpochMs): void {
+  const { plan, schedule, now, facts } = draft;
+  const planned = plan.nextFireAt;
+  plan.version = version;
+  plan.tzdata = draft.tzdata;
+  plan.nextFireAt = null;
+  if (draft.isFixedDelay && draft.isPreviousOpen) return;
+  const next = nextFire(schedule, Math.max(from, facts.createdAt), plan.fired);
+  // The end that a fixed delay counts from has passed: it is not counted again from now.
+  const isKept = draft.isFixedDelay && next !== null && planned !== null && planned > now;
+  plan.nextFireAt = isKept ? Math.min(next, planned) : next;
+}
+
+/** The zones have changed since the plan was made: what is still to come is worked out again. */
+export function planByNewerZones(draft: PlanDraft): void {
+  const { plan, schedule, now } = draft;
+  // Whoever knows less than the plan leaves it alone.
+  if (plan.tzdata >= draft.tzdata) return;
+  plan.tzdata = draft.tzdata;
+  if (schedule.times.type !== "CRON" || plan.nextFireAt === null || plan.nextFireAt <= now) return;
+  const before = plan.nextFireAt;
+  plan.nextFireAt = nextFire(schedule, Math.max(now, draft.accountedUntil), plan.fired);
+  if (plan.nextFireAt !== before) draft.movedFrom = before;
+}

@@ -1,0 +1,100 @@
+import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
+import type { CatchUp } from "../../domain/recurrence.ts";
+import { nextFire, occurrences } from "../../domain/schedule/fires.ts";
+import type { PlanDraft } from "./draft.ts";
+
+/** Which planned instants of a backfill have an execution already, as far as it was asked for. */
+export interface FiredBefore {
+  catchUpId: string;
+  since: EpochMs;
+  until: EpochMs;
+  /** null: the answer has not come yet. */
+  instants: Set<EpochMs> | null;
+}
+
+/** What is to be asked for before a backfill can go on. */
+export type FiredQuestion = Omit<FiredBefore, "instants">;
+
+/** A backfill asks for so many instants at once. */
+const CHUNK = 1_000;
+
+/**
+ * Fires of each catch-up what its limit allows, and lets go of those that are through.
+ * @returns what is to be known of a backfill before it goes on; null: nothing
+ */
+export function continueCatchUps(draft: PlanDraft, before: FiredBefore | null): FiredQuestion | null {
+  let question: FiredQuestion | null = null;
+  for (const catchUp of draft.plan.catchUps) {
+    const run = new CatchUpRun(draft, catchUp, before);
+    run.goOn();
+    question ??= run.question;
+  }
+  return question;
+}
+
+class CatchUpRun {
+  readonly #draft: PlanDraft;
+  readonly #catchUp: CatchUp;
+  readonly #before: FiredBefore | null;
+  readonly #open: ExecutionId[];
+  #nextAt: EpochMs;
+  question: FiredQuestion | null = null;
+
+  constructor(draft: PlanDraft, catchUp: CatchUp, before: FiredBefore | null) {
+    this.#draft = draft;
+    this.#catchUp = catchUp;
+    this.#before = before?.catchUpId === catchUp.id ? before : null;
+    this.#open = catchUp.open.filter((id) => draft.open.has(id));
+    this.#nextAt = catchUp.nextAt;
+  }
+
+  goOn(): void {
+    const catchUp = this.#catchUp;
+    const { plan } = this.#draft;
+    while (this.#nextAt < catchUp.until && this.#mayGoOn() && this.#draft.hasRoom()) {
+      this.#account(this.#nextAt);
+      this.#draft.budget.instants--;
+      this.#nextAt = nextFire({ ...catchUp.schedule, maxFires: null }, this.#nextAt, 0) ?? catchUp.until;
+    }
+    if (this.#nextAt >= catchUp.until && this.#open.length === 0) {
+      plan.catchUps = plan.catchUps.filter(({ id }) => id !== catchUp.id);
+    } else if (this.#nextAt !== catchUp.nextAt) {
+      this.#draft.putCatchUp({ ...catchUp, nextAt: Math.min(this.#nextAt, catchUp.until), open: this.#open });
+    }
+  }
+
+  #mayGoOn(): boolean {
+    const { limit, trigger } = this.#catchUp;
+    if (trigger === "BACKFILL") return this.#open.length < limit && this.#isKnown();
+    if (this.#draft.isUsedUp) return true;
+    if (this.#open.length >= limit) return false;
+    // What is due now goes before what is made up for.
+    return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
+  }
+
+  #account(at: EpochMs): void {
+    const { trigger } = this.#catchUp;
+    if (trigger === "SCHEDULE" && this.#draft.isUsedUp) return this.#draft.skip(at, "MISFIRE_LIMIT");
+    if (trigger === "BACKFILL" && this.#hasExecution(at)) return;
+    this.#open.push(this.#draft.fire(at, trigger, true));
+  }
+
+  #hasExecution(at: EpochMs): boolean {
+    const { bufferedAt, catchUps } = this.#draft.plan;
+    if (this.#draft.fires.some(({ plannedAt }) => plannedAt === at)) return true;
+    const isMadeUpFor = catchUps.some((c) => c.trigger === "SCHEDULE" && c.nextAt <= at && at < c.until);
+    return isMadeUpFor || bufferedAt === at || this.#before?.instants?.has(at) === true;
+  }
+
+  #isKnown(): boolean {
+    const before = this.#before;
+    if (before !== null && before.since <= this.#nextAt && this.#nextAt < before.until) {
+      return before.instants !== null;
+    }
+    const { id, schedule, until } = this.#catchUp;
+    const { instants, more } = occurrences(schedule, this.#nextAt, until, CHUNK);
+    this.#draft.budget.instants -= instants.length;
+    this.question = { catchUpId: id, since: this.#nextAt, until: more ? (instants.at(-1) as EpochMs) + 1 : until };
+    return false;
+  }
+}

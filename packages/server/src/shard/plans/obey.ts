@@ -1,0 +1,70 @@
+import { occurrences } from "../../domain/schedule/fires.ts";
+import type { CommandOutcome } from "../../ports/messages.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
+import { replaceRule } from "./anew.ts";
+import type { PlanDraft } from "./draft.ts";
+import { accountDue, accountMisfired, accountPaused } from "./due.ts";
+
+/**
+ * Does what is asked of a plan. The command stays open until all of it is done: what was accounted for on the way is in the plan.
+ * @param orders all that are open, in order
+ * @returns null: not yet
+ */
+export function obey(
+  draft: PlanDraft,
+  { id, order }: PlanCommand,
+  orders: readonly PlanCommand[],
+): CommandOutcome | null {
+  const { state } = draft.plan;
+  if (state === "FINISHED" || state === "DELETED") return "NOT_PLANNED";
+  if (isAhead(draft, order)) return null;
+  switch (order.kind) {
+    case "LOOK":
+      return order.former === undefined || replaceRule(draft, order.former, orders) ? "PLANNED" : null;
+    case "PAUSE":
+      return state === "PAUSED" ? "PLANNED" : pause(draft, order.at);
+    case "RESUME":
+      return state === "ACTIVE" ? "PLANNED" : resume(draft, order);
+    case "BACKFILL":
+      return backfill(draft, id, order);
+  }
+}
+
+/** Whoever gave the order had a clock that was ahead. */
+function isAhead({ now }: PlanDraft, order: PlanOrder): boolean {
+  return (order.kind === "PAUSE" || order.kind === "RESUME") && order.at > now;
+}
+
+function pause(draft: PlanDraft, at: number): CommandOutcome | null {
+  if (!accountDue(draft, at)) return null;
+  draft.finish();
+  if (draft.plan.state === "FINISHED") return "NOT_PLANNED";
+  draft.plan.state = "PAUSED";
+  return "PLANNED";
+}
+
+function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>): CommandOutcome | null {
+  const isThrough = order.catchUp ? accountMisfired(draft, order.at) : accountPaused(draft, order.at);
+  if (!isThrough) return null;
+  draft.plan.state = "ACTIVE";
+  return "PLANNED";
+}
+
+/** What is planned up to its end is accounted for first: no instant is to be fired by both. */
+function backfill(
+  draft: PlanDraft,
+  id: string,
+  order: Extract<PlanOrder, { kind: "BACKFILL" }>,
+): CommandOutcome | null {
+  const { plan, now, schedule } = draft;
+  if (plan.catchUps.some((catchUp) => catchUp.id === id)) return "PLANNED";
+  if (plan.catchUps.some(({ trigger }) => trigger === "BACKFILL")) return "BACKFILL_OPEN";
+  const until = Math.min(order.until, now + 1);
+  if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return null;
+  const [first] = occurrences(schedule, order.since, until, 1).instants;
+  const { limit } = order;
+  if (first !== undefined) {
+    draft.putCatchUp({ id, trigger: "BACKFILL", schedule, nextAt: first, until, limit, open: [] });
+  }
+  return "PLANNED";
+}

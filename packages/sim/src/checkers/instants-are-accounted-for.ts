@@ -1,0 +1,107 @@
+import { spreadShiftMs } from "@mainspring/server/testing";
+import type { StoreEvent } from "../store/history.ts";
+import { type Checker, Violation } from "./checker.ts";
+import { plannedInstants } from "./oracle.ts";
+import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
+
+/**
+ * DESIGN 9.3: each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. What is
+ * planned is judged by an oracle that shares nothing with what it judges.
+ */
+export function instantsAreAccountedFor(books: PlanBooks): Checker {
+  const accounted = new Map<string, Set<number>>();
+  const made = new Map<string, Set<number>>();
+  const once = (of: Map<string, Set<number>>, jobId: string, instant: number, how: string) => {
+    const known = of.get(jobId) ?? new Set();
+    of.set(jobId, known);
+    if (known.has(instant)) throw new Violation(`${iso(instant)} of ${jobId} is accounted for twice, now ${how}`);
+    known.add(instant);
+  };
+  const committed = ({ planned, born, at }: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
+    for (const { after, skips } of planned) {
+      for (const { from, to, count, reason } of skips) {
+        if (to > at) throw new Violation(`${iso(to)} of ${after.jobId} was skipped before its time`);
+        if (to < from || (count === 1) !== (from === to)) throw new Violation(`${count} skipped from ${from} to ${to}`);
+        for (const instant of new Set([from, to])) once(accounted, after.jobId, instant, `skipped: ${reason}`);
+      }
+    }
+    for (const { id, job, trigger } of born) {
+      const { scheduledAt } = job.definition;
+      if (scheduledAt > at) throw new Violation(`${id} fired ${scheduledAt - at} ms before its time`);
+      if (trigger === "SCHEDULE") once(accounted, job.jobId, scheduledAt, "fired");
+      once(made, job.jobId, scheduledAt, `executed by ${trigger}`);
+    }
+  };
+  return {
+    name: "instants are accounted for",
+    saw(event) {
+      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event);
+    },
+    atEnd() {
+      for (const book of books.all.values()) {
+        if (book.plan === null) continue;
+        if (book.plan.state === "ACTIVE" && book.deletedAt === null)
+          throw new Violation(`${book.jobId} came to no end: ${JSON.stringify(book.plan)}`);
+        nothingIsMissing(book);
+        nothingIsInvented(book);
+      }
+    },
+  };
+}
+
+/** Where one version alone counted, every instant that it planned is there. */
+function nothingIsMissing(book: PlanBook): void {
+  const fired = new Set(book.births.map(({ job }) => job.definition.scheduledAt));
+  const isSkipped = (at: number) => book.skips.some(({ from, to }) => from <= at && at <= to);
+  book.versions.forEach((version, index) => {
+    if (version.followedAt === null || isFixedDelay(version)) return;
+    const next = book.versions[index + 1]?.writtenAt ?? Number.POSITIVE_INFINITY;
+    const until = Math.min(next, endOf(book, version));
+    for (const at of instantsOf(book, version, version.followedAt + 1, until)) {
+      if (!fired.has(at) && !isSkipped(at)) {
+        throw new Violation(`${iso(at)} of ${book.jobId} (version ${version.version}) neither ran nor was skipped`);
+      }
+    }
+  });
+}
+
+/** Until when the version had to account for what it planned. */
+function endOf({ plan, deletedAt, births }: PlanBook, { rule }: BookedVersion): number {
+  const unaccounted = plan?.nextFireAt ?? Number.POSITIVE_INFINITY;
+  const last = rule.maxFires === null ? undefined : births[rule.maxFires - 1];
+  const usedUp = last === undefined ? Number.POSITIVE_INFINITY : last.job.definition.scheduledAt;
+  return Math.min(unaccounted, deletedAt ?? Number.POSITIVE_INFINITY, usedUp);
+}
+
+/** Nothing runs at an instant that no version planned while it counted. */
+function nothingIsInvented(book: PlanBook): void {
+  const planned = new Set<number>();
+  book.versions.forEach((version, index) => {
+    const next = book.versions[index + 1];
+    const until = next === undefined ? Number.POSITIVE_INFINITY : (next.followedAt ?? Number.POSITIVE_INFINITY);
+    if (!isFixedDelay(version))
+      for (const at of instantsOf(book, version, version.writtenAt, until + 1)) planned.add(at);
+  });
+  if (book.versions.some(isFixedDelay)) return;
+  for (const { id, job } of book.births) {
+    const at = job.definition.scheduledAt;
+    if (!planned.has(at)) throw new Violation(`${id} of ${book.jobId} fired at ${iso(at)}, which nobody planned`);
+  }
+  for (const { from, to, reason } of book.skips) {
+    if (!planned.has(from) || !planned.has(to)) {
+      throw new Violation(`${iso(from)} to ${iso(to)} of ${book.jobId} was skipped (${reason}), and nobody planned it`);
+    }
+  }
+}
+
+function instantsOf({ jobId, createdAt }: PlanBook, { rule }: BookedVersion, from: number, until: number): number[] {
+  return plannedInstants(rule, rule.startAt ?? createdAt, spreadShiftMs(jobId, rule.spreadSec), from, until);
+}
+
+function isFixedDelay({ rule }: BookedVersion): boolean {
+  return rule.times.type === "INTERVAL" && rule.times.mode === "FIXED_DELAY";
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,50 @@
+import type { StoreEvent } from "../store/history.ts";
+import { type Checker, Violation } from "./checker.ts";
+import { isOver, type Ledger } from "./ledger.ts";
+import type { PlanBooks } from "./plan-books.ts";
+
+/** An occurrence fires while one before it is open only where its job allows it; a fixed delay is kept; misfires are such. */
+export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Checker {
+  const lastOf = new Map<string, { id: string; version: number }>();
+  const fired = (event: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
+    for (const { id, job, jobVersion, trigger, state } of event.born) {
+      const book = books.all.get(job.jobId);
+      if (book === undefined || trigger !== "SCHEDULE") continue;
+      const version = books.versionOf(book, jobVersion);
+      const last = lastOf.get(job.jobId);
+      lastOf.set(job.jobId, { id, version: jobVersion });
+      if (version === undefined || last?.version !== jobVersion || state !== "PENDING") continue;
+      const before = ledger.get(last.id)?.row;
+      if (before === undefined || version.rule.overlap === "ALLOW") continue;
+      if (!isOver(before.state)) throw new Violation(`${id} fired while ${last.id} was ${before.state}`);
+      const { times } = version.rule;
+      if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || before.finishedAt === null) continue;
+      const afterMs = job.definition.scheduledAt - before.finishedAt;
+      if (afterMs < times.everyMs) throw new Violation(`${id} was planned ${afterMs} ms after the end of ${last.id}`);
+    }
+  };
+  const skipped = ({ planned, at }: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
+    for (const { after, skips } of planned) {
+      const book = books.all.get(after.jobId);
+      const rule = book && books.versionOf(book, after.plan.version)?.rule;
+      if (book === undefined || rule === undefined) continue;
+      for (const { to, reason } of skips) {
+        // What the rule before had planned is judged by that.
+        const graceMs = Math.min(...book.versions.map((version) => version.rule.misfireGraceMs));
+        const isLate = at - to > graceMs || book.pausedBefore;
+        if (reason === "OVERLAP" && rule.overlap === "ALLOW") throw new Violation(`${book.jobId} allows overlaps`);
+        if (reason === "PAUSED" && !book.pausedBefore) throw new Violation(`${book.jobId} was never paused`);
+        if (reason.startsWith("MISFIRE") && !isLate)
+          throw new Violation(`${to} of ${book.jobId} was not late: ${reason}`);
+      }
+    }
+  };
+  return {
+    name: "occurrences do not overlap",
+    saw(event) {
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      fired(event);
+      skipped(event);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { oracleFires, type RecurrenceRule, walk } from "@mainspring/server/testing";
+import { EPOCH_MS } from "../sim-process.ts";
+
+const DAY_MS = 86_400_000;
+/** Simulations are a few hours long; the oracle does not judge well within a day of its ends. */
+const FROM_MS = EPOCH_MS - 2 * DAY_MS;
+const UNTIL_MS = EPOCH_MS + 3 * DAY_MS;
+
+const walks = new Map<string, ReturnType<typeof walk>>();
+
+/**
+ * All instants that a rule plans in [from, until), by code that shares nothing with the product's.
+ * @param anchorAt of an interval: the creation of its job
+ * @param shiftMs which spreads the job
+ */
+export function plannedInstants(
+  rule: RecurrenceRule,
+  anchorAt: number,
+  shiftMs: number,
+  from: number,
+  until: number,
+): number[] {
+  const instants =
+    rule.times.type === "CRON" ? cronInstants(rule.times) : intervalInstants(rule.times.everyMs, anchorAt);
+  const [startAt, endAt] = [rule.startAt ?? Number.NEGATIVE_INFINITY, rule.endAt ?? Number.POSITIVE_INFINITY];
+  return instants
+    .filter((at) => at >= startAt && at < endAt)
+    .map((at) => at + shiftMs)
+    .filter((at) => at >= from && at < until);
+}
+
+function cronInstants({ cron, timezone, dst }: Extract<RecurrenceRule["times"], { type: "CRON" }>): number[] {
+  let walked = walks.get(timezone);
+  if (walked === undefined) walks.set(timezone, (walked = walk(timezone, FROM_MS, UNTIL_MS)));
+  return oracleFires(cron, dst, walked);
+}
+
+/** The anchor itself counts only where it was given: a job without one first passes its interval once. */
+function intervalInstants(everyMs: number, anchorAt: number): number[] {
+  const instants: number[] = [];
+  for (let at = anchorAt + everyMs; at < UNTIL_MS; at += everyMs) instants.push(at);
+  return instants;
+}

@@ -1,0 +1,32 @@
+import { EPOCH_MS } from "../sim-process.ts";
+import { type Checker, Violation } from "./checker.ts";
+import type { Ledger } from "./ledger.ts";
+import type { PlanBooks } from "./plan-books.ts";
+import type { Quiet } from "./quiet.ts";
+
+/** Where nobody is hindered, what is due fires, and what waits for an execution goes on when that has ended. */
+const BOUND_MS = 20_000;
+
+export function plansMoveOn(ledger: Ledger, books: PlanBooks, quiet: Quiet): Checker {
+  /** Since when nothing has kept a plan. */
+  const freeSinceMs = new Map<string, number>();
+  return {
+    name: "plans move on",
+    looked(nowMs) {
+      if (nowMs - quiet.sinceMs < BOUND_MS) return;
+      for (const { jobId, plan, deletedAt, versions } of books.all.values()) {
+        if (plan === null || deletedAt !== null) continue;
+        const isOpen = plan.previous !== null && ledger.open.has(plan.previous);
+        const isDue = plan.state === "ACTIVE" && plan.nextFireAt !== null && plan.nextFireAt <= EPOCH_MS + nowMs;
+        const isAwaited =
+          !isOpen && (plan.bufferedAt !== null || (plan.state === "ACTIVE" && plan.nextFireAt === null));
+        const isBehind = plan.state !== "FINISHED" && plan.version < (versions.at(-1)?.version ?? 0);
+        const isCatchingUp = plan.catchUps.some(({ open }) => open.some((id) => ledger.open.has(id)));
+        if (!(isDue || isAwaited || isBehind) || isCatchingUp) freeSinceMs.delete(jobId);
+        else if (!freeSinceMs.has(jobId)) freeSinceMs.set(jobId, nowMs);
+        const waitedMs = nowMs - (freeSinceMs.get(jobId) ?? nowMs);
+        if (waitedMs > BOUND_MS) throw new Violation(`the plan of ${jobId} stands still: ${JSON.stringify(plan)}`);
+      }
+    },
+  };
+}
