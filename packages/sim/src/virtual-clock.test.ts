@@ -27,6 +27,19 @@ describe("the virtual clock", () => {
     assert.deepEqual(await told(new VirtualClock(256)), one);
   });
 
+  it("goes on where an event begins another run while the first one waits", async () => {
+    for (const batch of [1, 2]) {
+      const clock = new VirtualClock(batch);
+      const inner: Promise<void>[] = [];
+      clock.plan(0, () => inner.push(clock.runUntil(0)));
+      clock.plan(0, () => undefined);
+      clock.plan(0, () => undefined);
+      await clock.runUntil(0);
+      await Promise.all(inner);
+      assert.deepEqual([clock.ran, clock.nextMs], [3, null]);
+    }
+  });
+
   it("fails where an event does", async () => {
     const clock = new VirtualClock(5);
     clock.plan(1, () => {

@@ -75,13 +75,13 @@ export class VirtualClock {
     this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
 
-  /** The platform keeps all promises between two immediates of one turn. */
+  /** The platform keeps all promises between two immediates of one turn. Each who waits has one: there may be two runs at once. */
   #settled(): Promise<void> {
-    if (this.#immediates === 0) {
-      this.#immediates = this.#batch;
-      for (let i = 0; i < this.#batch; i++) setImmediate(this.#next);
-    }
-    return new Promise((resolve) => this.#settling.push(resolve));
+    const settled = new Promise<void>((resolve) => this.#settling.push(resolve));
+    if (this.#settling.length <= this.#immediates) return settled;
+    this.#immediates += this.#batch;
+    for (let i = 0; i < this.#batch; i++) setImmediate(this.#next);
+    return settled;
   }
 
   readonly #next = (): void => {
