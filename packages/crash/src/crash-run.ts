@@ -1,6 +1,7 @@
 import { injectFaults } from "./faults/inject.ts";
 import { CRASH_DEMANDS } from "./faults/plan.ts";
 import { judge, type Verdict } from "./judge/judge.ts";
+import { limitPool } from "./load/pool-limit.ts";
 import { play, type Report, type Telling } from "./play.ts";
 import { settle } from "./settle.ts";
 import { openStage, type Stage, type StoreKind } from "./stage/stage.ts";
@@ -24,6 +25,7 @@ export function crashRun({ store, forMs, ...telling }: CrashOptions): Promise<Re
 async function runOn(stage: Stage, forMs: number): Promise<Verdict> {
   const { say } = stage;
   try {
+    await limitPool(stage);
     await warmUp(stage);
     say("under load");
     await injectFaults(stage, forMs);

@@ -45,7 +45,6 @@ const ALWAYS = {
   cancellationsHold,
   nothingIsEarly,
   concurrencyIsLimited,
-  poolIsLimited,
   uniqueKeysAreUnique,
   duplicatesShareTheKey,
   faultsHappened,
@@ -54,9 +53,16 @@ const ALWAYS = {
 /** What holds besides, by what was done. */
 export const RULES = {
   /** The processes of one server. */
-  crash: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, theLivingAreKept },
+  crash: { ...ALWAYS, poolIsLimited, zombiesCameBack, attemptsOutliveTheServer, theLivingAreKept },
   /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
-  chaos: { ...ALWAYS, zombiesCameBack, attemptsOutliveTheServer, outagesAreTold, attemptsOutliveTheStore },
+  chaos: {
+    ...ALWAYS,
+    poolIsLimited,
+    zombiesCameBack,
+    attemptsOutliveTheServer,
+    outagesAreTold,
+    attemptsOutliveTheStore,
+  },
   /** One node of a cluster after the other, and nobody else. */
   drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
 } satisfies Record<string, Record<string, Rule>>;

@@ -6,7 +6,6 @@ import type { Dice } from "../dice.ts";
 import type { People, World } from "../faults/world.ts";
 import type { FaultEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
-import { POOL_LIMIT } from "../load/pool-limit.ts";
 import { Crew } from "./crew.ts";
 import { embeddedStore } from "./embedded-store.ts";
 import { freePort } from "./free-port.ts";
@@ -71,8 +70,7 @@ export async function openStage({ kind, folder, dice, say }: StageOptions): Prom
     },
   };
   server.start();
-  const isReady = server.ready().then(() => stage.client.pools.set("default", { maxRunning: POOL_LIMIT }));
-  await isReady.catch(async (cause: unknown) => {
+  await server.ready().catch(async (cause: unknown) => {
     await stage.close();
     throw cause;
   });
