@@ -5,8 +5,8 @@ import type { Quiet } from "./quiet.ts";
 
 /** How an attempt may have ended that runs on as a zombie. */
 const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
-/** For orders and answers to travel, beyond the grace time. */
-const TRAVEL_MS = 10_000;
+/** Beyond the grace time: for orders and answers to travel, and for commits that the store takes some seconds for. */
+const TRAVEL_MS = 15_000;
 
 interface Asked {
   executionId: string;

@@ -3,8 +3,8 @@ import type { Account, Ledger } from "./ledger.ts";
 import type { Quiet } from "./quiet.ts";
 import { nameOf } from "./roll.ts";
 
-/** For orders and answers to travel, beyond the grace time. */
-const TRAVEL_MS = 5_000;
+/** Beyond the grace time: for orders and answers to travel, and for commits that the store takes some seconds for. */
+const TRAVEL_MS = 15_000;
 
 /**
  * DESIGN 8: timeouts are hard deadlines, kept by the owner as well as by the worker. An attempt that has begun ends within

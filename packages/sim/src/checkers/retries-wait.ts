@@ -13,10 +13,10 @@ export function retriesWait(ledger: Ledger): Checker {
     saw(event) {
       if (event.kind !== "COMMITTED") return;
       for (const { before, after } of event.applied) {
-        const last = after.attempts.at(-1);
-        const isRetry = after.state === "PENDING" && after.failures > before.failures && last !== undefined;
-        // Lost afterwards, in the same commit: then its time was written by the failure before.
-        if (isRetry && after.failures === before.failures + 1) judge(after, last.finishedAt, event.at);
+        // Assigned again and lost or handed back, in the same commit: its time is still by the failure before.
+        const failed = after.attempts.findLast(({ state }) => state === "FAILED" || state === "TIMED_OUT");
+        const isRetry = after.state === "PENDING" && after.failures > before.failures && failed !== undefined;
+        if (isRetry && after.failures === before.failures + 1) judge(after, failed.finishedAt, event.at);
       }
     },
     noticed(moment) {

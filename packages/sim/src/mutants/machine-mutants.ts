@@ -77,7 +77,7 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "the order to stop is forgotten",
     file: `${SHARD}/cancel.ts`,
-    find: 'if (entry.cancels.length === 1 && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");',
+    find: 'if (isFirst && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");',
     replace: "",
     why: "a client hears REQUESTED and the worker hears nothing",
   },

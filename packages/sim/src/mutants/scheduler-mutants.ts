@@ -60,8 +60,8 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "commands only by hint",
     file: HYDRATOR,
-    find: 'if (!this.#stopped && commands.length > 0) this.#reader.take({ kind: "COMMANDS", commands });',
-    replace: "",
+    find: "      await this.#plans.sweep();\n      await this.#readCommands();\n",
+    replace: "      await this.#plans.sweep();\n",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
   },
   {

@@ -17,9 +17,9 @@ export function someDefinition(
   const handler = dice.chance(0.1) ? HANDLERS[1] : HANDLERS[0];
   const maxAttempts = dice.between(1, 5);
   const work: Work = {
-    runMs: dice.chance(0.1) ? dice.between(1_000, 20_000) : dice.between(0, 300),
+    runMs: dice.chance(0.1) ? dice.between(1_000, 40_000) : dice.between(0, 300),
     failTimes: dice.chance(0.1) ? dice.between(1, 4) : 0,
-    blockMs: dice.chance(0.005) ? dice.between(500, 20_000) : 0,
+    blockMs: dice.chance(0.005) ? dice.between(500, 40_000) : 0,
     isPoison: dice.chance(0.01),
     stubborn: dice.chance(0.05),
     definition: { text, handler, maxAttempts },
