@@ -1,6 +1,7 @@
 import { injectChaos } from "../faults/cluster/inject.ts";
 import { chaosDemands } from "../faults/cluster/plan.ts";
 import { judge } from "../judge/judge.ts";
+import { POOL_LIMIT } from "../load/pool-limit.ts";
 import { play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
 import { openCluster } from "../stage/cluster.ts";
@@ -21,6 +22,7 @@ export function chaosRun({ forMs, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (ground) => {
     const stage = await openCluster({ ...ground, nodes: NODES });
     try {
+      await stage.client.pools.set("default", { maxRunning: POOL_LIMIT });
       await warmUp(stage);
       stage.say("under load");
       await injectChaos(stage, forMs);
