@@ -50,19 +50,14 @@ const ALWAYS = {
   faultsHappened,
   nobodyDiesUnasked,
 };
+/** Where stopped workers come back, and the pool has its limit. */
+const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer };
 /** What holds besides, by what was done. */
 export const RULES = {
   /** The processes of one server. */
-  crash: { ...ALWAYS, poolIsLimited, zombiesCameBack, attemptsOutliveTheServer, theLivingAreKept },
+  crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
-  chaos: {
-    ...ALWAYS,
-    poolIsLimited,
-    zombiesCameBack,
-    attemptsOutliveTheServer,
-    outagesAreTold,
-    attemptsOutliveTheStore,
-  },
+  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
   /** One node of a cluster after the other, and nobody else. */
   drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
 } satisfies Record<string, Record<string, Rule>>;
