@@ -18,7 +18,11 @@ describe("a cluster whose nodes have a role each", () => {
 
   it("runs jobs that come in at one of them at workers of another, under an owner on the third", async () => {
     const { api, scheduler, gateway } = nodes;
-    assert.deepEqual([scheduler.httpUrl, gateway.httpUrl], ["", ""]);
+    // They tell how they are, and take no jobs.
+    for (const { httpUrl } of [scheduler, gateway]) {
+      const answers = ["/healthz", "/v1/jobs"].map(async (path) => (await fetch(httpUrl + path)).status);
+      assert.deepEqual(await Promise.all(answers), [200, 404]);
+    }
     const runs = new Map<string, number>();
     const tick = task({
       name: "tick",
