@@ -2,6 +2,7 @@ import { injectFaults } from "./faults/inject.ts";
 import { CRASH_DEMANDS } from "./faults/plan.ts";
 import { judge, type Verdict } from "./judge/judge.ts";
 import { limitPool } from "./load/pool-limit.ts";
+import { RecurringLoad } from "./load/recurring/recurring-load.ts";
 import { play, type Report, type Telling } from "./play.ts";
 import { settle } from "./settle.ts";
 import { openStage, type Stage, type StoreKind } from "./stage/stage.ts";
@@ -24,16 +25,19 @@ export function crashRun({ store, forMs, ...telling }: CrashOptions): Promise<Re
 
 async function runOn(stage: Stage, forMs: number): Promise<Verdict> {
   const { say } = stage;
+  let recurring: RecurringLoad | null = null;
   try {
     await limitPool(stage);
     await warmUp(stage);
+    recurring = new RecurringLoad(stage);
     say("under load");
     await injectFaults(stage, forMs);
     say("no more faults");
-    const evidence = await settle(stage, CRASH_DEMANDS);
+    const evidence = await settle(stage, CRASH_DEMANDS, recurring);
     say("everything is known");
     return judge(evidence, "crash");
   } finally {
+    recurring?.abandon();
     await stage.close();
   }
 }

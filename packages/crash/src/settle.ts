@@ -3,6 +3,7 @@ import { sleep, until, wallClockZeroMs } from "./clock.ts";
 import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
+import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
 import { countActiveJobs, isEmpty, listAll, readAll } from "./read-executions.ts";
 import type { Playground } from "./stage/stage.ts";
 
@@ -16,16 +17,26 @@ const CALM_MS = 5_000;
 /** Server and clients read clocks of one machine, but a server may lag behind by what its store took to tell the time. */
 const CLOCKS_DIFFER_MS = 100;
 
-/** Lets everything come to rest after the faults. @returns all that is then known */
-export async function settle(stage: Playground, demanded: Evidence["demanded"]): Promise<Evidence> {
+/**
+ * Lets everything come to rest after the faults.
+ * @param recurring null: no job recurred
+ * @returns all that is then known
+ */
+export async function settle(
+  stage: Playground,
+  demanded: Evidence["demanded"],
+  recurring: RecurringLoad | null,
+): Promise<Evidence> {
   const { clients, workers, client, servers, say } = stage;
   const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - stage.wallClockZeroMs);
   await clients.dismiss(clients.members, ANSWERED_WITHIN_MS, (child) => child.nudge());
+  await recurring?.stop();
   say("all clients were answered");
   await drained(stage);
   say("all executions are final, or should be");
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
   const executions = await readAll(client);
+  const recurred = (await recurring?.read()) ?? [];
   await sleep(CALM_MS);
   const listedLater = await listAll(client);
   const activeJobs = await countActiveJobs(client);
@@ -37,6 +48,7 @@ export async function settle(stage: Playground, demanded: Evidence["demanded"]):
     executions,
     listedLater,
     activeJobs,
+    recurring: recurred,
     demanded,
     unaskedDeaths: [...clients.deaths, ...workers.deaths, ...servers.flatMap(({ deaths }) => deaths)],
     wallClockZeroMs: stage.wallClockZeroMs,

@@ -46,7 +46,7 @@ async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise
     }
   }
   const demanded = Object.fromEntries(deeds.map(([deed, count]) => [DEEDS[deed].event, count]));
-  const evidence = await settle(stage, demanded);
+  const evidence = await settle(stage, demanded, null);
   const { violations, figures } = judge(evidence, "drill");
   return { violations, figures: { ...figures, ...(await drillFigures(stage, evidence, incidents)) } };
 }

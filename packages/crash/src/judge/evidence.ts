@@ -1,4 +1,4 @@
-import type { AttemptRecord, ExecutionSummary } from "@mainspring/sdk";
+import type { AttemptRecord, ExecutionSummary, LedgerItem } from "@mainspring/sdk";
 import type { ClientEvent, Fault, FaultEvent, WorkerEvent } from "../history/events.ts";
 
 /** All that is known of a run from outside the server. */
@@ -12,6 +12,8 @@ export interface Evidence {
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
   /** Jobs that the server still calls ACTIVE in the end. */
   activeJobs: number;
+  /** Jobs that recurred until they were paused for good. */
+  recurring: readonly RecurringJob[];
   /** How often each fault had to happen at least. */
   demanded: Partial<Record<Fault, number>>;
   /** Processes that ended although nobody ended them, or not in peace. */
@@ -29,4 +31,21 @@ export interface FinalExecution extends ExecutionSummary {
   key: string | null;
   payloadSha: string;
   resultSha: string;
+}
+
+/** `anchorAt`: an instant of the past that is one of its own. Milliseconds since 1970. */
+export type RecurringTimes = { cron: string; timezone: string } | { everySec: number; anchorAt: number };
+
+/** A recurring job, what was asked of it, and its ledger. All times are milliseconds since 1970. */
+export interface RecurringJob {
+  name: string;
+  jobId: string;
+  overlap: "SKIP" | "BUFFER_ONE" | "ALLOW";
+  /** Each counts from somewhere between the request and its answer. */
+  versions: { times: RecurringTimes; askedAt: number; answeredAt: number }[];
+  /** `resumedAt`: when that was asked for. */
+  pauses: { askedAt: number; answeredAt: number; resumedAt: number }[];
+  /** From then on nobody judges it: its pause for good was asked for. */
+  endedAt: number;
+  ledger: readonly LedgerItem[];
 }

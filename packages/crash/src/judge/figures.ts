@@ -25,6 +25,7 @@ export function figuresOf(of: Case): Record<string, number> {
     released: attemptsOf(of, "RELEASED"),
     lostByLivingWorkers: lostAlive(of).length,
     missing: missing(of),
+    ...firesOf(of),
     ...longestGap(all),
     ...Object.fromEntries(faults),
   };
@@ -46,6 +47,13 @@ function missing({ orders, executions }: Case): number {
     [...orders.values()].flatMap(({ answers }) => answers.map(({ executionId }) => executionId)),
   );
   return [...accepted].filter((id) => executions.get(id)?.finishedAt == null).length;
+}
+
+/** What the ledgers of recurring jobs say. */
+function firesOf({ evidence }: Case): Record<string, number> {
+  const items = evidence.recurring.flatMap(({ ledger }) => ledger);
+  const skipped = items.filter(({ outcome }) => outcome === "SKIPPED").map(({ count = 1 }) => count);
+  return { fired: items.filter(({ outcome }) => outcome === "RAN").length, instantsSkipped: sum(skipped) };
 }
 
 /** The longest time in which no handler began, anywhere, and when it did, counted from the first one. */

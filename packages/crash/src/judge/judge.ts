@@ -22,6 +22,13 @@ import {
 } from "./rules/faults.ts";
 import { concurrencyIsLimited, duplicatesShareTheKey, poolIsLimited, uniqueKeysAreUnique } from "./rules/limits.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
+import {
+  fireInstantsAreAccountedFor,
+  firesAreInTime,
+  firesAreNotEarly,
+  pausedJobsRest,
+  skipsHaveReasons,
+} from "./rules/recurring.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import type { Rule } from "./rules/rule.ts";
 
@@ -47,6 +54,11 @@ const ALWAYS = {
   concurrencyIsLimited,
   uniqueKeysAreUnique,
   duplicatesShareTheKey,
+  fireInstantsAreAccountedFor,
+  firesAreNotEarly,
+  firesAreInTime,
+  skipsHaveReasons,
+  pausedJobsRest,
   faultsHappened,
   nobodyDiesUnasked,
 };

@@ -21,7 +21,9 @@ export const everythingIsFinal: Rule = ({ evidence }) => {
 /** What was asked for took effect once, or (where nobody said it did) not at all; what was refused, not at all. */
 export const ordersTakeEffectOnce: Rule = ({ orders, evidence }) => {
   const made = Map.groupBy(evidence.executions, ({ key }) => key);
+  const recurring = new Set(evidence.recurring.map(({ jobId }) => jobId));
   const unasked = evidence.executions
+    .filter(({ jobId }) => !recurring.has(jobId))
     .filter(({ key }) => key === null || !orders.has(key))
     .map(({ executionId, key }) => `nobody asked for execution ${executionId} (${key})`);
   const wrong = [...orders].flatMap(([key, order]) => {

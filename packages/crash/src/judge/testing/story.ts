@@ -27,6 +27,7 @@ export class Story {
       executions: this.#executions,
       listedLater: this.#executions,
       activeJobs: 0,
+      recurring: [],
       demanded: CRASH_DEMANDS,
       unaskedDeaths: [],
       wallClockZeroMs: 0,

@@ -1,0 +1,130 @@
+import type { Client, LedgerItem, RecurringJobRequest } from "@mainspring/sdk";
+import { sleep, until } from "../../clock.ts";
+import { Dice } from "../../dice.ts";
+import type { RecurringJob, RecurringTimes } from "../../judge/evidence.ts";
+import { untilAnswered } from "../until-answered.ts";
+
+type Overlap = RecurringJob["overlap"];
+/** Of whom the ledger is still to be read. */
+type Known = Omit<RecurringJob, "ledger">;
+
+/** Anchored in the past: what an interval plans does not depend on when its job was made. */
+const ANCHOR = Date.UTC(2025, 0, 1);
+const EACH_SECOND: RecurringTimes = { cron: "* * * * * *", timezone: "UTC" };
+const EACH_OTHER: RecurringTimes = { cron: "*/2 * * * * *", timezone: "UTC" };
+const STEADY: readonly { name: string; times: RecurringTimes; overlap: Overlap }[] = [
+  { name: "each-second", times: EACH_SECOND, overlap: "SKIP" },
+  { name: "in-berlin", times: { cron: "*/5 * * * * *", timezone: "Europe/Berlin" }, overlap: "BUFFER_ONE" },
+  { name: "interval", times: { everySec: 3, anchorAt: ANCHOR }, overlap: "ALLOW" },
+];
+/** An edit or a pause may arrive long after nobody waits for it any more, so a job sees one of either and no more. */
+const CHANGED = 5;
+const DEED_AFTER_MS = { least: 3_000, most: 8_000 };
+const PAUSED_WITHIN_MS = 60_000;
+const PAGE = 1_000;
+const PLENTY_LOST = 50;
+
+/** Recurring jobs under load: some are left alone, others edited once or paused for a while. */
+export class RecurringLoad {
+  readonly #client: Client;
+  readonly #dice: Dice;
+  readonly #jobs: Known[] = [];
+  readonly #deeds: Promise<void>;
+  #isOver = false;
+  #isAbandoned = false;
+
+  /** Begins at once. */
+  constructor({ client, dice }: { client: Client; dice: Dice }) {
+    this.#client = client;
+    this.#dice = new Dice(dice.between(1, 1e6));
+    this.#deeds = this.#perform();
+    // Whoever stops it hears of it.
+    this.#deeds.catch(() => undefined);
+  }
+
+  /** Pauses all for good. @throws {Error} a job was refused, or is not paused in time */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#deeds;
+    await Promise.all(this.#jobs.map((job) => this.#end(job)));
+  }
+
+  /** Nobody will answer any more. */
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
+  /** @returns all jobs, with what the server says of each instant until they were stopped */
+  read(): Promise<RecurringJob[]> {
+    return Promise.all(
+      this.#jobs.map(async (job) => {
+        const ledger: LedgerItem[] = [];
+        const until = new Date(job.endedAt);
+        for await (const item of this.#client.jobs.ledger(job.jobId, { until, limit: PAGE })) ledger.push(item);
+        return { ...job, ledger };
+      }),
+    );
+  }
+
+  async #perform(): Promise<void> {
+    await Promise.all(STEADY.map(({ name, times, overlap }) => this.#create(name, times, overlap)));
+    for (let turn = 0; turn < CHANGED && !this.#isOver; turn++) {
+      const edited = await this.#create(`edited-${turn}`, EACH_SECOND, "ALLOW");
+      const paused = await this.#create(`paused-${turn}`, EACH_OTHER, "ALLOW");
+      await this.#rest();
+      await Promise.all([this.#put(edited, EACH_OTHER), this.#pause(paused)]);
+    }
+  }
+
+  async #create(name: string, times: RecurringTimes, overlap: Overlap): Promise<Known> {
+    const job = { name, jobId: "", overlap, versions: [], pauses: [], endedAt: Number.POSITIVE_INFINITY };
+    await this.#put(job, times);
+    this.#jobs.push(job);
+    return job;
+  }
+
+  async #put(job: Known, times: RecurringTimes): Promise<void> {
+    const askedAt = Date.now();
+    const request = requestOf(job, times);
+    const { jobId } = await this.#ask(() => this.#client.jobs.upsert(job.name, request));
+    job.jobId = jobId;
+    job.versions.push({ times, askedAt, answeredAt: Date.now() });
+  }
+
+  async #pause(job: Known): Promise<void> {
+    const askedAt = Date.now();
+    await this.#ask(() => this.#client.jobs.pause(job.jobId));
+    const answeredAt = Date.now();
+    await this.#rest();
+    const resumedAt = Date.now();
+    job.pauses.push({ askedAt, answeredAt, resumedAt });
+    await this.#ask(() => this.#client.jobs.resume(job.jobId));
+  }
+
+  async #end(job: Known): Promise<void> {
+    job.endedAt = Date.now();
+    await until(`the job ${job.name} is paused`, PAUSED_WITHIN_MS, async () => {
+      const { state } = await this.#ask(() => this.#client.jobs.pause(job.jobId));
+      return state === "PAUSED" ? true : null;
+    });
+  }
+
+  #ask<T>(request: () => Promise<T>): Promise<T> {
+    return untilAnswered(() => {
+      if (this.#isAbandoned) throw new Error("the run is over");
+      return request();
+    });
+  }
+
+  async #rest(): Promise<void> {
+    const { least, most } = DEED_AFTER_MS;
+    if (!this.#isOver) await sleep(this.#dice.between(least, most));
+  }
+}
+
+function requestOf({ name, overlap }: Known, times: RecurringTimes): RecurringJobRequest {
+  const common = { target: { handler: "quick" }, payload: { key: name, workMs: 10 }, maxLost: PLENTY_LOST, overlap };
+  return "cron" in times
+    ? { ...common, schedule: times.cron, timezone: times.timezone }
+    : { ...common, everySec: times.everySec, startAt: new Date(times.anchorAt) };
+}
