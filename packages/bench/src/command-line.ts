@@ -24,7 +24,8 @@ const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 
   --quick             everything small: ten minutes at most
-  --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")}
+  --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
+                      default: all but ${SCENARIOS.filter(({ isOnRequest }) => isOnRequest).map(({ name }) => name)}
   --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all,
                       with --quick ${QUICK_PEERS}
   --runs N            how often each case is run; default 3, with --quick 1
@@ -43,7 +44,7 @@ export function commandLine(args: readonly string[]): CommandLine {
   }
   const isQuick = values.quick;
   return {
-    scenarios: chosen("--only", values.only, SCENARIOS, (scenario, name) => scenario.name === name),
+    scenarios: scenariosOf(values.only),
     contenders: contendersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined)),
     scale: { isQuick, backlogJobs: wholeNumber("--backlog", values.backlog) },
     runs: wholeNumber("--runs", values.runs ?? (isQuick ? "1" : "3")),
@@ -74,6 +75,11 @@ function parsed(args: readonly string[]) {
   } catch (error) {
     return refuse((error as Error).message);
   }
+}
+
+function scenariosOf(names: string | undefined): readonly Scenario[] {
+  if (names === undefined) return SCENARIOS.filter(({ isOnRequest }) => isOnRequest !== true);
+  return chosen("--only", names, SCENARIOS, (scenario, name) => scenario.name === name);
 }
 
 function contendersOf(peers: string | undefined): readonly Contender[] {

@@ -11,6 +11,7 @@ export const FIGURES = {
   timersP50Ms: { title: "timers p50 ms", digits: 1, better: "less" },
   timersP99Ms: { title: "timers p99 ms", digits: 1, better: "less" },
   backMs: { title: "started elsewhere after ms", digits: 0, better: "less" },
+  readyMs: { title: "all ready after ms", digits: 0, better: "less" },
   statementsPerSec: { title: "statements/s", digits: 1, better: "less" },
   cpuPercent: { title: "CPU %", digits: 2, better: "less" },
   residentMiB: { title: "memory MiB", digits: 0, better: "less" },

@@ -1,6 +1,7 @@
 import type { Pool } from "@mainspring/server/testing";
 import { isOver, type Ledger } from "./checkers/ledger.ts";
 import type { Moment, Observer } from "./history.ts";
+import { PLANS_SOMETIMES, PlanSightings } from "./plan-sightings.ts";
 import type { StoreEvent } from "./store/history.ts";
 
 /** What has to come about in every campaign, or it has shown nothing: kinds of faults, and the rare ways through the system. */
@@ -55,10 +56,16 @@ const SOMETIMES = [
 
 /** From so much simulated time on, what never happened is missed. */
 const ENOUGH_HOURS = 20;
+/** Of recurring jobs there are few in each hour. */
+const ENOUGH_HOURS_OF_PLANS = 100;
 
 /** What has to happen and did not. @param hours of simulated time */
 export function neverHappened(seen: ReadonlySet<string>, hours: number): string[] {
-  return hours < ENOUGH_HOURS ? [] : SOMETIMES.filter((what) => !seen.has(what));
+  const wanted = [
+    ...(hours < ENOUGH_HOURS ? [] : SOMETIMES),
+    ...(hours < ENOUGH_HOURS_OF_PLANS ? [] : PLANS_SOMETIMES),
+  ];
+  return wanted.filter((what) => !seen.has(what));
 }
 
 /** Counts what came about. */
@@ -73,6 +80,7 @@ export class Sightings implements Observer {
   /** Of pools, how many may be current; and which were limited when shards were taken over with attempts in flight. */
   readonly #limits = new Map<string, number>();
   readonly #takenOver = new Set<string>();
+  readonly #plans = new PlanSightings();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -107,9 +115,11 @@ export class Sightings implements Observer {
     else if (outcome.jobs.some(({ deduplicated }) => deduplicated)) this.#count("unique key deduplicated");
   }
 
-  #committed({ asked, outcome, applied, by }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+  #committed(event: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+    const { asked, outcome, applied, by } = event;
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
+    for (const what of this.#plans.seenIn(event)) this.#count(what);
     for (const { id } of asked.assigned) this.#assigned(id);
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     for (const { before, after } of applied) {

@@ -28,5 +28,7 @@ export interface Scenario {
   name: string;
   /** What is measured, for people. */
   about: string;
+  /** Measured only where it is named. */
+  isOnRequest?: boolean;
   cases(scale: Scale): Case[];
 }

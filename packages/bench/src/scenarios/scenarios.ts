@@ -7,6 +7,7 @@ import { embedded } from "./embedded.ts";
 import { fleet } from "./fleet.ts";
 import { idle } from "./idle.ts";
 import { pickup } from "./pickup.ts";
+import { recurringHerd, recurringRest } from "./recurring.ts";
 import type { Scenario } from "./scenario.ts";
 import { stuck } from "./stuck.ts";
 import { submit } from "./submit.ts";
@@ -26,4 +27,6 @@ export const SCENARIOS: readonly Scenario[] = [
   idle,
   embedded,
   cluster,
+  recurringRest,
+  recurringHerd,
 ];

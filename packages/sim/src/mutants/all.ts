@@ -2,6 +2,7 @@ import { gatewayMutants } from "./gateway-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
+import { planMutants } from "./plan-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 
@@ -11,6 +12,7 @@ export const allMutants: readonly Mutant[] = [
   ...schedulerMutants,
   ...gatewayMutants,
   ...permitMutants,
+  ...planMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

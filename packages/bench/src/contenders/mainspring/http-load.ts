@@ -17,8 +17,17 @@ export class HttpLoad {
     await this.#send("POST", "/v1/jobs", requestOf(job), 201);
   }
 
-  async submitBatch(jobs: readonly BenchJob[]): Promise<void> {
-    const text = await this.#send("POST", "/v1/jobs/batch", { jobs: jobs.map(requestOf) }, 200);
+  submitBatch(jobs: readonly BenchJob[]): Promise<void> {
+    return this.#batch(jobs.map(requestOf));
+  }
+
+  /** So many jobs for the same pool and handler as all others, that recur. */
+  submitRecurring(count: number, recurs: object): Promise<void> {
+    return this.#batch(Array.from({ length: count }, (_, n) => ({ ...requestOf({ n }), ...recurs })));
+  }
+
+  async #batch(jobs: readonly object[]): Promise<void> {
+    const text = await this.#send("POST", "/v1/jobs/batch", { jobs }, 200);
     const { items = [] } = JSON.parse(text) as Answered;
     const refused = items.find((item) => item.error !== undefined);
     if (refused !== undefined || items.length !== jobs.length) {

@@ -23,6 +23,9 @@ export interface MainspringParts {
 const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
   count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM executions`;
 
+/** 1 is PENDING. */
+const READY = "SELECT count(*) FROM executions WHERE state = 1";
+
 /** Long enough for a million jobs on a slow machine. */
 const SETTLED_WITHIN_MS = 600_000;
 /** Asking the server is a part of the load. */
@@ -61,6 +64,16 @@ export class MainspringRig implements Rig {
 
   submitBatch(jobs: readonly BenchJob[]): Promise<void> {
     return this.#load().submitBatch(jobs);
+  }
+
+  submitRecurring(count: number, recurs: { everySec: number; startAt: string }): Promise<void> {
+    return this.#load().submitRecurring(count, recurs);
+  }
+
+  /** Executions that a worker could have at once. Only with a database. */
+  async countReady(): Promise<number> {
+    const { rows } = (await this.#parts.database?.client.query<{ count: string }>(READY)) ?? { rows: [] };
+    return Number(rows[0]?.count);
   }
 
   async settled(finished: number): Promise<void> {
