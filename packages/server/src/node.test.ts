@@ -239,7 +239,7 @@ describe("a node", () => {
     );
     await rm(other, { recursive: true });
     await assert.rejects(
-      client.submit({ target: { handler: "echo" }, schedule: "* * * * *" } as never),
+      client.submit({ target: { handler: "echo" }, scheduel: "* * * * *" } as never),
       MainspringError,
     );
   });

@@ -42,6 +42,8 @@ export type Seen =
       worker: string;
       server: string;
       connection: number;
+      /** The how-manieth of the worker it is, as the worker says. */
+      count: number;
       holds: readonly (Ref & { finished: boolean })[];
     }
   /** The connection is no more, whether somebody has noticed or not. */

@@ -41,7 +41,8 @@ describe("the simulation", () => {
   });
 
   it("leaves the rest of a plan as it was where a part is left out", async () => {
-    const nothing = { jobs: new Set<number>(), faults: new Set<number>(), reliableStore: true };
+    const [jobs, recurring, faults] = [new Set<number>(), new Set<number>(), new Set<number>()];
+    const nothing = { jobs, recurring, faults, reliableStore: true };
     const { violation, figures } = await simulate({ seed: 7, ...small, only: nothing });
     assert.equal(violation, null);
     assert.deepEqual(

@@ -43,6 +43,8 @@ export interface Only {
   faults?: ReadonlySet<number>;
   /** Numbers of jobs, from 1. */
   jobs?: ReadonlySet<number>;
+  /** Recurring jobs, by their numbers, from 1. */
+  recurring?: ReadonlySet<number>;
   /** No call of the store meets a fault, but for those of the plan. */
   reliableStore?: boolean;
   /** The network between servers loses, repeats and holds up nothing, but for what the plan cuts off. */
@@ -68,6 +70,8 @@ const HOUR_MS = 3_600_000;
 const CALM_MS = 3 * HOUR_MS;
 /** Until then what faults began may still have to end. */
 const CALM_LEAST_MS = 120_000;
+/** Recurring jobs of one simulation. */
+export const RECURRING_MAX = 12;
 /** So long after the faults recurring jobs still fire. */
 const STILL_RECURRING_MS = 100_000;
 const LOOK_EVERY_MS = 5_000;
@@ -201,11 +205,8 @@ class World {
       untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
       isWanted: (job) => only.jobs?.has(job) ?? true,
     });
-    this.#recurring.plan(
-      this.#dice.fork("recurring jobs").between(0, 12),
-      hours * HOUR_MS,
-      hours * HOUR_MS + STILL_RECURRING_MS,
-    );
+    const recurring = this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
+    this.#recurring.plan(recurring, hours * HOUR_MS, hours * HOUR_MS + STILL_RECURRING_MS, only.recurring);
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);

@@ -92,6 +92,7 @@ export class Fleet {
       return link.close("ABORTED", "a newer connection of the same worker was here before this one");
     }
     const session = this.#sessionFor(greeting);
+    const wasElsewhere = session.connection !== 0 && greeting.connection > session.connection + 1;
     const before = session.link;
     if (before !== null) {
       this.disconnect(session);
@@ -104,7 +105,11 @@ export class Fleet {
     session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
     reconcile(session, greeting.holds, this.#shared);
-    for (const owner of this.#shared.owners.all) session.introduceTo(owner);
+    for (const owner of this.#shared.owners.all) {
+      // Owners that heard of it from another gateway in between have forgotten how far they had counted here.
+      if (wasElsewhere) session.openAccount(owner);
+      session.introduceTo(owner);
+    }
     this.touch(session);
     const { workerId, name, pool } = session.profile;
     this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected");

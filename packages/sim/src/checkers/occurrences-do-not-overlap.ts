@@ -19,6 +19,8 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       if (!isOver(before.state)) throw new Violation(`${id} fired while ${last.id} was ${before.state}`);
       const { times } = version.rule;
       if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || before.finishedAt === null) continue;
+      // Planned by the rule before, and fired by this one: an edit came between.
+      if (before.job.definition.scheduledAt <= (version.followedAt ?? 0)) continue;
       const afterMs = job.definition.scheduledAt - before.finishedAt;
       if (afterMs < times.everyMs) throw new Violation(`${id} was planned ${afterMs} ms after the end of ${last.id}`);
     }

@@ -48,6 +48,8 @@ export function slotsAreLentOnce(roll: Roll): Checker {
   /** By gateway and worker, then by owner. */
   const loans = new Map<string, Map<string, Loan>>();
   const claims = new Map<string, Claims>();
+  /** By gateway and worker: the how-manieth connection of the worker its last one there was. */
+  const connections = new Map<string, number>();
   const heard = (moment: Extract<Moment, { kind: "OWNER_ARRIVED" }>) => {
     const { server } = moment;
     const known = claims.get(server) ?? new Claims();
@@ -55,6 +57,12 @@ export function slotsAreLentOnce(roll: Roll): Checker {
     for (const owner of known.hear(moment)) {
       for (const [name, owners] of loans) if (name.startsWith(`${server}/`)) owners.delete(owner);
     }
+  };
+  /** It tried another gateway in between: what was lent of it here before is lent no more. */
+  const greeted = ({ server, worker, count }: Extract<Moment, { kind: "GREETED" }>) => {
+    const name = `${server}/${worker}`;
+    if (count > (connections.get(name) ?? count) + 1) loans.delete(name);
+    connections.set(name, Math.max(count, connections.get(name) ?? 0));
   };
   const ofWorker = (server: string, worker: string) => {
     const name = `${server}/${worker}`;
@@ -79,6 +87,7 @@ export function slotsAreLentOnce(roll: Roll): Checker {
         const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
         if (loan?.account === moment.account) for (const credit of moment.credits) loan.used.add(credit);
       } else if (moment.kind === "OWNER_ARRIVED") heard(moment);
+      else if (moment.kind === "GREETED") greeted(moment);
       else if (moment.kind === "DECLARED_LOST") loans.delete(`${moment.server}/${moment.worker}`);
       if (moment.kind !== "LENT") return;
       lent(moment);

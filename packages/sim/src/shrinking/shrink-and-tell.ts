@@ -11,12 +11,12 @@ export async function shrinkAndTell(options: SimulationOptions, say: (text: stri
   }
   const { workers, only = {} } = shrunk.options;
   const { verdict, history } = await simulateAndTell(shrunk.options);
-  const { faults, jobs, reliableStore } = only;
+  const { faults, jobs, recurring, reliableStore } = only;
   say(
     `seed ${options.seed}, made smaller in ${shrunk.runs} runs: ${Math.round(verdict.simulatedMs / 1_000)} s, ${workers} workers`,
   );
   say(
-    `  jobs ${list(jobs)}; faults ${list(faults)}${reliableStore === true ? "" : "; and those of the store's calls"}`,
+    `  jobs ${list(jobs)}; recurring ${list(recurring)}; faults ${list(faults)}${reliableStore === true ? "" : "; and those of the store's calls"}`,
   );
   for (const line of story(verdict.violation ?? "", history)) say(line);
   return false;

@@ -1,4 +1,4 @@
-import { type Only, type SimulationOptions, simulate, type Verdict } from "../simulate.ts";
+import { type Only, RECURRING_MAX, type SimulationOptions, simulate, type Verdict } from "../simulate.ts";
 
 /** Simulations that one shrinking may take. */
 const RUNS_MAX = 150;
@@ -37,6 +37,8 @@ class Shrinking {
     await this.#try({ only: { ...this.#only, reliableStore: true } });
     await this.#fewerFaults();
     await this.#thin(numbers(1, jobs), (kept) => ({ only: { ...this.#only, jobs: new Set(kept) } }));
+    const recurring = numbers(1, RECURRING_MAX);
+    await this.#thin(recurring, (kept) => ({ only: { ...this.#only, recurring: new Set(kept) } }));
     await this.#fewerWorkers();
     // What was needed before may be needed no more.
     await this.#shorten();

@@ -12,7 +12,8 @@ describe("the shrinking of a failing seed", () => {
     assert.equal(code, 1);
     const [size = "", plan = "", ...told] = text.trimEnd().split("\n");
     assert.match(size, /^seed 1, made smaller in \d+ runs: \d+ s, \d workers$/);
-    const [, jobs = "all", faults = "all"] = /^ {2}jobs ([\d, ]+); faults (none|[\d, ]+)/.exec(plan) ?? [];
+    const [, jobs = "all", faults = "all"] =
+      /^ {2}jobs ([\d, ]+); recurring [^;]+; faults (none|[\d, ]+)/.exec(plan) ?? [];
     assert.ok(jobs !== "all" && jobs.split(", ").length <= 20, plan);
     assert.ok(faults !== "all" && faults.split(", ").length <= 10, plan);
     assert.match(told.at(-1) ?? "", /Violation: limits hold: 3 of the key key-\d+ are current: E\d, E\d, E\d$/);

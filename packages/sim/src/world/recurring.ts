@@ -42,10 +42,14 @@ export class Recurring {
     return this.#open;
   }
 
-  /** @param endMs nothing is planned from then on: some time after faults and edits have ended */
-  plan(jobs: number, withinMs: number, endMs: number): void {
+  /**
+   * @param endMs nothing is planned from then on: some time after faults and edits have ended
+   * @param only those with these numbers, from 1; the others stay as they were
+   */
+  plan(jobs: number, withinMs: number, endMs: number, only?: ReadonlySet<number>): void {
     this.#endMs = endMs;
     for (let left = jobs; left > 0; left--) {
+      if (only?.has(left) === false) continue;
       const key = `recurring-${left}`;
       const dice = this.#dice.fork(key);
       const received = this.#received(dice, key);

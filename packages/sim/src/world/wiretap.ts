@@ -132,7 +132,7 @@ export class StreamTap {
     if (hello === undefined) return;
     const holds = hello.holds.flatMap(({ token, finished }) => (token ? { ...refOf(token), finished } : []));
     const [worker, server, connection] = [this.#worker, this.#server, this.#connection];
-    this.#history.add({ kind: "GREETED", worker, server, connection, holds });
+    this.#history.add({ kind: "GREETED", worker, server, connection, count: hello.connection, holds });
   }
 
   /** Sent by the gateway. */
