@@ -12,8 +12,8 @@ interface Kind {
   belongs(path: string): boolean;
   /** How many files at once. Crash tests measure nothing, but load the machine by themselves. */
   concurrency: number;
-  /** A file that takes longer hangs. */
-  timeoutMs: number;
+  /** A file that takes longer hangs, and ends the run. The test runner's own limit holds for tests only: not for a file that goes on after them. */
+  fileLimitMs: number;
 }
 
 const isServers = (path: string) => path.endsWith(".servers.test.ts");
@@ -24,10 +24,10 @@ const KINDS: Record<string, Kind> = {
   unit: {
     belongs: (path) => !isServers(path) && !isCrash(path),
     concurrency: availableParallelism(),
-    timeoutMs: 5 * MINUTE_MS,
+    fileLimitMs: 5 * MINUTE_MS,
   },
-  servers: { belongs: isServers, concurrency: 1, timeoutMs: 15 * MINUTE_MS },
-  crash: { belongs: isCrash, concurrency: 1, timeoutMs: 30 * MINUTE_MS },
+  servers: { belongs: isServers, concurrency: 1, fileLimitMs: 15 * MINUTE_MS },
+  crash: { belongs: isCrash, concurrency: 1, fileLimitMs: 30 * MINUTE_MS },
 };
 
 const [kindName = "unit", ...parts] = process.argv.slice(2);
@@ -36,7 +36,8 @@ if (kind === undefined) fail(`no such kind of tests: ${kindName}; there are ${Ob
 const files = testFiles(kind, parts);
 if (files.length === 0) fail(`no ${kindName} tests${parts.length > 0 ? ` in ${parts.join(", ")}` : ""}`);
 
-const stream = run({ files, concurrency: kind.concurrency, timeout: kind.timeoutMs });
+const stream = run({ files, concurrency: kind.concurrency });
+endHangingFiles(stream, kind.fileLimitMs);
 stream.on("test:summary", ({ file, counts, success }) => {
   // One comes for each file, and one for all.
   if (file !== undefined) return;
@@ -52,6 +53,25 @@ function testFiles(wanted: Kind, within: string[]): string[] {
   });
   const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
   return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+}
+
+function endHangingFiles(events: ReturnType<typeof run>, limitMs: number): void {
+  const timers = new Map<string, NodeJS.Timeout>();
+  const failed: string[] = [];
+  const hangs = (file: string) =>
+    fail(
+      [`${file} has not ended after ${limitMs / MINUTE_MS} minutes; what has failed until then:`, ...failed].join(
+        "\n  ",
+      ),
+    );
+  // A file is told of like a test, under its path.
+  events.on("test:dequeue", ({ name }) => {
+    if (files.includes(name)) timers.set(name, setTimeout(hangs, limitMs, name));
+  });
+  events.on("test:complete", ({ name, details }) => {
+    if (details.passed === false) failed.push(`${name}: ${details.error?.cause ?? details.error}`);
+    clearTimeout(timers.get(name));
+  });
 }
 
 function fail(message: string): never {

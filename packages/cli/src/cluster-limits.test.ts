@@ -15,11 +15,11 @@ describe("a cluster with a pool that has a limit", () => {
   });
   after(() => cluster.close());
 
-  it("never starts more of it than it allows, also when a node is killed", async () => {
+  it("never starts more of it than it allows, also when a node is killed", async (context) => {
     const [first, second] = nodes as [ClusterNode, ClusterNode];
     const client = new Client({ url: first.httpUrl });
     await client.pools.set("narrow", { maxRunning: LIMIT });
-    // Owners look at pools once a second.
+    // Owners look at pools once a second; the limit holds when all of them have seen it.
     while ((await client.pools.get("narrow")).limitUse === null);
     let running = 0;
     let most = 0;
@@ -35,6 +35,7 @@ describe("a cluster with a pool that has a limit", () => {
     const url = nodes.map(({ grpcAddress }) => grpcAddress);
     const options = { tasks: [ask], url, pool: "narrow", slots: 4, warn: () => undefined };
     const workers = [1, 2, 3].map(() => new Worker(options));
+    context.after(() => Promise.all(workers.map((worker) => worker.stop())));
     await Promise.all(workers.map((worker) => worker.start()));
     const ids: string[] = [];
     for (let i = 0; i < JOBS; i++) {
@@ -46,6 +47,5 @@ describe("a cluster with a pool that has a limit", () => {
     // A handler whose worker was taken for lost is none of the current ones, though it runs.
     const lost = ended.flatMap(({ attempts }) => attempts).filter(({ state }) => state === "WORKER_LOST");
     assert.ok(most >= LIMIT && most <= LIMIT + lost.length, `${most} ran at once`);
-    await Promise.all(workers.map((worker) => worker.stop()));
   });
 });

@@ -61,7 +61,7 @@ export interface Pool extends Required<PoolSettings> {
   workers: number;
   slots: number;
   running: number;
-  /** What is used of its limits; null: it has none, or nobody who counts it answered. */
+  /** What is used of its limits; null: it has none, or not all servers have heard of them, or nobody who counts it answered. */
   limitUse: {
     /** Of `maxRunning`. */
     taken: number;

@@ -36,7 +36,7 @@ export const PoolBody = Type.Object({
       taken: Count("of maxRunning: attempts that workers have, and the few places that a server keeps to use at once"),
       nextStartAt: InstantOrNull("when ratePerSec allows the next start; null: there is no such limit"),
     }),
-    "what is used of its limits; null: it has none, or the server that counts it did not answer",
+    "what is used of its limits; null: it has none, or they do not hold yet, or the server that counts it did not answer",
   ),
 });
 export type PoolBody = Static<typeof PoolBody>;

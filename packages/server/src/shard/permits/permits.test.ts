@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SHARD_COUNT } from "../../domain/ids.ts";
 import { defaultPool, homeOf, type Pool } from "../../domain/pool.ts";
 import { explain } from "../explain.ts";
 import { candidate, only, Story } from "../testing/story.ts";
+import { Permits } from "./permits.ts";
 
 /** Five jobs, a worker with slots for all of them, and what the pool allows. */
 function story(limits: Partial<Pool>): Story {
@@ -115,6 +117,23 @@ describe("a machine that loses a shard with attempts in it", () => {
     told.tell({ kind: "PERMIT", from: "node-2", message: call });
     told.exchangePermits();
     assert.equal(told.commit().assigns.length, 1);
+  });
+});
+
+describe("what is used of a limit", () => {
+  it("is told when all shards were declared: until then some owner may not have heard of the limit", () => {
+    const permits = new Permits();
+    const ledger = permits.ledger("default", homeOf("default"), 1);
+    const declares = (node: string, from: number, to: number) => {
+      const shards = Array.from({ length: to - from }, (_, i) => ({ shard: from + i, epoch: 1 }));
+      const opening = { held: 1, shards, departed: [] };
+      const asked = { epoch: 1, life: 1, account: 1, opening, seq: 1, returned: 0, wanted: 0, rank: 0, at: 0 };
+      ledger.take(node, { kind: "PERMIT_CALL", pool: "default", ...asked }, 0);
+    };
+    declares("node-1", 0, SHARD_COUNT / 2);
+    assert.deepEqual(permits.uses(0), []);
+    declares("node-2", SHARD_COUNT / 2, SHARD_COUNT);
+    assert.deepEqual(permits.uses(0), [{ pool: "default", taken: 2, nextStartAt: null }]);
   });
 });
 

@@ -46,10 +46,11 @@ export class Permits {
     return ledger;
   }
 
-  /** What is used of each pool that this machine is the home of. */
+  /** What is used of each pool that this machine is the home of, and whose limits hold: every owner of a shard has heard of them. */
   uses(now: EpochMs): PoolUse[] {
     const uses: PoolUse[] = [];
-    for (const [pool, { taken }] of this.ledgers) {
+    for (const [pool, { taken, isComplete }] of this.ledgers) {
+      if (!isComplete) continue;
       const nextStartAt = this.holdings.get(pool)?.figures.nextStartAt ?? null;
       uses.push({ pool, taken, nextStartAt: nextStartAt === null ? null : Math.max(now, nextStartAt) });
     }
