@@ -1,3 +1,5 @@
+import "./compile-cache.mjs";
+
 // Plain JavaScript that old versions of Node can read: it must be able to say that they are too old.
 // `node --import` runs it before a TypeScript file that such a Node could not even load.
 
