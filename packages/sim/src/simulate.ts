@@ -158,7 +158,8 @@ class World {
     this.#dice = new Dice(options.seed);
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown())];
+    const leased = () => this.#leases.list();
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), leased)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {

@@ -1,3 +1,4 @@
+import type { KnownNode } from "@mainspring/server/testing";
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
@@ -7,6 +8,7 @@ import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts
 import { deadlinesHold } from "./deadlines-hold.ts";
 import { definitionsAreWhole } from "./definitions-are-whole.ts";
 import { deletedJobsEnd } from "./deleted-jobs-end.ts";
+import { drainedNodesAreEmptied } from "./drained-nodes-are-emptied.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
@@ -39,8 +41,13 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
  * New ones of each kind.
  * @param ledger hears of everything before they do
  * @param servers what living servers show of themselves
+ * @param nodes all that have a lease
  */
-export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Checker[] {
+export function allCheckers(
+  ledger: Ledger,
+  servers: () => readonly Shown[],
+  nodes: () => readonly KnownNode[],
+): Checker[] {
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   return [
     // They keep the books of the others, so they hear of everything first.
@@ -56,6 +63,7 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[]): Ch
     deadlinesHold(ledger, quiet),
     definitionsAreWhole(),
     deletedJobsEnd(),
+    drainedNodesAreEmptied(nodes),
     epochsGrow(),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books),

@@ -1,6 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
+const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
+const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
 const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
 
 /** In what surrounds the machine. */
@@ -77,5 +79,19 @@ export const schedulerMutants: readonly Mutant[] = [
     find: "await this.#letGoOvertaken(holders);",
     replace: "",
     why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",
+  },
+  {
+    name: "draining is not heeded",
+    file: OWNERSHIP,
+    find: "living.filter(({ draining }) => !draining)",
+    replace: "living.filter(() => true)",
+    why: "a node that is to be stopped keeps its shards, and new ones come to it",
+  },
+  {
+    name: "shards stay where they are",
+    file: HOLDINGS,
+    find: "if (next.letGo !== null) await this.#letGo(next.letGo, holders);",
+    replace: "",
+    why: "nothing moves to a node that came, or from one that is drained",
   },
 ];

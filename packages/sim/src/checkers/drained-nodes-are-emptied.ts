@@ -1,0 +1,26 @@
+import type { Incarnation, KnownNode, ShardId } from "@mainspring/server/testing";
+import { type Checker, Violation } from "./checker.ts";
+
+/**
+ * A node that is drained gives its shards away, where there is another one to take them. Judged when all has come to
+ * rest: by then nobody was drained or taken back for minutes.
+ * @param nodes all that have a lease, as who runs them sees them
+ */
+export function drainedNodesAreEmptied(nodes: () => readonly KnownNode[]): Checker {
+  const owners = new Map<ShardId, Incarnation>();
+  return {
+    name: "drained nodes are emptied",
+    saw(event) {
+      if (event.kind !== "TAKEN_OVER") return;
+      for (const { shard } of event.shards) owners.set(shard, event.owner);
+    },
+    atEnd() {
+      const living = nodes().filter(({ isLiving, roles }) => isLiving && roles.includes("scheduler"));
+      if (living.every(({ draining }) => draining)) return;
+      for (const { incarnation, draining } of living) {
+        const kept = [...owners].filter(([, owner]) => draining && owner === incarnation);
+        if (kept.length > 0) throw new Violation(`${incarnation} was drained, and still owns ${kept.length} shards`);
+      }
+    },
+  };
+}
