@@ -39,11 +39,17 @@ function attemptRings(step: Step, entry: Entry): void {
 }
 
 function endAdoption(step: Step, entry: Entry, assigned: Assigned): void {
-  // The worker is there, through another gateway, and does not have it: it never arrived.
-  if (assigned.gatewayIsOut && step.state.workers.get(assigned.workerId) !== undefined) {
-    return attemptGivenUp(step, entry, "RELEASED", "");
-  }
+  if (neverArrived(step, assigned)) return attemptGivenUp(step, entry, "RELEASED", "");
   attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
+}
+
+/**
+ * The worker is there, through another gateway, and says that it does not have it. What it said before it was last at the
+ * gateway that this was sent through proves nothing, and neither does that it was somewhere before this was taken over.
+ */
+function neverArrived({ state }: Step, { workerId, startedAt, leftOn, missedOn }: Assigned): boolean {
+  if (startedAt !== null || leftOn === null || missedOn === null) return false;
+  return state.workers.get(workerId) !== undefined && (leftOn === 0 || missedOn > leftOn);
 }
 
 /** The worker was told to stop and did not say that it had: its later words are refused. */

@@ -87,7 +87,7 @@ function askElsewhere(step: Step, worker: WorkerSlots): void {
   if (adopted === undefined) return;
   const asked = new Set<string>();
   for (const { assigned } of adopted) {
-    if (assigned === null || assigned.gateway === worker.gateway || assigned.gatewayIsOut) continue;
+    if (assigned === null || assigned.gateway === worker.gateway || assigned.leftOn !== null) continue;
     if (gateways.has(assigned.gateway)) asked.add(assigned.gateway);
   }
   for (const node of asked) step.batch.toGateway.push({ node, message: { kind: "WHO", workerIds: [workerId] } });

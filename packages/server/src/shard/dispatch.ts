@@ -106,7 +106,8 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
     startedAt: null,
     journal: null,
     adopting: false,
-    gatewayIsOut: false,
+    leftOn: null,
+    missedOn: null,
     stopping: null,
   };
   writeJournal(step, entry);

@@ -54,8 +54,13 @@ export interface Assigned {
   journal: JournalBox | null;
   /** Taken over: nobody has said yet that the worker has it. */
   adopting: boolean;
-  /** While adopting: the gateway that it was sent through does not have the worker any more. */
-  gatewayIsOut: boolean;
+  /**
+   * While adopting: over which connection the gateway that it was sent through had the worker last. 0: that gateway does
+   * not say, or is gone; null: it may still have it.
+   */
+  leftOn: number | null;
+  /** While adopting: over which connection the worker has told this owner, through another gateway, that it does not have it. */
+  missedOn: number | null;
   /** The worker was told to stop; when the timer rings, the end is forced. */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
 }

@@ -82,7 +82,7 @@ function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<strin
     if (assigned === null) continue;
     const hold = held.get(nameOf(entry.id, entry.row.attempt));
     if (hold !== undefined) confirm(step, entry, assigned, worker, hold);
-    else if (assigned.adopting && assigned.gateway !== worker.gateway) awaitGateway(step, entry, assigned);
+    else if (assigned.adopting && assigned.gateway !== worker.gateway) missElsewhere(step, entry, assigned, worker);
     else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);
   }
   if (step.state.adopting.get(worker.profile.workerId)?.size === 0) {
@@ -128,24 +128,35 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   const { adopting, workers } = step.state;
   // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
   // was may have gone elsewhere with it since.
-  for (const entry of adopting.get(workerId) ?? []) {
-    if (entry.assigned?.gateway === from) adoptSoon(step, entry, entry.assigned);
-  }
   const worker = workers.get(workerId);
-  if (worker === undefined) return;
   // It went to another gateway before this one gave it up.
-  const isElsewhere = worker.gateway !== from && worker.connection >= connection;
-  if (isElsewhere || worker.connection > connection) return;
+  const isElsewhere = worker !== undefined && worker.gateway !== from && worker.connection >= connection;
+  for (const entry of adopting.get(workerId) ?? []) {
+    if (entry.assigned?.gateway === from) leftGateway(step, entry, entry.assigned, { connection, isElsewhere });
+  }
+  if (worker === undefined || isElsewhere || worker.connection > connection) return;
   giveUpWorker(step, worker, workers.remove(workerId), reason);
 }
 
 /** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */
-function awaitGateway(step: Step, entry: Entry, assigned: Assigned): void {
-  if (!step.state.gateways.has(assigned.gateway)) adoptSoon(step, entry, assigned);
+function missElsewhere(step: Step, entry: Entry, assigned: Assigned, { connection }: WorkerSlots): void {
+  assigned.missedOn = Math.max(connection, assigned.missedOn ?? 0);
+  if (!step.state.gateways.has(assigned.gateway)) assigned.leftOn ??= 0;
+  if (assigned.leftOn !== null) adoptSoon(step, entry);
 }
 
-function adoptSoon(step: Step, entry: Entry, assigned: Assigned): void {
-  assigned.gatewayIsOut = true;
+/** Where it is known to have gone, its next gateway will say whether it has this. */
+function leftGateway(
+  step: Step,
+  entry: Entry,
+  assigned: Assigned,
+  { connection, isElsewhere }: { connection: number; isElsewhere: boolean },
+): void {
+  assigned.leftOn = Math.max(connection, assigned.leftOn ?? 0);
+  if (!isElsewhere || assigned.missedOn !== null) adoptSoon(step, entry);
+}
+
+function adoptSoon(step: Step, entry: Entry): void {
   const at = step.now + ELSEWHERE_WITHIN_MS;
   if (entry.timer === null || entry.timer.key > at) setTimer(step.state, entry, at);
 }

@@ -5,7 +5,13 @@ import type { Recovered } from "../ports/store.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
-  const inFlight = (workerId: string, policy = {}, gateway = GATEWAY, gateways = [GATEWAY]) => {
+  const inFlight = (
+    workerId: string,
+    policy = {},
+    gateway = GATEWAY,
+    gateways = [GATEWAY],
+    { startedAt = null as number | null, story = new Story() } = {},
+  ) => {
     const row = candidate({ policy });
     const recovered: Recovered = {
       inFlight: [
@@ -15,16 +21,16 @@ describe("a takeover", () => {
           workerId,
           gateway,
           assignedAt: START - 500,
-          attemptStartedAt: null,
+          attemptStartedAt: startedAt,
           journal: { epoch: 0, seq: 9 },
         },
       ],
       journals: [{ shard: row.shard, ref: { epoch: 0, seq: 9 }, unsettled: 1 }],
       commands: [],
     };
-    const story = new Story().tell({ kind: "GATEWAYS", nodes: gateways }).tell({
+    story.tell({ kind: "GATEWAYS", nodes: gateways }).tell({
       kind: "OWNED",
-      term: 1,
+      term: 2,
       epochs: new Map([[row.shard, 2]]),
       recovered,
       incarnation: "node-2",
@@ -95,6 +101,51 @@ describe("a takeover", () => {
       .up(profile, [])
       .credit("w1", 1);
     assert.deepEqual(story.later(4_000).commit().assigns, []);
+  });
+
+  describe("of what was sent to a worker through a gateway that it has left", () => {
+    const both = ["gateway-0", GATEWAY];
+    const leave = (story: Story, connection: number) =>
+      story.tell({
+        kind: "GATEWAY",
+        from: "gateway-0",
+        message: { kind: "WORKER_LOST", workerId: "w1", connection, reason: "it was sent to another gateway" },
+      });
+    const endOf = (story: Story) => only(only(changesOf(story.commit())).ended).state;
+
+    it("releases what the worker says that it does not have", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      leave(story.up(profile, [], { connection: 2 }), 1).later(5_000);
+      assert.equal(endOf(story), "RELEASED");
+    });
+
+    it("believes nothing of what the worker had said before: it may have taken it to its next gateway", () => {
+      const story = new Story().up(profile, [], { connection: 2 });
+      inFlight("w1", {}, "gateway-0", both, { story });
+      leave(story, 1).later(5_000);
+      assert.deepEqual(changesOf(story.commit()), [], "that gateway will say whether it has it");
+      story.later(25_000);
+      assert.equal(endOf(story), "WORKER_LOST");
+    });
+
+    it("releases it when its next gateway answers at last", () => {
+      const story = new Story().up(profile, [], { connection: 2 });
+      inFlight("w1", {}, "gateway-0", both, { story });
+      leave(story, 1).later(9_000).up(profile, [], { connection: 2 }).later(5_000);
+      assert.equal(endOf(story), "RELEASED");
+    });
+
+    it("does not believe a gateway at which the worker was before", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      leave(story.up(profile, [], { connection: 1 }), 2).later(5_000);
+      assert.equal(endOf(story), "WORKER_LOST");
+    });
+
+    it("never releases what is known to have begun", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both, { startedAt: START - 400 });
+      leave(story.up(profile, [], { connection: 2 }), 1).later(5_000);
+      assert.equal(endOf(story), "WORKER_LOST");
+    });
   });
 
   it("waits for a worker before it declares it lost", () => {

@@ -61,7 +61,8 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
     startedAt: attemptStartedAt,
     journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
     adopting: true,
-    gatewayIsOut: false,
+    leftOn: null,
+    missedOn: null,
     stopping: null,
   };
   if (row.queue === "READY") lane.assignedReady++;
