@@ -161,6 +161,17 @@ describe("a pool with a rate", () => {
     assert.equal(told.commit().assigns.length, 3);
   });
 
+  it("leaves starts to others while another owner has its workers, and takes the next one when it has them again", () => {
+    const told = story({ ratePerSec: 0.5 });
+    told.gateway({ kind: "RECALL", term: 1, workers: [{ workerId: "w1", account: 1 }] });
+    const { message } = only(told.letters);
+    assert.ok(message.kind === "PERMIT_CALL" && message.wanted === 0, "at once: it may wait for them much longer");
+    told.exchangePermits().later(2_000).exchangePermits();
+    assert.deepEqual(told.assigned(), []);
+    told.credit("w1", 5).exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-1"]);
+  });
+
   it("keeps its other limit too", () => {
     const told = story({ ratePerSec: 3, maxRunning: 1 });
     told.later(60_000).exchangePermits();

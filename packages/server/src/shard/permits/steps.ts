@@ -97,11 +97,19 @@ export function callHomes(step: Step): void {
   const isRoll = now >= permits.rollAt || permits.rollAt > now + ROLL_EVERY_MS;
   if (isRoll) permits.rollAt = now + ROLL_EVERY_MS;
   for (const holding of permits.holdings.values()) {
-    // While it waits for an answer its lanes are not looked through; within a second they are.
-    const wish = holding.isWaiting && !isRoll ? undefined : wishOf(step, holding);
+    const wish = holding.isWaiting && !isRoll ? stillWished(step, holding.pool) : wishOf(step, holding);
     const call = holding.call(wish, state.life, now, isRoll);
     if (call !== null) permits.letters.push({ toOwnerOf: holding.home, message: call });
   }
+}
+
+/**
+ * While it waits for an answer its lanes are not looked through: within a second they are. But when no worker is free any
+ * more it says so at once, or starts would go by that others could use: it may have free ones for an instant only, again and
+ * again, where several owners have work for them.
+ */
+function stillWished(step: Step, pool: string): undefined | null {
+  return urgency(step, pool) === null ? null : undefined;
 }
 
 /** What could be begun if there were permits; null: there is nothing, or enough of them. */
