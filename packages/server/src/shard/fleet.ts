@@ -178,7 +178,7 @@ export function judgeSilence(step: Step): void {
       giveUpWorker(
         step,
         worker,
-        state.workers.silence(worker),
+        state.workers.remove(worker.profile.workerId),
         `its gateway was not heard of for ${state.limits.silenceMs} ms`,
       );
     } else if (now - worker.heardAt > JUDGE_EVERY_MS && !worker.silent) {

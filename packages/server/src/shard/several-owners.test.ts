@@ -163,6 +163,17 @@ describe("a worker that goes to another gateway", () => {
     );
   });
 
+  it("is counted on also when another gateway spoke of it in between, who had not noticed that it was gone", () => {
+    const { story } = started();
+    for (let passed = 0; passed <= 35_000; passed += 1_000) story.later(1_000);
+    elsewhere(story, 0, []).commit();
+    story.up(PROFILE).credit("w1", 1).hint(candidate());
+    assert.deepEqual(
+      story.commit().assigns.map(({ credit }) => credit),
+      [2],
+    );
+  });
+
   it("is not given up by a judge who was away himself", () => {
     const { story } = started();
     story.later(40_000);

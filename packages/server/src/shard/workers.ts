@@ -5,6 +5,7 @@ import type { WorkerProfile } from "../ports/messages.ts";
 import type { Entry } from "./entry.ts";
 import { Heap, type HeapNode } from "./heap.ts";
 import type { WorkClass } from "./lanes.ts";
+import { UsedNumbers } from "./used-numbers.ts";
 
 /** A worker as the owner sees it: what it can run, and how much of it was lent. */
 export interface WorkerSlots {
@@ -52,8 +53,7 @@ export interface Group {
 export class Workers {
   readonly #workers = new Map<WorkerId, WorkerSlots>();
   readonly #groups = new Map<string, Group>();
-  /** Where numbers went on to of workers that were given up while their gateways could not be heard: the account is open. */
-  readonly #silenced = new Map<WorkerId, Pick<WorkerSlots, "gateway" | "account" | "sent">>();
+  readonly #usedNumbers = new UsedNumbers();
   #assignments = 0;
 
   get(id: WorkerId): WorkerSlots | undefined {
@@ -74,25 +74,21 @@ export class Workers {
   up(profile: WorkerProfile, at: Attachment, now: EpochMs): { worker: WorkerSlots; regroup: boolean } {
     const known = this.#workers.get(profile.workerId);
     if (known !== undefined && known.group.name === groupName(profile)) {
-      const isSameAccount = known.gateway === at.gateway && known.account === at.account;
-      if (!isSameAccount) Object.assign(known, { granted: 0, sent: 0 });
+      Object.assign(known, this.#countOf(profile.workerId, at));
       Object.assign(known, { ...at, profile, draining: false, silent: false, heardAt: now });
       return { worker: known, regroup: false };
     }
     // Its holdings stay where they are: they follow the worker, not the connection.
     const holding = known?.holding ?? new Set<Entry>();
-    if (known !== undefined) this.remove(profile.workerId);
     // So does the count of its credit, as long as the account is the same.
-    const before = known ?? this.#silenced.get(profile.workerId);
-    this.#silenced.delete(profile.workerId);
-    const isSameAccount = before?.gateway === at.gateway && before.account === at.account;
+    const count = this.#countOf(profile.workerId, at);
+    if (known !== undefined) this.remove(profile.workerId);
     const { group, isNew } = this.#join(profile);
     const worker: WorkerSlots = {
       ...at,
+      ...count,
       profile,
       group,
-      granted: isSameAccount ? (known?.granted ?? before.sent) : 0,
-      sent: isSameAccount ? before.sent : 0,
       heardAt: now,
       askedAt: now,
       lastAssigned: 0,
@@ -105,17 +101,23 @@ export class Workers {
     return { worker, regroup: isNew || known !== undefined };
   }
 
-  /** Its gateway has not said that it is gone. @returns as `remove` */
-  silence(worker: WorkerSlots): boolean {
-    const { gateway, account, sent } = worker;
-    this.#silenced.set(worker.profile.workerId, { gateway, account, sent });
-    return this.remove(worker.profile.workerId);
+  /** How far was counted where it is now; where it was before is remembered. */
+  #countOf(id: WorkerId, at: Attachment): Pick<WorkerSlots, "granted" | "sent"> {
+    const known = this.#workers.get(id);
+    if (known?.gateway === at.gateway && known.account === at.account) {
+      const { granted, sent } = known;
+      return { granted, sent };
+    }
+    if (known !== undefined) this.#usedNumbers.remember(known);
+    const sent = this.#usedNumbers.lastOf(id, at);
+    return { granted: sent, sent };
   }
 
-  /** @returns whether its group went with it */
+  /** Its gateway may still have it, under the same account. @returns whether its group went with it */
   remove(id: WorkerId): boolean {
     const worker = this.#workers.get(id);
     if (worker === undefined) return false;
+    this.#usedNumbers.remember(worker);
     this.#workers.delete(id);
     if (worker.node !== null) worker.group.free.remove(worker.node);
     worker.node = null;

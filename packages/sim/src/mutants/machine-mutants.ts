@@ -133,8 +133,8 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "numbers begin anew after silence",
     file: "packages/server/src/shard/workers.ts",
-    find: "this.#silenced.set(worker.profile.workerId, { gateway, account, sent });",
-    replace: "void [gateway, account, sent];",
+    find: "    this.#usedNumbers.remember(worker);\n",
+    replace: "",
     why: "assignments carry numbers that were used before, and are dropped",
   },
 ];
