@@ -206,6 +206,27 @@ describe("a pause", () => {
     assert.deepEqual(told.outcomes, ["PLANNED", "PLANNED"]);
   });
 
+  it("holds back what waited when it began, and that goes first when it ends", () => {
+    const told = new Told({ overlap: "BUFFER_ONE", misfireGraceMs: 0 }).at(MINUTE).at(2 * MINUTE);
+    told.order(pause(2.5 * MINUTE)).at(2.5 * MINUTE);
+    told
+      .end()
+      .at(2.6 * MINUTE)
+      .at(3.5 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.bufferedAt], [[MINUTE], START + 2 * MINUTE]);
+    told.order(resume(3.5 * MINUTE, true)).at(3.5 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.bufferedAt], [[MINUTE, 2 * MINUTE], START + 3 * MINUTE]);
+  });
+
+  it("holds back what is made up for", () => {
+    const told = new Told({ misfire: "FIRE_ALL", misfireGraceMs: 0 }).at(3.5 * MINUTE);
+    told.order(pause(3.6 * MINUTE)).at(3.6 * MINUTE);
+    told.end().at(3.7 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.state], [[MINUTE], "PAUSED"]);
+    told.order(resume(3.8 * MINUTE)).at(3.8 * MINUTE);
+    assert.deepEqual(told.fired, [MINUTE, 2 * MINUTE]);
+  });
+
   it("is made up for where that is asked for", () => {
     const told = new Told()
       .order(pause(0))
