@@ -35,10 +35,10 @@ export interface TestApi {
   stop(): Promise<void>;
 }
 
-/** The API on a real store in a folder of its own. Nobody owns the shards until a test plays the owner. */
-export async function startTestApi(): Promise<TestApi> {
+/** The API on a real store in a folder of its own. Nobody owns the shards until a test plays the owner. @param now its clock; default: the system's */
+export async function startTestApi(now?: () => number): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), "api-test-"));
-  const runtime = systemRuntime();
+  const runtime = { ...systemRuntime(), ...(now && { now }) };
   const log = pino({ level: "silent" });
   const embedded = await startEmbedded({ dataDir: join(folder, "data"), runtime, log });
   const bus = memoryBus(runtime.uuid());

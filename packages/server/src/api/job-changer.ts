@@ -6,11 +6,11 @@ import type { Bus } from "../ports/bus.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
-import type { NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
+import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
 import type { JobFilter, JobView } from "../ports/store-queries.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
-import { invalid, ProblemError } from "./errors.ts";
+import { invalid, type Problem, ProblemError } from "./errors.ts";
 import { sendHints } from "./hints.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { neverFires, type ReceivedJob } from "./job-intake.ts";
@@ -66,9 +66,12 @@ export class JobChanger {
   async replace(jobId: JobId, { job, payload }: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
     const { store, runtime } = this.#parts;
     const at = runtime.now();
-    const wrong = scheduleErrors(job, at);
-    if (wrong.length > 0) throw new ProblemError(invalid(wrong));
     const definition = jobDefinition(job, at);
+    const wrong = scheduleErrors(job, at);
+    if (wrong.length > 0) {
+      const known = await store.queries.getJob(DEFAULT_TENANT, jobId);
+      return sameAsKnown(known, { definition, payload, ifVersion }, at) ?? refuse(invalid(wrong));
+    }
     const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
     const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at });
     return this.#follow(outcome, definition, at);
@@ -97,11 +100,7 @@ export class JobChanger {
     const { items } = await queries.listJobs(DEFAULT_TENANT, namedLike(definition), { after: null, limit: 10 });
     const found = items.find(({ state }) => state !== "DELETED");
     const known = found === undefined ? null : await queries.getJob(DEFAULT_TENANT, found.jobId);
-    const isSame =
-      known !== null && isSameDefinition(known.definition, definition, at) && isSamePayload(known, payload);
-    if (!isSame) throw new ProblemError(neverFires(job));
-    const { jobId, version, state } = known;
-    return { jobId, state, version, executionId: null, fireAt: plannedFireAt(known), execution: "UNCHANGED" };
+    return sameAsKnown(known, { definition, payload, ifVersion: null }, at) ?? refuse(neverFires(job));
   }
 
   /** @returns whether nothing of it waits any more; false: its owner has not said so yet */
@@ -160,6 +159,23 @@ function ahead({ scheduledAt }: JobDefinition, at: EpochMs): EpochMs | null {
 
 function namedLike({ name, recurrence }: JobDefinition): JobFilter {
   return { ...(name !== null && { name }), ...(recurrence !== null && { type: recurrence.times.type }) };
+}
+
+/** @returns null: it is to be changed to what never fires */
+function sameAsKnown(
+  known: JobView | null,
+  { definition, payload, ifVersion }: Pick<JobReplacement, "definition" | "payload" | "ifVersion">,
+  at: EpochMs,
+): ChangedJob | null {
+  if (known === null || known.state === "DELETED") return null;
+  const { jobId, version, state } = known;
+  if (ifVersion !== null && ifVersion !== version) refuse(refusalOf({ kind: "OTHER_VERSION", version }));
+  if (!isSameDefinition(known.definition, definition, at) || !isSamePayload(known, payload)) return null;
+  return { jobId, state, version, executionId: null, fireAt: plannedFireAt(known), execution: "UNCHANGED" };
+}
+
+function refuse(problem: Problem): never {
+  throw new ProblemError(problem);
 }
 
 function isSamePayload({ payload }: JobView, other: Uint8Array | null): boolean {

@@ -3,7 +3,7 @@ import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
-import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import type { AcceptedJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
@@ -19,6 +19,7 @@ export interface ReceivedJob {
   payload: Uint8Array | null;
 }
 
+type Accepted = Extract<SubmitOutcome, { kind: "ACCEPTED" }>;
 export type Idempotency = Submission["idempotency"];
 
 export interface TakenJobs {
@@ -30,7 +31,7 @@ export interface TakenJobs {
 interface IntakeParts extends JobMaker {
   submitter: Submitter;
   orders: PoolOrders;
-  queries: Pick<StoreQueries, "getJob">;
+  queries: Pick<StoreQueries, "getJob" | "answered">;
 }
 
 /** Brings received jobs to the store. */
@@ -50,16 +51,27 @@ export class JobIntake {
     const { submitter, orders, runtime } = this.#parts;
     const orderOf = await orders.read();
     const createdAt = runtime.now();
-    const jobs = received.map(({ job, payload }): NewJob | NewRecurringJob => {
+    const rows = received.map(({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
-      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts) ?? refuse(neverFires(job));
+      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts);
     });
-    const outcome = accepted(await submitter.submit({ idempotency, jobs }));
+    const jobs = rows.filter((row) => row !== null);
+    const isWhole = jobs.length === rows.length;
+    const outcome = isWhole
+      ? accepted(await submitter.submit({ idempotency, jobs }))
+      : await this.#answered(idempotency, received[rows.indexOf(null)] as ReceivedJob);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
     const bodies = jobs.map(({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
     return { replayed: false, bodies };
+  }
+
+  /** What was to fire when it was first said may have come to its end since: a repeat is answered all the same. */
+  async #answered(idempotency: Idempotency, { job }: ReceivedJob): Promise<Accepted> {
+    const outcome = idempotency === null ? null : await this.#parts.queries.answered(idempotency);
+    if (outcome === null) throw new ProblemError(neverFires(job));
+    return accepted(outcome);
   }
 
   /** As they were answered the first time. */
@@ -88,7 +100,7 @@ export function idempotencyOf(key: string | undefined, path: string, body: Buffe
   return { tenant: DEFAULT_TENANT, key, requestHash };
 }
 
-function accepted(outcome: SubmitOutcome): Extract<SubmitOutcome, { kind: "ACCEPTED" }> {
+function accepted(outcome: SubmitOutcome): Accepted {
   if (outcome.kind === "ACCEPTED") return outcome;
   const detail = "this Idempotency-Key was used with another request: take a new one";
   throw new ProblemError(problem("idempotency-key-reused", detail));
@@ -118,10 +130,6 @@ export function neverFires({ endAt }: JobSubmission): Problem {
   const message =
     endAt === undefined ? "never fires" : "leaves no fire between now and itself: choose it later, or leave it out";
   return invalid([{ field, message }]);
-}
-
-function refuse(wrong: Problem): never {
-  throw new ProblemError(wrong);
 }
 
 export function nameInUse(jobId: JobId): Problem {

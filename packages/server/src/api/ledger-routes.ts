@@ -18,6 +18,7 @@ import { Instant, Uuid } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
 import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
 import { FireCount } from "./schemas/schedule.ts";
+import { latenessOf } from "./views.ts";
 
 export interface LedgerParts {
   plans: JobPlans;
@@ -161,15 +162,15 @@ function itemBody(account: Account, { times }: RecurrenceRule): LedgerItemBody {
     at: formatInstant(from),
     local: localTextOf(times, from),
     outcome,
-    ...(execution !== null && { run: runBody(execution, from, isLate) }),
+    ...(execution !== null && { run: runBody(execution, isLate) }),
     ...(reason !== null && { reason }),
     ...(count > 1 && { until: formatInstant(to), count }),
   };
 }
 
-function runBody(execution: NonNullable<Account["execution"]>, plannedAt: EpochMs, late: boolean) {
+function runBody(execution: NonNullable<Account["execution"]>, late: boolean) {
   const { executionId, trigger, state, startedAt } = execution;
-  const latenessMs = startedAt === null ? null : startedAt - plannedAt;
+  const latenessMs = latenessOf(execution);
   return { executionId, trigger, state, startedAt: formatInstantOrNull(startedAt), latenessMs, late };
 }
 

@@ -61,6 +61,17 @@ describe("the ledger", () => {
     assert.deepEqual(told(hourly(), items, hour(4.5))[0], "4 WAITING late");
   });
 
+  it("takes what a backfill made for due when it was made", () => {
+    const item = ran(hour(2), 90 * 60_000) as Extract<LedgerItem, { execution: unknown }>;
+    const backfilled = (createdAt: number): LedgerItem => {
+      return { ...item, execution: { ...item.execution, trigger: "BACKFILL", createdAt } };
+    };
+    const rest = [ran(hour(4)), ran(hour(3))];
+    assert.ok(told(hourly(), [...rest, item]).includes("2 RAN late"));
+    assert.ok(told(hourly(), [...rest, backfilled(hour(3.5) - 50_000)]).includes("2 RAN"));
+    assert.ok(told(hourly(), [...rest, backfilled(hour(3.5) - 70_000)]).includes("2 RAN late"));
+  });
+
   it("shows planned instants without a trace, up to what the plan has accounted for", () => {
     assert.deepEqual(told(hourly(), [ran(hour(3))]), ["4 MISSED", "3 RAN", "1 MISSED x2"]);
     assert.deepEqual(told(hourly({ planned: { nextFireAt: hour(4) } }), [ran(hour(3)), ran(hour(2)), ran(hour(1))]), [

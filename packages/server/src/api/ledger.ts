@@ -4,6 +4,7 @@ import { type Plan, type RecurrenceRule, scheduleOf } from "../domain/recurrence
 import { occurrences } from "../domain/schedule/fires.ts";
 import type { Schedule } from "../domain/schedule/schedule.ts";
 import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
+import { fellDueAt } from "./views.ts";
 
 /** One planned instant or, where there is a count, so many in a row; from `from` to `to`, both included. */
 export interface Account {
@@ -122,7 +123,7 @@ function accountOf(item: LedgerItem, rule: RecurrenceRule, now: EpochMs): Accoun
   }
   const { execution } = item;
   const { startedAt, state } = execution;
-  const lateMs = (startedAt ?? now) - at;
+  const lateMs = (startedAt ?? now) - fellDueAt(execution);
   const outcome = outcomeOf(execution);
   const isLate = outcome !== "SKIPPED" && lateMs > rule.misfireGraceMs;
   const reason = outcome === "SKIPPED" ? (execution.reason ?? state) : null;

@@ -269,3 +269,60 @@ describe("recurring jobs over HTTP", () => {
     assert.deepEqual(page.body.items, body.items);
   });
 });
+
+describe("a recurring job that has come to its end", () => {
+  const HOUR_MS = 3_600_000;
+  let nowMs = Date.now();
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi(() => nowMs);
+  });
+  after(() => api.stop());
+
+  const say = async (method: "POST" | "PUT", path: string, payload: object, headers: Record<string, string> = {}) => {
+    const answer = await api.inject({ method, url: `/v1/jobs${path}`, payload, headers });
+    return { status: answer.statusCode, body: answer.json(), replayed: answer.headers["idempotent-replayed"] };
+  };
+  const soon = () => ({
+    ...{ target: { handler: "echo" }, everySec: 60 },
+    endAt: new Date(nowMs + HOUR_MS).toISOString(),
+  });
+
+  it("is answered to a repeat by key as it was the first time, alone and in a batch", async () => {
+    const [job, other] = [soon(), { target: { handler: "echo" } }];
+    const headers = { "idempotency-key": "ends-soon" };
+    const [first, batch] = [
+      await say("POST", "", job, headers),
+      await say("POST", "/batch", { jobs: [job, other] }, headers),
+    ];
+    assert.deepEqual([first.status, batch.body.type], [201, "/problems/idempotency-key-reused"]);
+    const keyed = { "idempotency-key": "both-end-soon" };
+    const both = await say("POST", "/batch", { jobs: [job, other] }, keyed);
+    nowMs += 2 * HOUR_MS;
+    assert.deepEqual(await say("POST", "", job, headers), { ...first, replayed: "true" });
+    assert.deepEqual(await say("POST", "/batch", { jobs: [job, other] }, keyed), { ...both, replayed: "true" });
+    const reused = await say("POST", "", { ...job, priority: "HIGH" }, headers);
+    assert.deepEqual([reused.status, reused.body.type], [422, "/problems/idempotency-key-reused"]);
+    const fresh = await say("POST", "", job, { "idempotency-key": "never-said" });
+    assert.deepEqual([fresh.status, fresh.body.errors[0].field], [400, "endAt"]);
+  });
+
+  it("is unchanged for who says the same of it again, by name or id", async () => {
+    const job = soon();
+    const first = await say("PUT", "/by-name/ends", job);
+    const path = `/${first.body.jobId}`;
+    nowMs += 2 * HOUR_MS;
+    const same = { status: 200, version: 1, execution: "UNCHANGED" };
+    for (const [where, said] of [
+      ["/by-name/ends", job],
+      [path, { ...job, name: "ends" }],
+    ] as const) {
+      const { status, body } = await say("PUT", where, said);
+      assert.deepEqual({ status, version: body.version, execution: body.execution }, same);
+      const other = await say("PUT", where, { ...said, everySec: 7 });
+      assert.deepEqual([other.status, other.body.errors[0].field], [400, "endAt"]);
+    }
+    const stale = await say("PUT", path, { ...job, name: "ends" }, { "if-match": '"2"' });
+    assert.deepEqual([stale.status, stale.body.type], [412, "/problems/precondition-failed"]);
+  });
+});

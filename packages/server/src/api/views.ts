@@ -60,8 +60,18 @@ function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "creat
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),
     finishedAt: formatInstantOrNull(finishedAt),
-    latenessMs: startedAt === null ? null : startedAt - scheduledAt,
+    latenessMs: latenessOf(row),
   };
+}
+
+/** Of its first start; null: there is none yet. */
+export function latenessOf(row: ExecutionSummary): number | null {
+  return row.startedAt === null ? null : row.startedAt - fellDueAt(row);
+}
+
+/** What a backfill makes for an instant of the past was planned by nobody before. */
+export function fellDueAt({ trigger, createdAt, scheduledAt }: ExecutionSummary): EpochMs {
+  return trigger === "BACKFILL" ? createdAt : scheduledAt;
 }
 
 function timesOf({ createdAt, updatedAt }: { createdAt: EpochMs; updatedAt: EpochMs }) {

@@ -68,6 +68,8 @@ export interface Candidate {
   /** When it may run next: the scheduled time at first, later the end of a backoff. */
   dueAt: EpochMs;
   scheduledAt: EpochMs;
+  /** A backfill made it, then. Its planned instant is of the past: from when on it is late is this. */
+  backfilledAt?: EpochMs;
   policy: ExecutionPolicy;
   /** Which version of its job's definition it is a copy of. */
   jobVersion: number;

@@ -3,16 +3,25 @@
  * Names stay for ever, as alerts and dashboards are built on them.
  */
 export const FIGURES = {
-  lateness_seconds: histogram("seconds", ["pool"], "First start minus scheduled time, of each execution", {
-    alert: "the 99th percentile is above what the pool's jobs can bear: add workers or slots",
-  }),
+  lateness_seconds: histogram(
+    "seconds",
+    ["pool"],
+    "First start minus scheduled time (of a backfill: of its own), of each execution",
+    {
+      alert: "the 99th percentile is above what the pool's jobs can bear: add workers or slots",
+    },
+  ),
   run_seconds: histogram("seconds", ["pool"], "How long attempts ran, however they ended", {
     alert: "it has grown to several times of what it was: what the handlers depend on is slow",
   }),
   executions_finished_total: counter(["state"], "Executions that became final"),
-  planned_instants_total: counter(["outcome"], "Planned instants of recurring jobs, by what became of them", {
-    alert: "`LATE` or `MISFIRE` grows: instants passed while nothing could fire them; the ledger names them",
-  }),
+  planned_instants_total: counter(
+    ["outcome"],
+    "Planned instants of recurring jobs, by what became of them in their time",
+    {
+      alert: "`LATE` or `MISFIRE` grows: instants passed while nothing could fire them; the ledger names them",
+    },
+  ),
   dead_letters_total: counter(["pool"], "Executions that used up their budget and became DEAD", {
     alert: "it grows: look at `GET /v1/executions?state=DEAD`",
   }),

@@ -2,6 +2,7 @@ import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../d
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domain/job.ts";
 import type { Plan, SkipReason } from "../domain/recurrence.ts";
+import type { Submission, SubmitOutcome } from "./store.ts";
 
 /** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
@@ -15,6 +16,8 @@ export interface StoreQueries {
    * told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing to anybody else.
    */
   ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
+  /** How a submission with this key was answered, as a repeat of it would be; null: there was none, or it is forgotten. */
+  answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
 }

@@ -109,6 +109,7 @@ export function recurrencesConformance(scene: () => Scene): void {
     assert.deepEqual([...found.open].sort(), [late.row.id, now.row.id].sort());
     const rows = await scene().store.load([now.row.id]);
     assert.deepEqual(rows, [now.row]);
+    assert.deepEqual(await scene().store.load([late.row.id]), [{ ...late.row, backfilledAt: late.createdAt }]);
     assert.deepEqual(
       (await scene().store.readReady(ALL_SHARDS, now.laneHash, null, 10)).map(({ id }) => id),
       [late.row.id, now.row.id],

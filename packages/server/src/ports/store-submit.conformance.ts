@@ -129,6 +129,16 @@ export function submitConformance(scene: () => Scene): void {
     assert.deepEqual(await store.load([again.executionId]), []);
   });
 
+  it("tells how a submission with a key was answered, and takes no key for that", async () => {
+    const { queries } = scene().store;
+    const first = scene().job();
+    const key = (requestHash: string) => ({ tenant: TENANT, key: "k1", requestHash });
+    assert.equal(await queries.answered(key("hash")), null);
+    assert.deepEqual(await scene().store.submit([keyed("k1", "hash", first)]), [accepted(first)]);
+    assert.deepEqual(await queries.answered(key("hash")), { ...accepted(first), replayed: true });
+    assert.deepEqual(await queries.answered(key("other hash")), { kind: "KEY_REUSED" });
+  });
+
   it("refuses an idempotency key that was used with another request", async () => {
     const { store } = scene();
     const other = scene().job();

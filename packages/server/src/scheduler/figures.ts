@@ -32,7 +32,10 @@ function countPlanned(metrics: Metrics, batch: Batch): void {
   const add = (outcome: PlannedOutcome, count: number) => counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   for (const draft of batch.shards.values()) {
     for (const { births, skips } of draft.plans.values()) {
-      for (const { row, createdAt } of births) add(createdAt - row.scheduledAt > LATE_MS ? "LATE" : "ON_TIME", 1);
+      // What a backfill runs was accounted for in its time, or lies before that of the job.
+      for (const { row, createdAt, trigger } of births) {
+        if (trigger === "SCHEDULE") add(createdAt - row.scheduledAt > LATE_MS ? "LATE" : "ON_TIME", 1);
+      }
       for (const { reason, count } of skips) add(reason, count);
     }
   }

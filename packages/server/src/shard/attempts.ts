@@ -35,11 +35,11 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
   if (entry.rowState === "RUNNING" && assigned.stopping === null) watchDeadline(step, entry, assigned);
 }
 
-/** The first start of any attempt is what lateness is measured by. */
+/** The first start of any attempt is what lateness is measured by; what a backfill makes was not planned before. */
 function noteStart(step: Step, { row }: Entry, startedAt: number): void {
   if (row.startedAt !== null) return;
   row.startedAt = startedAt;
-  step.batch.starts.push({ pool: row.pool, latenessMs: startedAt - row.scheduledAt });
+  step.batch.starts.push({ pool: row.pool, latenessMs: startedAt - (row.backfilledAt ?? row.scheduledAt) });
 }
 
 /** Old enough for a row of its own: from now on the row says who has it. */

@@ -21,6 +21,7 @@ import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { pausesHold } from "./pauses-hold.ts";
 import { PlanBooks } from "./plan-books.ts";
 import { plansMoveOn } from "./plans-move-on.ts";
 import { PoolLimitsHold } from "./pool-limits-hold.ts";
@@ -75,6 +76,7 @@ export function allCheckers(
     nothingIsLost(),
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
+    pausesHold(),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),

@@ -58,16 +58,16 @@ function nothingIsMissing(book: PlanBook): void {
     const next = book.versions[index + 1]?.writtenAt ?? Number.POSITIVE_INFINITY;
     const until = Math.min(next, endOf(book, version));
     for (const at of instantsOf(book, version, version.followedAt + 1, until)) {
-      if (!fired.has(at) && !isSkipped(at) && !endedWaiting(book, at)) {
+      if (!fired.has(at) && !isSkipped(at) && !stillWaits(book, at)) {
         throw new Violation(`${iso(at)} of ${book.jobId} (version ${version.version}) neither ran nor was skipped`);
       }
     }
   });
 }
 
-/** A deletion ends what waits for an execution to end, or to be made up for. */
-function endedWaiting({ plan, deletedAt }: PlanBook, at: number): boolean {
-  if (plan === null || deletedAt === null) return false;
+/** A deletion ends what waits for an execution to end, or to be made up for; a pause holds it back. */
+function stillWaits({ plan, deletedAt }: PlanBook, at: number): boolean {
+  if (plan === null || (deletedAt === null && plan.state !== "PAUSED")) return false;
   return plan.bufferedAt === at || plan.catchUps.some(({ nextAt, until }) => nextAt <= at && at < until);
 }
 

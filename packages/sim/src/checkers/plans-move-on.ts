@@ -18,8 +18,7 @@ export function plansMoveOn(ledger: Ledger, books: PlanBooks, quiet: Quiet): Che
         if (plan === null || deletedAt !== null) continue;
         const isOpen = plan.previous !== null && ledger.open.has(plan.previous);
         const isDue = plan.state === "ACTIVE" && plan.nextFireAt !== null && plan.nextFireAt <= EPOCH_MS + nowMs;
-        const isAwaited =
-          !isOpen && (plan.bufferedAt !== null || (plan.state === "ACTIVE" && plan.nextFireAt === null));
+        const isAwaited = !isOpen && plan.state === "ACTIVE" && (plan.bufferedAt !== null || plan.nextFireAt === null);
         const isBehind = plan.state !== "FINISHED" && plan.version < (versions.at(-1)?.version ?? 0);
         const isCatchingUp = plan.catchUps.some(({ open }) => open.some((id) => ledger.open.has(id)));
         if (!(isDue || isAwaited || isBehind) || isCatchingUp) freeSinceMs.delete(jobId);

@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const PLANS = "packages/server/src/shard/plans";
+const FIRES = "packages/server/src/domain/schedule/fires.ts";
 
 /** In how recurring jobs are planned, fired and accounted for. */
 export const planMutants: readonly Mutant[] = [
@@ -25,5 +26,40 @@ export const planMutants: readonly Mutant[] = [
     find: 'if (overlap === "ALLOW" || !this.isBusy)',
     replace: 'if (overlap === "ALLOW" || this.isBusy || !this.isBusy)',
     why: "executions of a job run at once that must not",
+  },
+  {
+    name: "pause does not stop",
+    file: `${PLANS}/obey.ts`,
+    find: '  draft.plan.state = "PAUSED";\n',
+    replace: "",
+    why: "a client hears that a job is paused, and it fires on",
+  },
+  {
+    name: "what waits does not wait in a pause",
+    file: `${PLANS}/advance.ts`,
+    find: 'if (plan.state !== "PAUSED") fireBuffered(draft);',
+    replace: "fireBuffered(draft);",
+    why: "an instant that waited for the execution before it fires in the midst of a pause",
+  },
+  {
+    name: "plans without compare-and-set",
+    file: "packages/sim/src/store/commit-plans.ts",
+    find: "if (before === undefined || before.revision !== change.wasRevision) {",
+    replace: "if (before === undefined) {",
+    why: "a fire that is on its way when its job is deleted is written all the same",
+  },
+  {
+    name: "no misfire grace",
+    file: `${PLANS}/due.ts`,
+    find: "now - draft.rule.misfireGraceMs",
+    replace: "now",
+    why: "what is a second late is taken for missed",
+  },
+  {
+    name: "`>=` for `>` at the last fire",
+    file: FIRES,
+    find: "const from = Math.max(after - shiftMs,",
+    replace: "const from = Math.max(after - 1 - shiftMs,",
+    why: "what follows an instant is that instant once more",
   },
 ];

@@ -146,6 +146,7 @@ export function candidateOf(row: ExecutionRow): Candidate {
     rank: row.rank,
     dueAt: row.dueAt,
     scheduledAt: definition.scheduledAt,
+    ...(row.trigger === "BACKFILL" && { backfilledAt: job.createdAt }),
     policy: definition.policy,
     jobVersion: row.jobVersion,
     payloadBytes: job.payload?.length ?? 0,

@@ -24,7 +24,7 @@ import * as queries from "./queries.ts";
 import * as reads from "./reads.ts";
 import * as recurrences from "./recurrences.ts";
 import type { StoreData } from "./store-data.ts";
-import { submit } from "./submit.ts";
+import { answeredBefore, submit } from "./submit.ts";
 import { letGo, type Seen, takeOver } from "./take-over.ts";
 
 export interface SimStoreOptions {
@@ -62,6 +62,7 @@ export class SimStore implements Store {
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
     ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
+    answered: (idempotency) => this.#call("answered", () => answeredBefore(this.#data, { idempotency })),
     countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };
 

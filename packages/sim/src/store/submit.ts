@@ -39,7 +39,11 @@ function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]
   return { kind: "ACCEPTED", replayed: false, jobs: copied(jobs) };
 }
 
-function answeredBefore(data: StoreData, { idempotency }: Submission): SubmitOutcome | null {
+/** See StoreQueries.answered. */
+export function answeredBefore(
+  data: StoreData,
+  { idempotency }: Pick<Submission, "idempotency">,
+): SubmitOutcome | null {
   const first = idempotency === null ? undefined : data.idempotencyKeys.get(idempotency.tenant, idempotency.key);
   if (first === undefined) return null;
   if (first.requestHash !== idempotency?.requestHash) return { kind: "KEY_REUSED" };

@@ -2,7 +2,7 @@ import type { Candidate } from "../../domain/execution.ts";
 import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../domain/job.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
-import { POLICY_OF_NULL, QUEUE_CODES, queueOf, STATE_CODES, stateOf } from "./codes.ts";
+import { POLICY_OF_NULL, QUEUE_CODES, queueOf, STATE_CODES, stateOf, TRIGGER_CODES } from "./codes.ts";
 import type { Row } from "./connections.ts";
 
 /**
@@ -33,6 +33,7 @@ export const CANDIDATE_COLUMNS = [
   "nullif(e.failures, 0)",
   "nullif(e.lost, 0)",
   "e.started_at",
+  `CASE WHEN e.trigger = ${TRIGGER_CODES.BACKFILL} THEN e.created_at END`,
 ].join(", ");
 
 type CandidateRow = [
@@ -59,6 +60,7 @@ type CandidateRow = [
   failures: number | null,
   lost: number | null,
   startedAt: number | null,
+  backfilledAt: number | null,
 ];
 
 /** @param row begins with CANDIDATE_COLUMNS */
@@ -88,6 +90,7 @@ export function candidateFrom(row: Row): Candidate {
     failures: r[20] ?? 0,
     lost: r[21] ?? 0,
     startedAt: r[22],
+    ...(r[23] !== null && { backfilledAt: r[23] }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import { texts } from "./arrays.ts";
-import type { Session } from "./connections.ts";
+import type { Connections, Session } from "./connections.ts";
 import { KeyVanished } from "./key-vanished.ts";
 
 type Gated = Submission & { idempotency: NonNullable<Submission["idempotency"]> };
@@ -54,13 +54,21 @@ async function readTaken(session: Session, taken: readonly Gated[], outcomes: Ma
     const row = stored.get(keyName(submission));
     if (row === undefined)
       throw new KeyVanished(`The idempotency key ${submission.idempotency.key} was just forgotten`);
-    const [, , requestHash, response] = row as [string, string, string, string];
-    const same = requestHash === submission.idempotency.requestHash;
-    outcomes.set(
-      submission,
-      same ? { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(response) } : { kind: "KEY_REUSED" },
-    );
+    outcomes.set(submission, repeatedOutcome(row, submission.idempotency.requestHash));
   }
+}
+
+/** See StoreQueries.answered. */
+export async function answered(db: Connections, idempotency: Gated["idempotency"]): Promise<SubmitOutcome | null> {
+  const values = [texts([idempotency], ({ tenant }) => tenant), texts([idempotency], ({ key }) => key)];
+  const [row] = await db.run("query", { name: "read_keys", text: READ, values });
+  return row === undefined ? null : repeatedOutcome(row, idempotency.requestHash);
+}
+
+function repeatedOutcome(row: readonly unknown[], requestHash: string): SubmitOutcome {
+  const [, , known, response] = row as [string, string, string, string];
+  if (known !== requestHash) return { kind: "KEY_REUSED" };
+  return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(response) };
 }
 
 /** The answers in which unique keys and names put other ids than those that were stored when the key was taken. */

@@ -11,6 +11,7 @@ import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session
 import { countExecutions } from "./count-executions.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { getExecution, listExecutions } from "./execution-queries.ts";
+import { answered } from "./idempotency-keys.ts";
 import { deleteJob, replaceJob } from "./job-changes.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { sqlLeases } from "./leases.ts";
@@ -114,6 +115,7 @@ function queries(db: Connections): StoreQueries {
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
     ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),
+    answered: (idempotency) => answered(db, idempotency),
     countExecutions: (limit) => countExecutions(db, limit),
   };
 }

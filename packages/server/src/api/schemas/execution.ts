@@ -39,7 +39,7 @@ export const summaryFields = {
   assignedWorker: StringOrNull("who holds it, or held it last"),
   startedAt: InstantOrNull("first start of any attempt"),
   finishedAt: InstantOrNull("when it became final"),
-  latenessMs: orNull(Type.Integer(), "first start minus scheduled time"),
+  latenessMs: orNull(Type.Integer(), "first start minus scheduled time, or minus `createdAt` where a backfill made it"),
 };
 export const times = {
   createdAt: Instant("when it was taken"),

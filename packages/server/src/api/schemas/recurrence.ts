@@ -115,9 +115,10 @@ const LedgerRun = Type.Object(
     trigger: oneOf(TRIGGERS, "SCHEDULE, or BACKFILL where it was made up for on request"),
     state: oneOf(EXECUTION_STATES, "of the execution"),
     startedAt: InstantOrNull("first start of any attempt"),
-    latenessMs: orNull(Type.Integer(), "first start minus planned instant"),
+    latenessMs: orNull(Type.Integer(), "first start minus planned instant, or minus the time of the backfill"),
     late: Type.Boolean({
-      description: "it started later than planned by more than misfireGraceSec, or still waits then",
+      description:
+        "it started later than planned by more than misfireGraceSec, or still waits then; a backfill is planned when it is asked for",
     }),
   },
   { description: "what it became" },

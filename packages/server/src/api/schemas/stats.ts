@@ -47,11 +47,14 @@ export const StatsBody = Type.Object({
       late: Count("of those: more than a minute after they were planned, or made up for"),
       skipped: Count("did not run; the ledger of each job has the reasons"),
     },
-    { description: "planned instants of recurring jobs, since the schedulers were started" },
+    {
+      description:
+        "planned instants of recurring jobs, since the schedulers were started; those of backfills not again",
+    },
   ),
   lateness: Type.Object(
     { p50Ms: latenessMs, p99Ms: latenessMs, starts: Count("how many") },
-    { description: "first starts minus scheduled times, of the last minute or two" },
+    { description: "first starts minus scheduled times (of a backfill: of its own), of the last minute or two" },
   ),
 });
 export type StatsBody = Static<typeof StatsBody>;

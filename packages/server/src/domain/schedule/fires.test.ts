@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { checkSchedule } from "./check.ts";
-import { firstFire, nextFire, occurrences } from "./fires.ts";
+import { fireAfterEnd, firstFire, nextFire, occurrences } from "./fires.ts";
 import { DEFAULT_DST, type IntervalTimes, type Schedule } from "./schedule.ts";
 import { spreadShiftMs } from "./spread.ts";
 
@@ -42,6 +42,15 @@ describe("an interval", () => {
     assert.equal(iso(firstFire(schedule, created)), "2025-03-08T12:10:00.000Z");
     assert.equal(iso(nextFire(schedule, at("2025-03-08T12:13:20Z"), 1)), "2025-03-08T12:23:20.000Z");
     assert.deepEqual(occurrences(schedule, created, created + 3_600_000, 10), { instants: [], more: false });
+  });
+
+  it("with a fixed delay keeps it also after an execution that ends shortly before the start", () => {
+    const startAt = at("2025-03-08T13:00:00Z");
+    const schedule = every(10 * MINUTE_MS, "FIXED_DELAY", { startAt, shiftMs: 5_000 });
+    assert.equal(iso(fireAfterEnd(schedule, created, 1)), "2025-03-08T13:00:05.000Z");
+    assert.equal(iso(fireAfterEnd(schedule, at("2025-03-08T12:59:00Z"), 1)), "2025-03-08T13:09:00.000Z");
+    assert.equal(iso(fireAfterEnd(schedule, at("2025-03-08T14:00:00Z"), 2)), "2025-03-08T14:10:00.000Z");
+    assert.equal(fireAfterEnd({ ...schedule, maxFires: 2 }, at("2025-03-08T14:00:00Z"), 2), null);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { EpochMs } from "../ids.ts";
+import { invariant } from "../invariant.ts";
 import { cronClock, nextCronFire, PLANNED_MAX_MS } from "./cron-fires.ts";
 import type { IntervalTimes, Schedule } from "./schedule.ts";
 
@@ -24,6 +25,18 @@ export function nextFire(schedule: Schedule, after: EpochMs, fired: number): Epo
   const planned = times.type === "CRON" ? nextCronFire(cronClock(times), from) : nextInterval(times, from);
   if (planned === null || planned >= PLANNED_MAX_MS || (endAt !== null && planned >= endAt)) return null;
   return planned + shiftMs;
+}
+
+/**
+ * The fire that follows the end of an execution of a job with a fixed delay: a whole delay later, and not before its anchor, to
+ * which the end of an execution that an earlier rule planned may be near.
+ * @returns null: it never fires again
+ */
+export function fireAfterEnd(schedule: Schedule, endedAt: EpochMs, fired: number): EpochMs | null {
+  const { times, shiftMs } = schedule;
+  invariant(times.type === "INTERVAL" && times.mode === "FIXED_DELAY", "only a fixed delay counts from an end");
+  const since = Math.max(endedAt, times.anchorAt + shiftMs - times.everyMs);
+  return nextFire({ ...schedule, startAt: null, times: { ...times, anchorAt: -Infinity } }, since, fired);
 }
 
 function nextInterval({ everyMs, mode, anchorAt }: IntervalTimes, after: EpochMs): EpochMs {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Plan, RecurrenceRule, Skip } from "../../domain/recurrence.ts";
 import { scheduleOf } from "../../domain/recurrence.ts";
+import { spreadShiftMs } from "../../domain/schedule/spread.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { MINUTE, planOf, ruleOf } from "../testing/recurring.ts";
 import { only, START } from "../testing/story.ts";
@@ -205,6 +206,27 @@ describe("a pause", () => {
     assert.deepEqual(told.outcomes, ["PLANNED", "PLANNED"]);
   });
 
+  it("holds back what waited when it began, and that goes first when it ends", () => {
+    const told = new Told({ overlap: "BUFFER_ONE", misfireGraceMs: 0 }).at(MINUTE).at(2 * MINUTE);
+    told.order(pause(2.5 * MINUTE)).at(2.5 * MINUTE);
+    told
+      .end()
+      .at(2.6 * MINUTE)
+      .at(3.5 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.bufferedAt], [[MINUTE], START + 2 * MINUTE]);
+    told.order(resume(3.5 * MINUTE, true)).at(3.5 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.bufferedAt], [[MINUTE, 2 * MINUTE], START + 3 * MINUTE]);
+  });
+
+  it("holds back what is made up for", () => {
+    const told = new Told({ misfire: "FIRE_ALL", misfireGraceMs: 0 }).at(3.5 * MINUTE);
+    told.order(pause(3.6 * MINUTE)).at(3.6 * MINUTE);
+    told.end().at(3.7 * MINUTE);
+    assert.deepEqual([told.fired, told.plan.state], [[MINUTE], "PAUSED"]);
+    told.order(resume(3.8 * MINUTE)).at(3.8 * MINUTE);
+    assert.deepEqual(told.fired, [MINUTE, 2 * MINUTE]);
+  });
+
   it("is made up for where that is asked for", () => {
     const told = new Told()
       .order(pause(0))
@@ -293,6 +315,37 @@ describe("an edited job", () => {
     told.orders.shift();
     told.at(3.4 * MINUTE);
     assert.deepEqual([told.plan.version, told.plan.nextFireAt], [3, START + 3_600_000]);
+  });
+
+  it("with a fixed delay keeps what was planned from an end, and plans nothing that another kind of rule had", () => {
+    const delay = (everyMs: number) => ruleOf({ times: { type: "INTERVAL", everyMs, mode: "FIXED_DELAY" } });
+    const edited = (former: RecurrenceRule, rule: RecurrenceRule) => {
+      const told = new Told(former).at(MINUTE).end();
+      told.at(MINUTE + 30_000).order({ kind: "LOOK", former: { version: 1, rule: former, until: START + 100_000 } });
+      told.rule = rule;
+      told.version = 2;
+      return (told.at(100_000).plan.nextFireAt ?? 0) - START;
+    };
+    assert.equal(edited(delay(MINUTE), delay(10 * MINUTE)), 2 * MINUTE);
+    assert.equal(edited(delay(MINUTE), delay(10_000)), 110_000);
+    assert.equal(edited(delay(MINUTE), { ...delay(10_000), startAt: START + 200_000 }), 200_000);
+    assert.equal(edited(delay(MINUTE), { ...delay(10 * MINUTE), endAt: START + 130_000 }), 2 * MINUTE);
+    assert.equal(edited(ruleOf(), delay(10 * MINUTE)), 10 * MINUTE);
+  });
+
+  it("counts the delay from the end of what an earlier rule fired, also with a spread", () => {
+    const everyMs = 47_000;
+    const told = new Told({ times: { type: "INTERVAL", everyMs: MINUTE, mode: "FIXED_DELAY" } });
+    const former = told.rule;
+    told.order({ kind: "LOOK", former: { version: 1, rule: former, until: START + 1 } });
+    told.rule = ruleOf({ times: { type: "INTERVAL", everyMs, mode: "FIXED_DELAY" }, spreadSec: 60 });
+    told.version = 2;
+    told.at(1).at(MINUTE).end();
+    assert.deepEqual(told.fired, [MINUTE]);
+    told.at(MINUTE + 1);
+    const anchor = everyMs + spreadShiftMs(JOB, 60);
+    assert.equal(told.plan.nextFireAt, START + Math.max(MINUTE + everyMs, anchor));
+    assert.ok(anchor > MINUTE && anchor < MINUTE + everyMs, "or it would be no question");
   });
 
   it("fires what had fallen due before, where nothing remembers more", () => {

@@ -24,7 +24,7 @@ export function advance(draft: PlanDraft, orders: readonly PlanCommand[], before
   const outcomes: CommandOutcome[] = [];
   if (plan.state === "DELETED") return { outcomes: orders.map(() => "NOT_PLANNED"), question: null };
   if (plan.state !== "FINISHED" && !goByOwnRule(draft, orders)) return { outcomes, question: null };
-  fireBuffered(draft);
+  if (plan.state !== "PAUSED") fireBuffered(draft);
   if (plan.state !== "FINISHED") planFromEnd(draft);
   if (plan.state !== "FINISHED") planByNewerZones(draft);
   for (const order of orders) {

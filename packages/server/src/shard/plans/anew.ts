@@ -15,7 +15,7 @@ export function goByOwnRule(draft: PlanDraft, orders: readonly PlanCommand[]): b
   const rule = ruleOfVersion(draft, draft.plan.version, orders);
   if (rule !== null) draft.goBy(rule);
   else if (!accountLast(draft)) return false;
-  else planAnew(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil));
+  else planAnew(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil), draft.plan.nextFireAt);
   return true;
 }
 
@@ -32,8 +32,9 @@ export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readon
   const { nextFireAt } = plan;
   const from = nextFireAt === null || nextFireAt > now ? now : lastBefore(draft.schedule, until - 1, nextFireAt);
   const rule = ruleOfVersion(draft, former.version + 1, orders);
+  const delayedTo = draft.isFixedDelay ? nextFireAt : null;
   draft.goBy(rule ?? facts.rule);
-  planAnew(draft, rule === null ? facts.version : former.version + 1, from);
+  planAnew(draft, rule === null ? facts.version : former.version + 1, from, delayedTo);
   return true;
 }
 
@@ -70,18 +71,26 @@ function accountLast(draft: PlanDraft): boolean {
   return true;
 }
 
-/** @param from all was accounted for up to then, by whatever rule */
-function planAnew(draft: PlanDraft, version: number, from: EpochMs): void {
-  const { plan, schedule, now, facts } = draft;
-  const planned = plan.nextFireAt;
+/**
+ * @param from all was accounted for up to then, by whatever rule
+ * @param delayedTo what a fixed delay had planned from an end that has passed; null: nothing
+ */
+function planAnew(draft: PlanDraft, version: number, from: EpochMs, delayedTo: EpochMs | null): void {
+  const { plan, schedule, facts } = draft;
   plan.version = version;
   plan.tzdata = draft.tzdata;
   plan.nextFireAt = null;
   if (draft.isFixedDelay && draft.isPreviousOpen) return;
   const next = nextFire(schedule, Math.max(from, facts.createdAt), plan.fired);
-  // The end that a fixed delay counts from has passed: it is not counted again from now.
-  const isKept = draft.isFixedDelay && next !== null && planned !== null && planned > now;
-  plan.nextFireAt = isKept ? Math.min(next, planned) : next;
+  const isKept = delayedTo !== null && mayStay(draft, delayedTo) && (next === null || delayedTo < next);
+  plan.nextFireAt = isKept ? delayedTo : next;
+}
+
+/** The end that a fixed delay counts from has passed, and is not counted again from now: what it had planned stays where the rule allows it. */
+function mayStay({ now, isFixedDelay, isUsedUp, schedule }: PlanDraft, at: EpochMs): boolean {
+  const { startAt, endAt, shiftMs } = schedule;
+  if (!isFixedDelay || isUsedUp || at <= now) return false;
+  return (startAt === null || at - shiftMs >= startAt) && (endAt === null || at - shiftMs < endAt);
 }
 
 /** The zones have changed since the plan was made: what is still to come is worked out again. */

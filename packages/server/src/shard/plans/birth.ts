@@ -29,6 +29,7 @@ export function birthOf({ state, now }: Step, { job, shard }: Planned, fire: Fir
     rank: rankOf(poolOf(state, pool), dueAt, priority),
     dueAt,
     scheduledAt: plannedAt,
+    ...(trigger === "BACKFILL" && { backfilledAt: now }),
     policy: { ...definition.policy, startBefore: withinMs === null ? null : plannedAt + withinMs },
     jobVersion: version,
     payloadBytes,

@@ -67,6 +67,7 @@ class CatchUpRun {
     const { limit, trigger } = this.#catchUp;
     if (trigger === "BACKFILL") return this.#open.length < limit && this.#isKnown();
     if (this.#draft.isUsedUp) return true;
+    if (this.#draft.plan.state === "PAUSED") return false;
     if (this.#open.length >= limit) return false;
     // What is due now goes before what is made up for.
     return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);

@@ -1,7 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import { occurrenceId } from "../../domain/occurrence-id.ts";
 import type { Misfire, SkipReason } from "../../domain/recurrence.ts";
-import { nextFire, occurrences } from "../../domain/schedule/fires.ts";
+import { fireAfterEnd, occurrences } from "../../domain/schedule/fires.ts";
 import type { PlanDraft } from "./draft.ts";
 
 /** How many executions of a catch-up may be open where they may overlap. */
@@ -21,7 +21,7 @@ export function fireBuffered(draft: PlanDraft): void {
 export function planFromEnd(draft: PlanDraft): void {
   const { plan } = draft;
   if (!draft.isFixedDelay || plan.nextFireAt !== null || draft.isPreviousOpen) return;
-  plan.nextFireAt = nextFire(draft.schedule, draft.endedAt ?? draft.now, plan.fired);
+  plan.nextFireAt = fireAfterEnd(draft.schedule, draft.endedAt ?? draft.now, plan.fired);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { CommandOutcome } from "../../ports/messages.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { replaceRule } from "./anew.ts";
 import type { PlanDraft } from "./draft.ts";
-import { accountDue, accountMisfired, accountPaused } from "./due.ts";
+import { accountDue, accountMisfired, accountPaused, fireBuffered } from "./due.ts";
 
 /**
  * Does what is asked of a plan. The command stays open until all of it is done: what was accounted for on the way is in the plan.
@@ -44,6 +44,8 @@ function pause(draft: PlanDraft, at: number): CommandOutcome | null {
 }
 
 function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>): CommandOutcome | null {
+  // What had waited when the pause began is older than what fell into it.
+  fireBuffered(draft);
   const isThrough = order.catchUp ? accountMisfired(draft, order.at) : accountPaused(draft, order.at);
   if (!isThrough) return null;
   draft.plan.state = "ACTIVE";

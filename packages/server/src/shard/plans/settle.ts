@@ -129,6 +129,8 @@ function nextRingOf(step: Step, { jobId, plan }: Planned): EpochMs | null {
 
 /** It is to be here when an execution ends. */
 function isAwaiting({ plan }: Pick<Planned, "plan">): boolean {
+  // Everything else goes on when the pause ends.
+  if (plan.state === "PAUSED") return plan.catchUps.some(({ trigger }) => trigger === "BACKFILL");
   if (plan.bufferedAt !== null || plan.catchUps.length > 0) return true;
   return plan.state === "ACTIVE" && plan.nextFireAt === null;
 }
