@@ -105,7 +105,8 @@ function start(args: readonly string[], env: Record<string, string>): ChildProce
 
 /** What the tester has set for a server of their own must not reach ours. */
 function inherited(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MAINSPRING_|NODE_)/.test(name)));
+  const isTheirs = (name: string) => /^(MAINSPRING_|NODE_)/.test(name) && name !== "NODE_COMPILE_CACHE";
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isTheirs(name)));
 }
 
 function ended(child: ChildProcess): Promise<number | null> {
