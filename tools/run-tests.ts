@@ -1,4 +1,4 @@
-import { globSync } from "node:fs";
+import { globSync, statfsSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
@@ -16,20 +16,26 @@ interface Kind {
   concurrency: number;
   /** A file that takes longer hangs, and ends the run. The test runner's own limit holds for tests only: not for a file that goes on after them. */
   fileLimitMs: number;
+  /** Its folders lie in memory where there is room: stores are synced all the same, but no disk is waited for. */
+  inMemory: boolean;
 }
 
 const isServers = (path: string) => path.endsWith(".servers.test.ts");
 const isCrash = (path: string) => path.endsWith(".crash.test.ts");
 const MINUTE_MS = 60_000;
+const MEMORY = "/dev/shm";
+/** What the stores of two files hold at once, several times over. */
+const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const KINDS: Record<string, Kind> = {
   unit: {
     belongs: (path) => !isServers(path) && !isCrash(path),
     concurrency: availableParallelism(),
     fileLimitMs: 5 * MINUTE_MS,
+    inMemory: true,
   },
-  servers: { belongs: isServers, concurrency: 1, fileLimitMs: 15 * MINUTE_MS },
-  crash: { belongs: isCrash, concurrency: 1, fileLimitMs: 30 * MINUTE_MS },
+  servers: { belongs: isServers, concurrency: 1, fileLimitMs: 15 * MINUTE_MS, inMemory: false },
+  crash: { belongs: isCrash, concurrency: 1, fileLimitMs: 30 * MINUTE_MS, inMemory: false },
 };
 
 const [kindName = "unit", ...parts] = process.argv.slice(2);
@@ -41,7 +47,7 @@ if (files.length === 0) fail(`no ${kindName} tests${parts.length > 0 ? ` in ${pa
 // Each file is a process, and most of its time goes into reading the program: what one has compiled, the others use.
 const compiled = getCompileCacheDir();
 if (compiled !== undefined) process.env["NODE_COMPILE_CACHE"] = dirname(compiled);
-
+if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
 const stream = run({ files, concurrency: kind.concurrency });
 endHangingFiles(stream, kind.fileLimitMs);
 stream.on("test:summary", ({ file, counts, success }) => {
@@ -59,6 +65,16 @@ function testFiles(wanted: Kind, within: string[]): string[] {
   });
   const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
   return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+}
+
+function hasMemoryFolder(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= MEMORY_MIN_BYTES;
+  } catch {
+    // There is none on this system.
+    return false;
+  }
 }
 
 function endHangingFiles(events: ReturnType<typeof run>, limitMs: number): void {

@@ -20,7 +20,7 @@ import {
   Worker,
   type WorkerInfo,
 } from "@mainspring/sdk";
-import { LongCommand, mainspring } from "./testing/command.ts";
+import { Commands, LongCommand, linesOf } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
 const NOBODY = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -32,15 +32,7 @@ describe("operating by the command line", () => {
   });
   after(() => server.stop());
 
-  const run = (args: readonly string[], input = "") => mainspring(args, { env: server.clientEnv, input });
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(args);
-    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
-    return stdout;
-  };
-  const json = async <T>(...args: string[]) => JSON.parse(await done(...args, "--json")) as T;
-  /** JSON lines. */
-  const jsonLines = async <T>(...args: string[]) => linesOf<T>(await done(...args, "--json"));
+  const { run, done, json, jsonLines } = new Commands(() => server.clientEnv);
   const submit = (...args: string[]) => json<SubmittedJob>("submit", ...args);
 
   it("lists jobs by their labels, shows one, replaces what waits, and deletes it", async () => {
@@ -247,10 +239,3 @@ describe("operating by the command line", () => {
     }
   });
 });
-
-function linesOf<T>(text: string): T[] {
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as T);
-}

@@ -12,7 +12,7 @@ import {
   type SubmittedRecurringJob,
 } from "@mainspring/sdk";
 import type { CalendarDay } from "./calendar-text.ts";
-import { mainspring } from "./testing/command.ts";
+import { Commands } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
 const NIGHTLY = JSON.stringify({ target: { handler: "echo" }, schedule: "0 3 * * *", timezone: "Europe/Berlin" });
@@ -30,18 +30,7 @@ describe("recurring jobs by the command line", () => {
   });
   after(() => server.stop());
 
-  const run = (args: readonly string[], input = "") => mainspring(args, { env: server.clientEnv, input });
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(args);
-    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
-    return stdout;
-  };
-  const json = async <T>(...args: string[]) => JSON.parse(await done(...args, "--json")) as T;
-  const linesOf = <T>(text: string) =>
-    text
-      .split("\n")
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as T);
+  const { run, done, json, jsonLines } = new Commands(() => server.clientEnv);
   /** Once so many planned instants of the job have run. */
   const ran = async (jobId: string, count: number) => {
     const client = new Client({ url: server.httpUrl });
@@ -74,7 +63,7 @@ describe("recurring jobs by the command line", () => {
     assert.match(await done("stats"), /recurring +\d+ planned: \d+ run [(]\d+ late[)], \d+ skipped/);
     const plan = await json<JobPlan>("jobs", "pause", "ticks");
     assert.deepEqual([plan.jobId, plan.state, plan.nextFireAt], [submitted.jobId, "PAUSED", null]);
-    const listed = linesOf<LedgerItem>(await done("jobs", "ledger", "ticks", "--json"));
+    const listed = await jsonLines<LedgerItem>("jobs", "ledger", "ticks");
     assert.deepEqual(new Set(listed.map(({ outcome }) => outcome)), new Set(["RAN"]));
     assert.match(await done("jobs", "ledger", "ticks"), /^LOCAL +UTC +OUTCOME[^]*RAN +SUCCEEDED +\d+ ms +[0-9a-f]{8}-/);
     const calendar = await json<{ month: string; days: CalendarDay[] }>("jobs", "calendar", "ticks");
@@ -97,7 +86,7 @@ describe("recurring jobs by the command line", () => {
     const job = await json<Job>("jobs", "get", "nightly");
     assert.deepEqual([job.jobId, job.version, job.schedule, job.fires], [first.jobId, 2, "0 4 * * *", 0]);
     assert.match(await done("jobs", "get", "nightly"), /type +CRON: 0 4 \* \* \* in Europe\/Berlin\noverlap +SKIP/);
-    const listed = linesOf<JobSummary>(await done("jobs", "list", "--type", "CRON", "--json"));
+    const listed = await jsonLines<JobSummary>("jobs", "list", "--type", "CRON");
     assert.deepEqual(
       listed.map(({ jobId }) => jobId),
       [first.jobId],

@@ -5,7 +5,7 @@ import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
 import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
 import { countActiveJobs, isEmpty, listAll, readAll } from "./read-executions.ts";
-import type { Playground } from "./stage/stage.ts";
+import type { Playground } from "./stage/playground.ts";
 
 /** Generous: what is not done by then is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 120_000;

@@ -11,6 +11,7 @@ import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latenc
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import type { PlannedPart } from "./world/changes.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
@@ -108,6 +109,10 @@ function isPoison(result: Uint8Array): boolean {
   return Buffer.from(result).toString() === JSON.stringify(POISON);
 }
 
+function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
+  return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
+}
+
 /** A host: a server runs on it, or will again. */
 interface Machine {
   readonly name: string;
@@ -202,12 +207,14 @@ class World {
     this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
-    this.#workload.plan(jobs, hours * HOUR_MS, {
-      untilMs: only.untilMs ?? Number.POSITIVE_INFINITY,
-      isWanted: (job) => only.jobs?.has(job) ?? true,
-    });
+    this.#workload.plan(jobs, hours * HOUR_MS, partOf(only, only.jobs));
     const recurring = this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
-    this.#recurring.plan(recurring, hours * HOUR_MS, hours * HOUR_MS + STILL_RECURRING_MS, only.recurring);
+    this.#recurring.plan(
+      recurring,
+      hours * HOUR_MS,
+      hours * HOUR_MS + STILL_RECURRING_MS,
+      partOf(only, only.recurring),
+    );
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);

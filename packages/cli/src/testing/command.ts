@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { text } from "node:stream/consumers";
@@ -23,6 +24,37 @@ export async function mainspring(args: readonly string[], { env = {}, input = ""
   child.stdin?.end(input);
   const [code, stdout, stderr] = await Promise.all([ended(child), textOf(child.stdout), textOf(child.stderr)]);
   return { code, stdout, stderr };
+}
+
+/** `mainspring` for the tests of one server. */
+export class Commands {
+  readonly #env: () => Record<string, string>;
+
+  /** @param env what it finds the server by; asked for with each command */
+  constructor(env: () => Record<string, string>) {
+    this.#env = env;
+  }
+
+  readonly run = (args: readonly string[], input = ""): Promise<Ended> => mainspring(args, { env: this.#env(), input });
+
+  /** What a command prints that has to go well. */
+  readonly done = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await this.run(args);
+    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+    return stdout;
+  };
+
+  readonly json = async <T>(...args: string[]): Promise<T> => JSON.parse(await this.done(...args, "--json")) as T;
+
+  /** Lists are printed as JSON lines. */
+  readonly jsonLines = async <T>(...args: string[]): Promise<T[]> => linesOf<T>(await this.done(...args, "--json"));
+}
+
+export function linesOf<T>(text: string): T[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as T);
 }
 
 /** A process that goes on until it is told to end. */
@@ -73,7 +105,8 @@ function start(args: readonly string[], env: Record<string, string>): ChildProce
 
 /** What the tester has set for a server of their own must not reach ours. */
 function inherited(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MAINSPRING_|NODE_)/.test(name)));
+  const isTheirs = (name: string) => /^(MAINSPRING_|NODE_)/.test(name) && name !== "NODE_COMPILE_CACHE";
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isTheirs(name)));
 }
 
 function ended(child: ChildProcess): Promise<number | null> {

@@ -1,17 +1,13 @@
 import { chmod } from "node:fs/promises";
-import { join } from "node:path";
 import { Client } from "@mainspring/sdk";
-import { wallClockZeroMs } from "../clock.ts";
 import type { Dice } from "../dice.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
-import type { FaultEvent } from "../history/events.ts";
-import { HistoryFile } from "../history/history-file.ts";
 import { inTurn } from "../load/in-turn.ts";
 import { freePort } from "./free-port.ts";
+import { crew, opened, type Playground, playground, SLOTS } from "./playground.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
 import { Server } from "./server.ts";
-import { crew, type Playground } from "./stage.ts";
 
 export interface ClusterStage extends ClusterWorld, Playground {}
 
@@ -23,8 +19,6 @@ interface ClusterOptions {
   dice: Dice;
   say(message: string): void;
 }
-
-const SLOTS = "40";
 
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
@@ -40,35 +34,20 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterStage
   const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6))]);
   // The judge's own way to the servers leads around the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
-  const faultFile = join(folder, "faults.jsonl");
-  const stage: ClusterStage = {
-    nodes,
+  const people = playground({
+    folder,
     servers,
-    store,
     workers,
     clients,
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 4, timeoutMs: 10_000 }),
-    history: new HistoryFile<FaultEvent>(faultFile),
-    faultFile,
     dice,
-    stopped: new Set(),
     say,
-    wallClockZeroMs: wallClockZeroMs(),
-    async close() {
-      for (const members of [clients, workers]) {
-        for (const member of members.members) await members.kill(member);
-      }
-      await Promise.all(servers.map((server) => server.kill()));
+    closeRest: async () => {
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
       await store.close();
     },
-  };
-  for (const server of servers) server.start();
-  await Promise.all(servers.map((server) => server.ready())).catch(async (cause: unknown) => {
-    await stage.close();
-    throw cause;
   });
-  return stage;
+  return opened({ ...people, nodes, store });
 }
 
 async function buildNode(folder: string, number: number, store: ClusterStore) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import type { CommandOutcome, ToScheduler } from "../ports/messages.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
@@ -272,7 +273,7 @@ describe("recurring jobs over HTTP", () => {
 
 describe("a recurring job that has come to its end", () => {
   const HOUR_MS = 3_600_000;
-  let nowMs = Date.now();
+  let nowMs = systemRuntime().now();
   let api: TestApi;
   before(async () => {
     api = await startTestApi(() => nowMs);

@@ -5,6 +5,7 @@ import type { VirtualClock } from "../virtual-clock.ts";
 import { HALF_OPEN_MS } from "./connection.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Network } from "./network.ts";
+import { NowAndThen } from "./now-and-then.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
 
@@ -42,17 +43,16 @@ type Fault = (typeof FAULTS)[number];
 
 /** Does harm at times of the dice's choosing, until it is told to stop. */
 export class Faults {
-  readonly #clock: VirtualClock;
   readonly #dice: Dice;
   readonly #history: History;
   readonly #targets: FaultTargets;
-  #isOver = false;
+  readonly #times: NowAndThen;
 
   constructor(clock: VirtualClock, dice: Dice, history: History, targets: FaultTargets) {
-    this.#clock = clock;
     this.#dice = dice;
     this.#history = history;
     this.#targets = targets;
+    this.#times = new NowAndThen(clock, dice);
   }
 
   /**
@@ -61,17 +61,14 @@ export class Faults {
    */
   start(everyMs: number, isWanted: (fault: number) => boolean): void {
     let number = 0;
-    const next = () => {
-      if (this.#isOver) return;
+    this.#times.start(everyMs, () => {
       const dice = this.#dice.fork(`fault ${number}`);
       if (isWanted(number++)) this.#strike(dice.pick(FAULTS), dice);
-      this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
-    };
-    this.#clock.plan(everyMs * this.#dice.roll(), next);
+    });
   }
 
   stop(): void {
-    this.#isOver = true;
+    this.#times.stop();
     for (const server of this.#targets.servers()) server.process.skewMs = 0;
     this.#targets.network.heal();
     this.#targets.leases.heal();

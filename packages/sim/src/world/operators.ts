@@ -1,6 +1,7 @@
 import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
+import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
 const DEEDS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
@@ -12,28 +13,24 @@ export class Operators {
   readonly #dice: Dice;
   readonly #history: History;
   readonly #server: () => SimServer | null;
-  #isOver = false;
+  readonly #times: NowAndThen;
 
   constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
     this.#clock = clock;
     this.#dice = dice;
     this.#history = history;
     this.#server = server;
+    this.#times = new NowAndThen(clock, dice);
   }
 
   /** @param everyMs how long it is from one deed to the next, about */
   start(everyMs: number): void {
-    const next = () => {
-      if (this.#isOver) return;
-      this.#do(this.#dice.pick(DEEDS));
-      this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
-    };
-    this.#clock.plan(everyMs * this.#dice.roll(), next);
+    this.#times.start(everyMs, () => this.#do(this.#dice.pick(DEEDS)));
   }
 
   /** What is paused goes on all the same. */
   stop(): void {
-    this.#isOver = true;
+    this.#times.stop();
   }
 
   #do(deed: (typeof DEEDS)[number]): void {

@@ -3,6 +3,7 @@ import type { Dice } from "../dice.ts";
 import { putPool } from "../store/reads.ts";
 import type { StoreData } from "../store/store-data.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
+import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
 const POOL = "default";
@@ -11,15 +12,14 @@ const CHANGE_EVERY_MS = 600_000;
 
 /** In some worlds the pool has limits from the beginning, and somebody changes them from time to time. */
 export class PoolLimits {
-  readonly #clock: VirtualClock;
   readonly #dice: Dice;
   readonly #server: () => SimServer | null;
-  #isOver = false;
+  readonly #times: NowAndThen;
 
   constructor(clock: VirtualClock, dice: Dice, server: () => SimServer | null) {
-    this.#clock = clock;
     this.#dice = dice;
     this.#server = server;
+    this.#times = new NowAndThen(clock, dice);
   }
 
   start(data: StoreData): void {
@@ -27,12 +27,12 @@ export class PoolLimits {
     this.#dice.roll();
     if (!this.#dice.chance(0.4)) return;
     putPool(data, { name: POOL, ...this.#someLimits() });
-    this.#changeLater();
+    this.#times.start(CHANGE_EVERY_MS, () => this.#change(), CHANGE_EVERY_MS * 2);
   }
 
   /** What waits may run, by so many at once as before. */
   stop(data: StoreData): void {
-    this.#isOver = true;
+    this.#times.stop();
     if (data.pools.get(POOL)?.ratePerSec != null) putPool(data, { name: POOL, ratePerSec: null });
   }
 
@@ -45,14 +45,10 @@ export class PoolLimits {
     };
   }
 
-  #changeLater(): void {
-    this.#clock.plan(CHANGE_EVERY_MS * 2 * this.#dice.roll(), () => {
-      if (this.#isOver) return;
-      // Whoever gets no answer leaves it at that; what was done is seen in the store.
-      this.#server()
-        ?.store?.putPool({ name: POOL, ...this.#someLimits() })
-        .catch(() => undefined);
-      this.#changeLater();
-    });
+  /** Whoever gets no answer leaves it at that; what was done is seen in the store. */
+  #change(): void {
+    this.#server()
+      ?.store?.putPool({ name: POOL, ...this.#someLimits() })
+      .catch(() => undefined);
   }
 }

@@ -2,12 +2,12 @@ import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
+import type { PlannedPart } from "./changes.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 import { someRule } from "./some-rule.ts";
+import { Submits } from "./submits.ts";
 
-const ANSWER_WITHIN_MS = 5_000;
-const RETRY_MS = 400;
 const DEEDS = [
   "EDIT",
   "EDIT",
@@ -27,34 +27,40 @@ export class Recurring {
   readonly #dice: Dice;
   readonly #history: History;
   readonly #server: () => SimServer | null;
+  readonly #submits: Submits;
   #endMs = 0;
-  #open = 0;
 
   constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
     this.#clock = clock;
     this.#dice = dice;
     this.#history = history;
     this.#server = server;
+    this.#submits = new Submits(clock, history, server);
   }
 
   /** Submits that were not answered yet. */
   get open(): number {
-    return this.#open;
+    return this.#submits.open;
   }
 
   /**
    * @param endMs nothing is planned from then on: some time after faults and edits have ended
-   * @param only those with these numbers, from 1; the others stay as they were
+   * @param only what of it is left in: they have numbers, from 1; the others stay as they were
    */
-  plan(jobs: number, withinMs: number, endMs: number, only?: ReadonlySet<number>): void {
+  plan(jobs: number, withinMs: number, endMs: number, only: PlannedPart): void {
     this.#endMs = endMs;
     for (let left = jobs; left > 0; left--) {
-      if (only?.has(left) === false) continue;
       const key = `recurring-${left}`;
       const dice = this.#dice.fork(key);
       const received = this.#received(dice, key);
-      this.#open++;
-      this.#clock.plan(dice.roll() * 0.6 * withinMs, () => this.#submit(key, received, dice, withinMs));
+      const atMs = dice.roll() * 0.6 * withinMs;
+      if (atMs > only.untilMs || !only.isWanted(left)) continue;
+      const answered = (taken: { jobId: string } | null) => {
+        if (taken === null) return;
+        this.#history.add({ kind: "PLAN_ACCEPTED", key, jobId: taken.jobId });
+        this.#live(key, taken.jobId, received, dice.fork("life"), withinMs);
+      };
+      this.#submits.plan(atMs, { key, received, answered });
     }
   }
 
@@ -67,35 +73,6 @@ export class Recurring {
     const { job, payload } = someDefinition(dice, text, keys);
     const { delayMs: _once, ...rest } = job;
     return { job: { ...rest, ...someRule(dice, this.#endMs) }, payload };
-  }
-
-  #submit(key: string, received: ReceivedJob, dice: Dice, withinMs: number): void {
-    this.#history.add({ kind: "SUBMITTED", key, handler: received.job.target.handler });
-    let isOver = false;
-    const again = () => {
-      if (isOver) return;
-      isOver = true;
-      this.#clock.plan(RETRY_MS, () => this.#submit(key, received, dice, withinMs));
-    };
-    this.#clock.plan(ANSWER_WITHIN_MS, again);
-    const intake = this.#server()?.intake;
-    if (!intake) return;
-    intake.take([received], { tenant: "default", key, requestHash: key }).then(
-      ({ bodies: [body] }) => {
-        if (isOver || body === undefined) return;
-        isOver = true;
-        this.#open--;
-        if ("error" in body) return;
-        this.#history.add({ kind: "PLAN_ACCEPTED", key, jobId: body.jobId });
-        this.#live(key, body.jobId, received, dice.fork("life"), withinMs);
-      },
-      (error: Error) => {
-        if (error.name !== "ProblemError") return again();
-        // Refused: its rule leaves nothing to fire until its end.
-        if (!isOver) this.#open--;
-        isOver = true;
-      },
-    );
   }
 
   #live(key: string, jobId: string, { job }: ReceivedJob, dice: Dice, withinMs: number): void {

@@ -4,10 +4,7 @@ import type { VirtualClock } from "../virtual-clock.ts";
 import { Changes, type PlannedPart } from "./changes.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
-
-/** A client gives up waiting for an answer after this, and asks again with the same key. */
-const ANSWER_WITHIN_MS = 5_000;
-const RETRY_MS = 400;
+import { Submits } from "./submits.ts";
 
 interface Taken {
   jobId: string;
@@ -30,8 +27,8 @@ export class Workload {
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #changes: Changes;
+  readonly #submits: Submits;
   readonly accepted: Accepted[] = [];
-  #open = 0;
 
   constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
     this.#clock = clock;
@@ -39,11 +36,12 @@ export class Workload {
     this.#history = history;
     this.#server = server;
     this.#changes = new Changes(clock, dice.fork("changes"), history, server);
+    this.#submits = new Submits(clock, history, server);
   }
 
   /** Submits that were not answered yet. */
   get open(): number {
-    return this.#open;
+    return this.#submits.open;
   }
 
   /**
@@ -65,8 +63,15 @@ export class Workload {
   }
 
   #planOne(key: string, job: PlannedJob, atMs: number): void {
-    this.#open++;
-    this.#clock.plan(atMs, () => this.#submit(key, job));
+    this.#submits.plan(atMs, {
+      key,
+      received: job,
+      answered: (taken) => {
+        if (taken?.executionId === undefined) return;
+        const { jobId, executionId } = taken;
+        this.#answered(key, { jobId, executionId }, "deduplicated" in taken, job);
+      },
+    });
   }
 
   #job(key: string): PlannedJob {
@@ -80,29 +85,7 @@ export class Workload {
     return { ...someDefinition(dice, key, keys), cancelAfterMs };
   }
 
-  #submit(key: string, job: PlannedJob): void {
-    this.#history.add({ kind: "SUBMITTED", key, handler: job.job.target.handler });
-    let isOver = false;
-    const again = () => {
-      if (isOver) return;
-      isOver = true;
-      this.#clock.plan(RETRY_MS, () => this.#submit(key, job));
-    };
-    this.#clock.plan(ANSWER_WITHIN_MS, again);
-    const intake = this.#server()?.intake;
-    if (!intake) return;
-    const idempotency = { tenant: "default", key, requestHash: key };
-    intake.take([job], idempotency).then(({ bodies }) => {
-      const [body] = bodies;
-      if (isOver || body === undefined || "error" in body || body.executionId === undefined) return;
-      isOver = true;
-      const { jobId, executionId } = body;
-      this.#answered(key, { jobId, executionId }, "deduplicated" in body, job);
-    }, again);
-  }
-
   #answered(key: string, { jobId, executionId }: Taken, deduplicated: boolean, job: PlannedJob): void {
-    this.#open--;
     this.accepted.push({ key, executionId });
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated });
     if (!deduplicated) this.#changes.plan(key, { jobId, executionId }, job);

@@ -4,7 +4,7 @@ import type { Command, PlanCommand, ReplaceCommand } from "../../ports/store.ts"
 import type { DeleteOutcome, JobDeletion, JobReplacement, ReplaceOutcome } from "../../ports/store-jobs.ts";
 import { insertCommand } from "./commands.ts";
 import type { Session } from "./connections.ts";
-import { labelsText, policyText, requiresText } from "./insert.ts";
+import { labelsText, policyText, requiresText } from "./job-columns.ts";
 import { claimName, releaseName } from "./job-names.ts";
 import { keepPayload } from "./job-payloads.ts";
 import { type LockedJob, lockJob } from "./locked-job.ts";

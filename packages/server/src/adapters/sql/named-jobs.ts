@@ -5,8 +5,9 @@ import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../ports/store-j
 import { QUEUE_CODES } from "./codes.ts";
 import type { Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
-import { insertRecurringStatement, isRecurring } from "./insert-recurring.ts";
+import { insertRecurringStatement } from "./insert-recurring.ts";
 import { replaceJob } from "./job-changes.ts";
+import { isRecurring } from "./job-columns.ts";
 import { claimNames, readName } from "./job-names.ts";
 import { KeyVanished } from "./key-vanished.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";

@@ -4,7 +4,7 @@ import type { ShardCommit } from "../../ports/store.ts";
 import type { Birth, PlanChange } from "../../ports/store-recurrences.ts";
 import { float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
 import { PLAN_STATE_CODES, QUEUE_CODES, SKIP_REASON_CODES, STATE_CODES, TRIGGER_CODES } from "./codes.ts";
-import { policyText, requiresText } from "./insert.ts";
+import { policyText, requiresText } from "./job-columns.ts";
 import { catchUpsText } from "./plan-rows.ts";
 
 /** Parts of the commit statement for ticks in which plans move on; see commit-statement.ts. */

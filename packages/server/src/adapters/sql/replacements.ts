@@ -1,7 +1,7 @@
 import type { ExecutionId } from "../../domain/ids.ts";
 import type { Replacement, RowChange } from "../../ports/store.ts";
 import { int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
-import { policyText, requiresText } from "./insert.ts";
+import { policyText, requiresText } from "./job-columns.ts";
 
 /** Parts of the commit statement for ticks in which executions follow a change of their job; see commit-statement.ts. */
 

@@ -1,7 +1,7 @@
 import type { NewRun, RunOutcome } from "../../ports/store-jobs.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "./codes.ts";
 import type { Session } from "./connections.ts";
-import { policyText, requiresText } from "./insert.ts";
+import { policyText, requiresText } from "./job-columns.ts";
 import { lockJob } from "./locked-job.ts";
 import { SETTLED_CODES } from "./settle-statement.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";

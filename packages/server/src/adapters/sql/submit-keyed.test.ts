@@ -6,7 +6,7 @@ import { accepted, Scene, TENANT } from "../../ports/store-scene.conformance.ts"
 import { systemRuntime } from "../system/system-runtime.ts";
 import { Connections, type Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
-import { isOnce } from "./insert-recurring.ts";
+import { isOnce } from "./job-columns.ts";
 import { submitKeyed } from "./submit-keyed.ts";
 import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
 

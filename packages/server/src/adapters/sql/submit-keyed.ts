@@ -8,7 +8,7 @@ import {
 } from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
 import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
-import { isOnce, isRecurring } from "./insert-recurring.ts";
+import { isOnce, isRecurring } from "./job-columns.ts";
 import { claimNames } from "./job-names.ts";
 import { KeyVanished } from "./key-vanished.ts";
 import { persistently } from "./persistently.ts";

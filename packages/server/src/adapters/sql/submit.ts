@@ -2,7 +2,8 @@ import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../p
 import { bisected } from "./bisect.ts";
 import type { Connections, Session, Statement } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
-import { insertRecurringStatement, isOnce, isRecurring } from "./insert-recurring.ts";
+import { insertRecurringStatement } from "./insert-recurring.ts";
+import { isOnce, isRecurring } from "./job-columns.ts";
 import { type PackLimit, packed } from "./packs.ts";
 import { isKeyed, submitKeyed } from "./submit-keyed.ts";
 

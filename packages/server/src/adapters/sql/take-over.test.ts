@@ -18,7 +18,7 @@ describe("taking shards over on PostgreSQL", () => {
     server = await startTestServer();
   });
   beforeEach(async () => {
-    database = await server.newDatabase();
+    database = await server.newStoreDatabase();
     const runtime = systemRuntime();
     store = await openTestStore(database, runtime, ME);
     scene = await Scene.open({ store, runtime, close: () => store.close() });

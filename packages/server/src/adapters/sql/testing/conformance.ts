@@ -3,7 +3,7 @@ import { storeConformance } from "../../../ports/store.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openTestStore, type TestServer } from "./databases.ts";
 
-/** The port's conformance suite on a server, with a new database for each test. */
+/** The port's conformance suite on a server, with a database of its own for each test. */
 export function testConformance(name: string, start: () => Promise<TestServer>): void {
   describe(`the sql store on ${name}`, () => {
     let server: TestServer;
@@ -14,7 +14,7 @@ export function testConformance(name: string, start: () => Promise<TestServer>):
 
     storeConformance(name, async () => {
       const runtime = systemRuntime();
-      const store = await openTestStore(await server.newDatabase(), runtime);
+      const store = await openTestStore(await server.newStoreDatabase(), runtime);
       return { store, runtime, close: () => store.close() };
     });
   });

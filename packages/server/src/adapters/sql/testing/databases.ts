@@ -12,6 +12,8 @@ import { openSqlStore, type SqlStore } from "../sql-store.ts";
 export interface TestServer {
   /** An empty database. */
   newDatabase(): Promise<pg.ClientConfig>;
+  /** One with the tables of a store for the current month: a copy, which is made in half the time that migrating takes. */
+  newStoreDatabase(): Promise<pg.ClientConfig>;
   stop(): Promise<void>;
 }
 
@@ -32,12 +34,20 @@ export async function startTestServer(): Promise<TestServer> {
 /** Any server on which we may make databases. */
 export function testServer(connection: pg.ClientConfig, stop: () => Promise<void>): TestServer {
   let count = 0;
+  const newDatabase = async (template = "template0") => {
+    const database = `test_${process.pid}_${++count}`;
+    await asked(connection, `CREATE DATABASE ${database} TEMPLATE ${template} ENCODING 'UTF8'`);
+    return { ...connection, database };
+  };
+  let migrated: Promise<string> | null = null;
+  const migrate = async () => {
+    const template = await newDatabase();
+    await (await openTestStore(template)).close();
+    return template.database;
+  };
   return {
-    newDatabase: async () => {
-      const database = `test_${process.pid}_${++count}`;
-      await asked(connection, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
-      return { ...connection, database };
-    },
+    newDatabase: () => newDatabase(),
+    newStoreDatabase: async () => newDatabase(await (migrated ??= migrate())),
     stop,
   };
 }
