@@ -1,4 +1,3 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   ChannelCredentials,
   Client,
@@ -7,7 +6,7 @@ import {
   Metadata,
   type StatusObject,
 } from "@grpc/grpc-js";
-import { type ServerMessage, ServerMessageSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import { decodeServerMessage, encodeWorkerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
 import type { GrpcTarget } from "./grpc-target.ts";
 import type { Runtime, Timer } from "./runtime.ts";
 import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
@@ -37,7 +36,7 @@ export function grpcLink(targets: readonly GrpcTarget[], apiKey: string | null, 
       const metadata = new Metadata();
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
       const client = new Client(target.address, credentials, CHANNEL);
-      const call = client.makeBidiStreamRequest(METHOD, serialize, deserialize, metadata);
+      const call = client.makeBidiStreamRequest(METHOD, serialize, decodeServerMessage, metadata);
       return connectionOf(client, call, events, runtime);
     },
   };
@@ -74,10 +73,6 @@ function connectionOf(
 }
 
 function serialize(message: WorkerMessage): Buffer {
-  const bytes = toBinary(WorkerMessageSchema, message);
+  const bytes = encodeWorkerMessage(message);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function deserialize(bytes: Buffer): ServerMessage {
-  return fromBinary(ServerMessageSchema, bytes);
 }

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import {
   type Assign,
   CancelReason,
+  ErrorSchema,
   type Finished,
-  FinishedSchema,
   LogSchema,
   ProgressSchema,
   type Token,
@@ -23,6 +23,7 @@ const OUTCOMES: Record<Outcome, WireOutcome> = {
   CANCELLED: WireOutcome.CANCELLED,
   RELEASED: WireOutcome.RELEASED,
 };
+const ADVICES = { NEVER: WireAdvice.NEVER, AT: WireAdvice.AT } as const;
 type TokenOf = (ref: AttemptRef) => Token | null;
 
 const NO_BYTES = new Uint8Array(0);
@@ -54,18 +55,19 @@ export function cancelCauseOf(reason: CancelReason): CancelCause {
   return reason === CancelReason.TIMED_OUT ? "TIMED_OUT" : "REQUESTED";
 }
 
-export function finishedMessage(token: Token, report: FinishedReport): Finished {
-  const { error, advice } = report;
-  return create(FinishedSchema, {
+/** Literals instead of `create`: this is the hot path. */
+export function finishedMessage(token: Token, { error, advice, ...report }: FinishedReport): Finished {
+  return {
+    $typeName: "mainspring.worker.v1.Finished",
     token,
     outcome: OUTCOMES[report.outcome],
     startedAtMs: BigInt(report.startedAtMs),
     finishedAtMs: BigInt(report.finishedAtMs),
     result: report.result === "" ? NO_BYTES : Buffer.from(report.result),
-    ...(error !== null && { error: { name: error.name, message: error.message, stack: error.stack ?? "" } }),
-    ...(advice?.kind === "NEVER" && { advice: WireAdvice.NEVER }),
-    ...(advice?.kind === "AT" && { advice: WireAdvice.AT, retryAtMs: BigInt(advice.atMs) }),
-  });
+    ...(error !== null && { error: create(ErrorSchema, { ...error, stack: error.stack ?? "" }) }),
+    advice: advice === null ? WireAdvice.UNSPECIFIED : ADVICES[advice.kind],
+    retryAtMs: advice?.kind === "AT" ? BigInt(advice.atMs) : 0n,
+  };
 }
 
 /** Spread over as many messages as their size asks for. */

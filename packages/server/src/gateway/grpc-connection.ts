@@ -1,6 +1,5 @@
-import { toBinary } from "@bufbuild/protobuf";
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
-import { type ServerMessage, ServerMessageSchema, type WorkerMessage } from "@mainspring/proto";
+import { encodeServerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
 import { CONGESTED_BYTES, GOODBYE_MAX_MS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "./limits.ts";
@@ -33,7 +32,7 @@ export class GrpcConnection implements WorkerConnection {
 
   send(message: ServerMessage): void {
     if (this.#isClosing) return;
-    const bytes = toBinary(ServerMessageSchema, message);
+    const bytes = encodeServerMessage(message);
     this.#unreadBytes += bytes.length;
     this.#patience ??= this.#waitForReading();
     this.#call.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), () => this.#wasRead(bytes.length));

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { fromBinary } from "@bufbuild/protobuf";
 import {
   type handleBidiStreamingCall,
   Server,
@@ -9,7 +8,7 @@ import {
   type ServerOptions,
   status,
 } from "@grpc/grpc-js";
-import { WorkerMessageSchema, WorkerService } from "@mainspring/proto";
+import { decodeWorkerMessage, WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Gateway } from "./gateway.ts";
@@ -125,7 +124,7 @@ function workerService(
   return {
     path: `/${WorkerService.typeName}/${WorkerService.method.connect.name}`,
     serve: (call) => serve(call as unknown as WorkerCall, gateway, runtime, log, sockets),
-    read: readMessage,
+    read: decodeWorkerMessage,
     write: asIs,
   };
 }
@@ -159,10 +158,6 @@ function serve(
     worker.closed();
     connection.ended();
   });
-}
-
-function readMessage(bytes: Buffer): ReturnType<typeof fromBinary<typeof WorkerMessageSchema>> {
-  return fromBinary(WorkerMessageSchema, bytes);
 }
 
 /** Messages are serialised before they are written, so that their sizes are known. */

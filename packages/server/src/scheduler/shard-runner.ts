@@ -16,7 +16,7 @@ import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { Payloads } from "./payloads.ts";
-import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import { isAnyBorn, judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 
 export interface RunnerParts {
@@ -190,15 +190,13 @@ export class ShardRunner {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
     if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
     // Before the next batch may leave: it may hold what follows from a plan that was not as expected.
-    this.take([{ kind: "BORN", ...verdict.born }]);
+    if (isAnyBorn(verdict.born)) this.take([{ kind: "BORN", ...verdict.born }]);
     if (this.#over) return;
     this.#flying = null;
     const { fenced } = verdict;
     if (fenced.length > 0) this.#fenced(batch, fenced);
     this.#leave();
     if (verdict.refused.length > 0) bury(this.state, batch, this.#batch, verdict.refused);
-    if (verdict.refused.length > 0)
-      batch.postpone(new Set(verdict.refused.map(({ change }) => change.id)), this.#batch);
     const { missed } = verdict;
     if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
     this.#release(batch, missed);

@@ -111,21 +111,20 @@ function flexibleArray<R, V>(
   maxBytes: (value: V) => number,
   write: (buffer: Buffer, value: V, at: number) => number,
 ): ArrayParam {
-  let total = HEADER_BYTES;
-  for (const row of rows) {
-    const value = get(row);
-    total += LENGTH_BYTES + (value === null ? 0 : maxBytes(value));
+  const values = rows.map(get);
+  let total = HEADER_BYTES + rows.length * LENGTH_BYTES;
+  let nulls = 0;
+  for (const value of values) {
+    if (value === null) nulls++;
+    else total += maxBytes(value);
   }
-  if (total === HEADER_BYTES + rows.length * LENGTH_BYTES && rows.every((row) => get(row) === null)) return null;
+  if (nulls === rows.length) return null;
   const buffer = Buffer.allocUnsafe(total);
   let at = HEADER_BYTES;
-  let nulls = 0;
-  for (const row of rows) {
-    const value = get(row);
+  for (const value of values) {
     const length = value === null ? -1 : write(buffer, value, at + LENGTH_BYTES);
     buffer.writeInt32BE(length, at);
     at += LENGTH_BYTES + Math.max(length, 0);
-    if (length < 0) nulls++;
   }
   return finish(buffer, oid, rows.length, nulls, at);
 }
