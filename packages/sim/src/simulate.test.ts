@@ -52,7 +52,8 @@ describe("the simulation", () => {
     const few = await simulate({ seed: 7, ...small, only: { ...nothing, jobs: new Set([3, 5]), untilMs: 600_000 } });
     assert.ok((few.figures["ACCEPTED"] ?? 0) <= 2);
     const only = { jobs, faults, reliableStore: true };
-    const recur = async (untilMs: number) => (await simulate({ seed: 7, ...small, only: { ...only, untilMs } })).figures;
+    const recur = async (untilMs: number) =>
+      (await simulate({ seed: 7, ...small, only: { ...only, untilMs } })).figures;
     assert.ok(((await recur(2_400_000))["PLAN_ACCEPTED"] ?? 0) > 0);
     assert.equal((await recur(1))["SUBMITTED"], undefined, "recurring jobs end with the rest");
   });
