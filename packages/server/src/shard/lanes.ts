@@ -1,4 +1,5 @@
 import type { Candidate } from "../domain/execution.ts";
+import type { EpochMs } from "../domain/ids.ts";
 import { laneHash, laneName } from "../domain/lane.ts";
 import type { RankCursor } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
@@ -25,6 +26,8 @@ export interface Lane {
   overflowBatch: number;
   /** Executions of the lane whose rows still say READY though a worker has them: a read from the start meets them. */
   assignedReady: number;
+  /** When a sweep last looked for what it has missed. */
+  sweptAt: EpochMs;
 }
 
 /** Work that the same workers can run: one pool, one handler, one set of requirements. */
@@ -72,6 +75,7 @@ export class Lanes {
       missedWhileReading: false,
       overflowBatch: -1,
       assignedReady: 0,
+      sweptAt: Number.NEGATIVE_INFINITY,
     };
     lane.work.laneCount++;
     gate?.lanes.add(lane);

@@ -15,6 +15,7 @@ import { takeBorn, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from
 import { advancePlans } from "./plans/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
+import { sweep } from "./sweep.ts";
 import { takeOwnership } from "./takeover.ts";
 import { takeBack } from "./unsent.ts";
 
@@ -121,28 +122,6 @@ function refill(view: Step): void {
     if (state.reading.has(lane.hash) || lane.ready.size > room / 2) continue;
     state.reading.add(lane.hash);
     wants.push({ kind: "READY", laneHash: lane.hash, after: lane.tail, limit: room });
-  }
-}
-
-/** Rows that a sweep may read in all. */
-const SWEEP_ROWS = 20_000;
-/** How many rows more than it knows of a lane a sweep reads. */
-const SWEEP_BEYOND = 64;
-
-/** Looks at the front of lanes for what no hint told of. */
-function sweep(view: Step, laneHashes: readonly number[]): void {
-  const { state, wants } = view;
-  let rows = 0;
-  for (let i = 0; i < laneHashes.length && rows < SWEEP_ROWS; i++) {
-    const laneHash = laneHashes[(state.sweepFrom + i) % laneHashes.length] as number;
-    if (state.reading.has(laneHash)) continue;
-    let limit = SWEEP_BEYOND;
-    for (const lane of state.lanes.withHash(laneHash)) limit += lane.ready.size + lane.assignedReady;
-    if (!state.lanes.knowsHash(laneHash)) limit = laneRoom(view);
-    state.reading.add(laneHash);
-    wants.push({ kind: "READY", laneHash, after: null, limit });
-    rows += limit;
-    if (rows >= SWEEP_ROWS) state.sweepFrom += i + 1;
   }
 }
 
