@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import type { ApiMetrics, ByLabel, Metrics, Readings } from "../ports/metrics.ts";
 import { FIGURES, type NamesOf, PREFIX } from "./metrics-catalogue.ts";
+import { PoolHistogram } from "./pool-histogram.ts";
 
 const BUCKETS = {
   seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800],
@@ -53,16 +54,15 @@ export function createMetrics(): Metrics & ApiMetrics {
 }
 
 function schedulerFigures(instruments: Instruments, poolOf: (name: string) => string): Omit<Metrics, "watch"> {
-  const { counters, histograms } = instruments;
+  const { counters, histograms, byPool } = instruments;
   return {
     commit: (figures) => {
       histograms.commit_duration_seconds.observe(figures.durationMs / 1_000);
       histograms.commit_changes.observe(figures.changes);
       counters.assigned_total.inc(figures.assigned);
     },
-    lateness: (pool, latenessMs) =>
-      histograms.lateness_seconds.observe({ pool: poolOf(pool) }, Math.max(0, latenessMs) / 1_000),
-    ran: (pool, runMs) => histograms.run_seconds.observe({ pool: poolOf(pool) }, Math.max(0, runMs) / 1_000),
+    lateness: (pool, latenessMs) => byPool.lateness_seconds.observe(poolOf(pool), Math.max(0, latenessMs) / 1_000),
+    ran: (pool, runMs) => byPool.run_seconds.observe(poolOf(pool), Math.max(0, runMs) / 1_000),
     finished: (state, count) => counters.executions_finished_total.inc({ state }, count),
     planned: (outcome, count) => counters.planned_instants_total.inc({ outcome }, count),
     deadLetter: (pool) => counters.dead_letters_total.inc({ pool: poolOf(pool) }),
@@ -88,22 +88,32 @@ function apiFigures({ counters, histograms }: Instruments): Omit<ApiMetrics, "te
   };
 }
 
+/** Those that are told of every job. */
+type ByPoolName = "lateness_seconds" | "run_seconds";
+
 interface Instruments {
   counters: Record<NamesOf<"counter">, Counter>;
   gauges: Record<NamesOf<"gauge">, Gauge>;
-  histograms: Record<NamesOf<"histogram">, Histogram>;
+  histograms: Record<Exclude<NamesOf<"histogram">, ByPoolName>, Histogram>;
+  byPool: Record<ByPoolName, PoolHistogram>;
 }
 
 function createInstruments(registry: Registry): Instruments {
-  const made: Record<string, Record<string, unknown>> = { counter: {}, gauge: {}, histogram: {} };
+  const made = { counters: {}, gauges: {}, histograms: {}, byPool: {} } as Record<string, Record<string, unknown>>;
+  const add = (group: string, name: string, metric: unknown) => {
+    Object.assign(made[group] ?? {}, { [name]: metric });
+    registry.registerMetric(metric as Metric);
+  };
   for (const [name, { type, labels, help, ...rest }] of Object.entries(FIGURES)) {
-    const options = { name: PREFIX + name, help, labelNames: [...labels], registers: [registry] };
-    const group = made[type] as Record<string, unknown>;
-    if (type === "counter") group[name] = new Counter(options);
-    else if (type === "gauge") group[name] = new Gauge(options);
-    else if ("unit" in rest) group[name] = new Histogram({ ...options, buckets: BUCKETS[rest.unit] });
+    const options = { name: PREFIX + name, help, labelNames: [...labels], registers: [] };
+    if (type === "counter") add("counters", name, new Counter(options));
+    else if (type === "gauge") add("gauges", name, new Gauge(options));
+    else if (!("unit" in rest)) continue;
+    else if (labels.some((label) => label === "pool")) {
+      add("byPool", name, new PoolHistogram(options.name, help, BUCKETS[rest.unit]));
+    } else add("histograms", name, new Histogram({ ...options, buckets: BUCKETS[rest.unit] }));
   }
-  return { counters: made.counter, gauges: made.gauge, histograms: made.histogram } as unknown as Instruments;
+  return made as unknown as Instruments;
 }
 
 /** Shows what was read, in place of what was read before: a pool that has nothing any more has no series either. */

@@ -1,0 +1,64 @@
+interface Series {
+  /** By bucket; the last one for all that is larger than any. */
+  counts: number[];
+  sum: number;
+}
+
+/** What the registry writes of a value. */
+interface Sample {
+  metricName: string;
+  labels: Record<string, string | number>;
+  value: number;
+}
+
+/**
+ * A histogram by pool that is told of every job. prom-client's own checks and joins its labels for each value, which was a
+ * twentieth of the server's work for a job; this one is only read by its registry.
+ */
+export class PoolHistogram {
+  readonly type = "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly #bounds: readonly number[];
+  readonly #series = new Map<string, Series>();
+
+  /** @param bounds the upper ends of the buckets, the smallest first */
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    this.name = name;
+    this.help = help;
+    this.#bounds = bounds;
+  }
+
+  observe(pool: string, value: number): void {
+    let series = this.#series.get(pool);
+    if (series === undefined) {
+      series = { counts: Array.from({ length: this.#bounds.length + 1 }, () => 0), sum: 0 };
+      this.#series.set(pool, series);
+    }
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;
+    series.counts[bucket] = (series.counts[bucket] as number) + 1;
+    series.sum += value;
+  }
+
+  /** For the registry. */
+  async get() {
+    const values = [...this.#series].flatMap(([pool, series]) => this.#samples(pool, series));
+    return { type: this.type, name: this.name, help: this.help, values };
+  }
+
+  #samples(pool: string, { counts, sum }: Series): Sample[] {
+    let count = 0;
+    const buckets = counts.map((own, bucket): Sample => {
+      count += own;
+      const labels = { le: this.#bounds[bucket] ?? "+Inf", pool };
+      return { metricName: `${this.name}_bucket`, labels, value: count };
+    });
+    const labels = { pool };
+    return [
+      ...buckets,
+      { metricName: `${this.name}_sum`, labels, value: sum },
+      { metricName: `${this.name}_count`, labels, value: count },
+    ];
+  }
+}
