@@ -126,8 +126,10 @@ function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
   if (!lane.moreInStore && lane.ready.size < room) return true;
   noteMore(step, lane);
   if (compare({ rank: row.rank, id: row.id }, lane.tail) > 0) return false;
-  // Urgent work still gets in front of a full lane, up to twice its size; a sweep finds what is left out.
-  return lane.ready.size < 2 * room;
+  // Urgent work still gets in front of a full lane, up to twice its size; the next sweep finds what is left out.
+  if (lane.ready.size < 2 * room) return true;
+  lane.sweptAt = Number.NEGATIVE_INFINITY;
+  return false;
 }
 
 /** From here on the lane is the front of what the store has. */

@@ -26,7 +26,7 @@ export interface Lane {
   overflowBatch: number;
   /** Executions of the lane whose rows still say READY though a worker has them: a read from the start meets them. */
   assignedReady: number;
-  /** When a sweep last looked for what it has missed. */
+  /** When a sweep last looked for what it has missed; at the beginning of time where it is known to have missed something. */
   sweptAt: EpochMs;
 }
 

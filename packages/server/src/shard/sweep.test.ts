@@ -11,6 +11,26 @@ describe("a sweep", () => {
     const many = Array.from({ length: 3_000 }, () => candidate({ handler: "many" }));
     assert.deepEqual(secondsOfSweeps(many, 7), [1, 4, 7]);
   });
+
+  it("comes next to a lane of thousands that had no room for urgent work", () => {
+    const room = 10;
+    const late = Array.from({ length: 1_500 }, (_, i) => candidate({ handler: "many", rank: 1_000 + i }));
+    const urgent = (n: number) => candidate({ handler: "many", rank: n });
+    const laneHash = laneHashOf(urgent(0));
+    const story = new Story({ laneEntries: room }).hint(...late.slice(0, room));
+    const isSwept = () => {
+      story.wants.length = 0;
+      story.later(1).tell({ kind: "SWEEP", laneHashes: [laneHash] });
+      return story.wants.some(({ kind }) => kind === "READY");
+    };
+    const answer = (rows: Candidate[]) =>
+      story.tell({ kind: "READ_READY", laneHash, after: null, rows, full: false, since: 1, term: 1 });
+    assert.ok(isSwept());
+    answer(late);
+    assert.ok(!isSwept(), "it was looked at just now");
+    story.hint(...Array.from({ length: 3 * room }, (_, n) => urgent(n)));
+    assert.ok(isSwept(), "some of them are not known here");
+  });
 });
 
 /** The seconds, of so many, in which the lane was looked at beyond what is known of it. */
