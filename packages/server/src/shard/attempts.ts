@@ -32,6 +32,8 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
   // The worker's clock may be off; the start lies between the assignment and now.
   assigned.startedAt = Math.min(Math.max(startedAt, assigned.at), step.now);
   noteStart(step, entry, assigned.startedAt);
+  // Until its worker is known to have it, its timer says how long that is waited for.
+  if (assigned.adopting) return;
   if (entry.rowState === "RUNNING" && assigned.stopping === null) watchDeadline(step, entry, assigned);
 }
 

@@ -67,7 +67,7 @@ function mend(step: Step, worker: WorkerSlots, { highest, missing }: Credit): vo
  * @returns whether the worker should say anew what it holds: news of a start may have been lost too
  */
 function lookThrough(step: Step, worker: WorkerSlots): boolean {
-  askElsewhere(step, worker);
+  askOfAdopted(step, worker);
   let isInDoubt = false;
   for (const entry of worker.holding) {
     sendStop(step, entry);
@@ -79,16 +79,20 @@ function lookThrough(step: Step, worker: WorkerSlots): boolean {
   return true;
 }
 
-/** What an earlier owner gave it through another gateway: does that one have it, or not know it any more? */
-function askElsewhere(step: Step, worker: WorkerSlots): void {
+/**
+ * What an earlier owner gave it: does it have that? Its gateway has not said so since the shard was taken over, or it was lost on
+ * the way; also where the worker was known already. And one through which this was sent: does it not have the worker any more?
+ */
+function askOfAdopted(step: Step, worker: WorkerSlots): void {
   const { adopting, gateways } = step.state;
   const { workerId } = worker.profile;
   const adopted = adopting.get(workerId);
   if (adopted === undefined) return;
   const asked = new Set<string>();
   for (const { assigned } of adopted) {
-    if (assigned === null || assigned.gateway === worker.gateway || assigned.leftOn !== null) continue;
-    if (gateways.has(assigned.gateway)) asked.add(assigned.gateway);
+    if (assigned === null) continue;
+    if (assigned.missedOn === null) asked.add(worker.gateway);
+    if (assigned.leftOn === null && gateways.has(assigned.gateway)) asked.add(assigned.gateway);
   }
   for (const node of asked) step.batch.toGateway.push({ node, message: { kind: "WHO", workerIds: [workerId] } });
 }

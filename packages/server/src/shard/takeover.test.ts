@@ -10,9 +10,9 @@ describe("a takeover", () => {
     policy = {},
     gateway = GATEWAY,
     gateways = [GATEWAY],
-    { startedAt = null as number | null, story = new Story() } = {},
+    { startedAt = null as number | null, story = new Story(), state = "PENDING" as "PENDING" | "RUNNING" } = {},
   ) => {
-    const row = candidate({ policy });
+    const row = candidate({ policy, state });
     const recovered: Recovered = {
       inFlight: [
         {
@@ -146,6 +146,27 @@ describe("a takeover", () => {
       leave(story.up(profile, [], { connection: 2 }), 1).later(5_000);
       assert.equal(endOf(story), "WORKER_LOST");
     });
+  });
+
+  it("asks a gateway that is silent on what its worker has, also if it knew the worker before", () => {
+    const story = new Story().up(profile).credit("w1", 1);
+    const { row } = inFlight("w1", {}, GATEWAY, [GATEWAY], { story });
+    // What the gateway said of the worker in answer to the takeover was lost; the roll arrives.
+    const credits = [{ workerId: "w1", account: 1, granted: 1, highest: 0, missing: [] }];
+    story.gateway({ kind: "CREDITS", term: 2, roll: true, credits });
+    assert.deepEqual(ordersOf(story.commit()), [{ kind: "WHO", workerIds: ["w1"] }]);
+    story.up(profile, [{ shard: row.shard, executionId: row.id, attempt: 1, startedAt: START - 400 }]);
+    assert.equal(only(changesOf(story.later(30_000).commit())).state, "RUNNING");
+  });
+
+  it("waits as long as ever for a worker of which it hears only that it has begun: it may take longer than an attempt may", () => {
+    const { row, story } = inFlight("w1", { timeoutMs: 12_000 }, GATEWAY, [GATEWAY], { state: "RUNNING" });
+    const token = { shard: row.shard, executionId: row.id, attempt: 1 };
+    story.started({ ...token, workerId: "w1" } as Assignment);
+    assert.deepEqual(changesOf(story.later(29_999).commit()), []);
+    const kinds = () => ordersOf(story.commit()).map(({ kind }) => kind);
+    story.up(profile, [{ ...token, startedAt: START }]);
+    assert.deepEqual(kinds(), ["CANCEL"], "its time is over");
   });
 
   it("waits for a worker before it declares it lost", () => {
