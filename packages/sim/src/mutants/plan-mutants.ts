@@ -1,7 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
 const PLANS = "packages/server/src/shard/plans";
-const FIRES = "packages/server/src/domain/schedule/fires.ts";
 
 /** In how recurring jobs are planned, fired and accounted for. */
 export const planMutants: readonly Mutant[] = [
@@ -57,9 +56,16 @@ export const planMutants: readonly Mutant[] = [
   },
   {
     name: "`>=` for `>` at the last fire",
-    file: FIRES,
-    find: "const from = Math.max(after - shiftMs,",
-    replace: "const from = Math.max(after - 1 - shiftMs,",
+    file: "packages/server/src/domain/schedule/fires.ts",
+    find: "(Math.floor((after - anchorAt) / everyMs) + 1) * everyMs",
+    replace: "Math.ceil((after - anchorAt) / everyMs) * everyMs",
+    also: [
+      {
+        file: "packages/server/src/domain/schedule/cron-fires.ts",
+        find: "let from = Math.floor(after / 1_000) + 1;",
+        replace: "let from = Math.ceil(after / 1_000);",
+      },
+    ],
     why: "what follows an instant is that instant once more",
   },
 ];
