@@ -34,13 +34,6 @@ export const planMutants: readonly Mutant[] = [
     why: "a client hears that a job is paused, and it fires on",
   },
   {
-    name: "what waits does not wait in a pause",
-    file: `${PLANS}/advance.ts`,
-    find: 'if (plan.state !== "PAUSED") fireBuffered(draft);',
-    replace: "fireBuffered(draft);",
-    why: "an instant that waited for the execution before it fires in the midst of a pause",
-  },
-  {
     name: "plans without compare-and-set",
     file: "packages/sim/src/store/commit-plans.ts",
     find: "if (before === undefined || before.revision !== change.wasRevision) {",
@@ -56,16 +49,9 @@ export const planMutants: readonly Mutant[] = [
   },
   {
     name: "`>=` for `>` at the last fire",
-    file: "packages/server/src/domain/schedule/fires.ts",
-    find: "(Math.floor((after - anchorAt) / everyMs) + 1) * everyMs",
-    replace: "Math.ceil((after - anchorAt) / everyMs) * everyMs",
-    also: [
-      {
-        file: "packages/server/src/domain/schedule/cron-fires.ts",
-        find: "let from = Math.floor(after / 1_000) + 1;",
-        replace: "let from = Math.ceil(after / 1_000);",
-      },
-    ],
-    why: "what follows an instant is that instant once more",
+    file: `${PLANS}/due.ts`,
+    find: "occurrences(draft.schedule, first + 1, until,",
+    replace: "occurrences(draft.schedule, first, until,",
+    why: "what follows an instant that was missed is that instant once more",
   },
 ];
