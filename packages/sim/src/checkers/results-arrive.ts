@@ -13,7 +13,10 @@ export function resultsArrive(roll: Roll): Checker {
     name: "results arrive",
     noticed(moment) {
       // On its way from the gateway to the owner it may be lost, and is then asked for again and again.
-      if (moment.kind === "NETWORK_FAULT") troubleMs = moment.atMs;
+      if (moment.kind === "NETWORK_FAULT") troubleMs = Math.max(troubleMs, moment.atMs);
+      // And a gateway that stands still hands nothing on.
+      if (moment.kind === "FAULT" && moment.fault === "SERVER_PAUSED")
+        troubleMs = Math.max(troubleMs, moment.atMs + (moment.forMs ?? 0));
       if (moment.kind !== "HANDLER_ENDED" || moment.as !== "SUCCEEDED") return;
       // The worker itself may have given up on it before.
       if (roll.get(moment.worker)?.done.has(nameOf(moment)) === false) succeededMs.set(nameOf(moment), moment.atMs);

@@ -1,7 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
 const PLANS = "packages/server/src/shard/plans";
-const FIRES = "packages/server/src/domain/schedule/fires.ts";
 
 /** In how recurring jobs are planned, fired and accounted for. */
 export const planMutants: readonly Mutant[] = [
@@ -35,13 +34,6 @@ export const planMutants: readonly Mutant[] = [
     why: "a client hears that a job is paused, and it fires on",
   },
   {
-    name: "what waits does not wait in a pause",
-    file: `${PLANS}/advance.ts`,
-    find: 'if (plan.state !== "PAUSED") fireBuffered(draft);',
-    replace: "fireBuffered(draft);",
-    why: "an instant that waited for the execution before it fires in the midst of a pause",
-  },
-  {
     name: "plans without compare-and-set",
     file: "packages/sim/src/store/commit-plans.ts",
     find: "if (before === undefined || before.revision !== change.wasRevision) {",
@@ -57,9 +49,9 @@ export const planMutants: readonly Mutant[] = [
   },
   {
     name: "`>=` for `>` at the last fire",
-    file: FIRES,
-    find: "const from = Math.max(after - shiftMs,",
-    replace: "const from = Math.max(after - 1 - shiftMs,",
-    why: "what follows an instant is that instant once more",
+    file: `${PLANS}/due.ts`,
+    find: "occurrences(draft.schedule, first + 1, until,",
+    replace: "occurrences(draft.schedule, first, until,",
+    why: "what follows an instant that was missed is that instant once more",
   },
 ];
