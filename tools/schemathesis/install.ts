@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { installDebianPackage } from "../services/debian.ts";
 
 const CONSTRAINTS = join(import.meta.dirname, "constraints.txt");
 /** Beside the PostgreSQLs for tests; no part of the repository. */
@@ -42,13 +43,8 @@ async function createVenv(folder: string): Promise<void> {
   const create = () => run("python3", ["-m", "venv", "--clear", folder]);
   try {
     await create();
-  } catch (cause) {
-    if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
-      throw new Error("schemathesis needs python3 with venv; as root: apt-get install -y python3-venv", { cause });
-    }
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    await run("apt-get", ["update", "-qq"], { env });
-    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "python3-venv"], { env });
+  } catch {
+    await installDebianPackage("python3-venv", "schemathesis needs python3 with venv");
     await create();
   }
 }

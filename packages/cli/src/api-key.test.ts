@@ -15,7 +15,7 @@ describe("a server with an API key", () => {
   const run = (args: readonly string[], apiKey: string) =>
     mainspring(args, { env: { ...server.clientEnv, MAINSPRING_API_KEY: apiKey } });
 
-  it("serves commands and workers that send it, and nobody else", async () => {
+  it("serves commands and workers that send it, and nobody else", async (t) => {
     const done = await run(["submit", "echo", "--payload", '"yes"', "--wait"], KEY);
     assert.match(done.stdout, /result +"yes"/);
     for (const wrong of ["", "another-key-altogether"]) {
@@ -26,6 +26,7 @@ describe("a server with an API key", () => {
 
     const env = { ...server.clientEnv, MAINSPRING_API_KEY: KEY };
     const worker = new LongCommand(["worker", "--pool", "extra"], env);
+    t.after(() => worker.signal("SIGKILL"));
     await worker.says(/connected to/);
     worker.signal("SIGTERM");
     assert.equal((await worker.done).code, 0);

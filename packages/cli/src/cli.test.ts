@@ -105,8 +105,9 @@ describe("the command line", () => {
     }
   });
 
-  it("runs a worker until it is told to stop", async () => {
+  it("runs a worker until it is told to stop", async (t) => {
     const worker = new LongCommand(["worker", "--pool", "extra", "--capability", "gpu"], server.clientEnv);
+    t.after(() => worker.signal("SIGKILL"));
     await worker.says(/connected to .*pool extra, 20 slots, handlers echo, sleep/);
     const done = await run(["submit", "echo", "--pool", "extra", "--requires", "gpu", "--wait"]);
     assert.equal(done.code, 0);
@@ -114,8 +115,9 @@ describe("the command line", () => {
     assert.equal((await worker.done).code, 0);
   });
 
-  it("lets a worker finish at the first signal, and ends it at once at the second", async () => {
+  it("lets a worker finish at the first signal, and ends it at once at the second", async (t) => {
     const worker = new LongCommand(["worker", "--pool", "slow"], server.clientEnv);
+    t.after(() => worker.signal("SIGKILL"));
     const { executionId } = await runJson<SubmittedJob>(
       "submit",
       "sleep",

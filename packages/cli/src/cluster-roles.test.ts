@@ -16,7 +16,7 @@ describe("a cluster whose nodes have a role each", () => {
   });
   after(() => cluster.close());
 
-  it("runs jobs that come in at one of them at workers of another, under an owner on the third", async () => {
+  it("runs jobs that come in at one of them at workers of another, under an owner on the third", async (t) => {
     const { api, scheduler, gateway } = nodes;
     // They tell how they are, and take no jobs.
     for (const { httpUrl } of [scheduler, gateway]) {
@@ -32,6 +32,7 @@ describe("a cluster whose nodes have a role each", () => {
       },
     });
     const worker = new Worker({ tasks: [tick], url: gateway.grpcAddress, pool: "ticks", warn: () => undefined });
+    t.after(() => worker.stop());
     await worker.start();
     const client = new Client({ url: api.httpUrl });
     const target = { pool: "ticks", handler: "tick" };
@@ -43,7 +44,6 @@ describe("a cluster whose nodes have a role each", () => {
       jobs.map((_, n) => n + 1),
     );
     assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);
-    await worker.stop();
   });
 
   it("refuses workers where there is no gateway", async () => {

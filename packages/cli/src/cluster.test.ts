@@ -15,7 +15,7 @@ describe("a cluster of processes", () => {
   });
   after(() => cluster.close());
 
-  it("ends every job once when a node is killed under load and another is stopped gracefully", async () => {
+  it("ends every job once when a node is killed under load and another is stopped gracefully", async (t) => {
     const runs = new Map<string, number>();
     const tick = task({
       name: "tick",
@@ -25,6 +25,7 @@ describe("a cluster of processes", () => {
     });
     const url = nodes.map(({ grpcAddress }) => grpcAddress);
     const worker = new Worker({ tasks: [tick], url, pool: "ticks", warn: () => undefined });
+    t.after(() => worker.stop());
     await worker.start();
     const [first, second, third] = nodes as [ClusterNode, ClusterNode, ClusterNode];
     const client = new Client({ url: first.httpUrl });
@@ -39,7 +40,6 @@ describe("a cluster of processes", () => {
     assert.deepEqual(new Set(ended.map(({ state }) => state)), new Set(["SUCCEEDED"]));
     assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);
     assert.equal((await third.command.done).code, 0);
-    await worker.stop();
   });
 
   it("refuses a node that others could not reach where it says, and says what would be right", async () => {

@@ -104,6 +104,7 @@ describe("operating by the command line", () => {
     const watch = new LongCommand(["executions", "watch", well.executionId], server.clientEnv);
     const both = [well.executionId, ill.executionId];
     const watchBoth = new LongCommand(["executions", "watch", ...both, "--json"], server.clientEnv);
+    t.after(() => [watch, watchBoth].map((command) => command.signal("SIGKILL")));
     await Promise.all([watch.says(/PENDING/), watchBoth.says(/PENDING[^]*PENDING/)]);
 
     const worker = new Worker({ url: server.grpcAddress, pool: "steps", tasks: [steps] });
@@ -176,12 +177,13 @@ describe("operating by the command line", () => {
     assert.equal((await run(["pools", "set", "mail", "--max-running", "0"])).code, 2);
   });
 
-  it("lists workers and has one leave", async () => {
+  it("lists workers and has one leave", async (t) => {
     const worker = new Worker({
       url: server.grpcAddress,
       pool: "leaving",
       tasks: [task({ name: "noop", run: () => 1 })],
     });
+    t.after(() => worker.stop());
     await worker.start();
     const workers = await jsonLines<WorkerInfo>("workers", "list");
     const leaving = workers.find(({ pool }) => pool === "leaving");

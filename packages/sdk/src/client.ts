@@ -222,7 +222,11 @@ export class Client {
     return this.#get(`${executionPath(executionId)}/explain`, options);
   }
 
-  /** What happens to an execution, as it happens: state, progress and log lines, until it is final. */
+  /**
+   * What happens to an execution, as it happens: state, progress and log lines, until it is final. A stream that breaks goes
+   * on behind its last event.
+   * @throws {MainspringError} UNAVAILABLE where no server has answered for `giveUpAfterSec` (default: 300)
+   */
   follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
     return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
   }

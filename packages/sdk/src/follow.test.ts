@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { JumpingRuntime } from "../test/jumping-runtime.ts";
 import { TinyApi } from "../test/tiny-api.ts";
 import { Client } from "./client.ts";
+import { MainspringError } from "./errors.ts";
 import type { ExecutionEvent } from "./operator-types.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
@@ -11,16 +12,24 @@ const event = (type: string, id: string, data: object) =>
 const log = (id: string, line: string) =>
   event("log", id, { attempt: 1, at: "2030-01-01T00:00:00.000Z", level: "info", line });
 
+const away = (times: number) =>
+  Array.from({ length: times }, () => ({ status: 503, body: { title: "away", status: 503 } }));
+
 describe("following an execution", () => {
   let api: TinyApi;
   let client: Client;
+  let runtime: JumpingRuntime;
   before(async () => {
     api = await TinyApi.start();
   });
   beforeEach(() => {
-    client = new Client({ url: api.url, apiKey: "", timeoutMs: 40_000, runtime: new JumpingRuntime() });
+    runtime = new JumpingRuntime();
+    client = new Client({ url: api.url, apiKey: "", timeoutMs: 40_000, runtime });
   });
-  afterEach(() => void api.seen.splice(0));
+  afterEach(() => {
+    api.seen.splice(0);
+    api.forget();
+  });
   after(() => api.stop());
 
   const all = async (options = {}): Promise<ExecutionEvent[]> => {
@@ -60,6 +69,34 @@ describe("following an execution", () => {
     assert.equal(api.seen[0]?.headers["last-event-id"], "SUCCEEDED.1.8");
     api.will({ status: 404, body: { title: "There is nothing here", status: 404 } });
     await assert.rejects(all(), { code: "NOT_FOUND" });
+  });
+
+  it("gives up where no server answers for too long, counted from its last answer", async () => {
+    const running = event("state", "RUNNING.1.0", { executionId: "e1", state: "RUNNING" });
+    const alive = { status: 200, headers: STREAM, body: running };
+    api.will(...away(4), alive, ...away(40));
+    const seen: ExecutionEvent[] = [];
+    const following = (async () => {
+      for await (const one of client.follow("e1", { giveUpAfterSec: 10 })) seen.push(one);
+    })();
+    await assert.rejects(following, (error) => {
+      assert.ok(error instanceof MainspringError);
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(error.message, /^no server has answered for 10 s: /);
+      return true;
+    });
+    assert.equal(seen.length, 1);
+    const waitedMs = runtime.waitsMs.slice(4).reduce((sum, waitMs) => sum + waitMs, 0);
+    assert.ok(waitedMs >= 10_000 && waitedMs < 16_000, `${waitedMs}`);
+  });
+
+  it("gives up at once where it is to, after five minutes by default, and says what it does not take", async () => {
+    api.will(...away(1));
+    await assert.rejects(all({ giveUpAfterSec: 0 }), { code: "UNAVAILABLE" });
+    assert.equal(runtime.waitsMs.length, 0);
+    api.will(...away(200));
+    await assert.rejects(all(), /^MainspringError: no server has answered for 300 s/);
+    await assert.rejects(all({ giveUpAfterSec: -1 }), { code: "BAD_OPTION" });
   });
 
   it("ends by its signal", async () => {

@@ -199,6 +199,7 @@ describe("an isolated handler", () => {
     const program = `const { isolatedRun } = await import(${JSON.stringify(new URL("isolation.ts", import.meta.url).href)});
       void isolatedRun(${isolation}, {})(${port}, { signal: new AbortController().signal });`;
     const worker = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "ignore" });
+    test.after(() => worker.kill("SIGKILL"));
     await begun;
     worker.kill("SIGKILL");
     assert.equal((await Promise.all(ended)).length, 2);

@@ -163,7 +163,7 @@ describe("a worker", () => {
     assert.equal(process.listenerCount("SIGTERM"), listeners);
   });
 
-  it("runs in a program that was given on the command line, and lets it end", async () => {
+  it("runs in a program that was given on the command line, and lets it end", async (t) => {
     const gateway = await startGateway();
     const program = `
       import { task, Worker } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
@@ -172,6 +172,7 @@ describe("a worker", () => {
       await worker.closed;
     `;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "inherit" });
+    t.after(() => child.kill("SIGKILL"));
     const exited = once(child, "exit");
     await welcomed(gateway, { drain: true });
     assert.deepEqual(await exited, [0, null]);

@@ -49,6 +49,11 @@ export class TinyApi {
     this.#reactions.push(...reactions);
   }
 
+  /** What it was told to do about requests that never came. */
+  forget(): void {
+    this.#reactions.splice(0);
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();

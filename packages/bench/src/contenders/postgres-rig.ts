@@ -1,6 +1,7 @@
 import { until } from "../clock.ts";
 import type { Database } from "../services/postgres.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
+import { RigWorkers } from "../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig } from "./contender.ts";
 
 export interface PostgresRigParts {
@@ -28,7 +29,8 @@ export class PostgresRig implements Rig {
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
   readonly #parts: PostgresRigParts;
-  readonly #workers: ForkedWorker[];
+  readonly anotherWorker: Rig["anotherWorker"];
+  readonly #workers: RigWorkers;
 
   constructor(parts: PostgresRigParts) {
     this.#parts = parts;
@@ -37,7 +39,8 @@ export class PostgresRig implements Rig {
     this.submitBatch = parts.submitBatch;
     this.ledger = () => parts.database.ledger();
     this.statementsDuring = (work) => parts.database.statementsDuring(work);
-    this.#workers = [parts.worker];
+    this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
+    this.anotherWorker = this.#workers.another;
   }
 
   async settled(finished: number): Promise<void> {
@@ -55,21 +58,15 @@ export class PostgresRig implements Rig {
   }
 
   processes(): Processes {
-    return { server: [], worker: this.#workers.map(({ pid }) => pid), store: [this.#parts.database.pid] };
+    return { server: [], worker: this.#workers.pids, store: [this.#parts.database.pid] };
   }
 
   async analyze(): Promise<void> {
     await this.#parts.database.client.query("ANALYZE");
   }
 
-  async anotherWorker(): Promise<ForkedWorker> {
-    const worker = await this.#parts.openWorker();
-    this.#workers.push(worker);
-    return worker;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await this.#workers[Symbol.asyncDispose]();
     await this.#parts.close();
     await this.#parts.database.drop();
   }

@@ -1,6 +1,7 @@
 import { nowMs, until } from "../../clock.ts";
 import type { Redis } from "../../services/redis.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
+import { RigWorkers } from "../../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
 import type { Queue, RedisClient } from "./bullmq-types.ts";
 
@@ -19,12 +20,14 @@ const ASK_EVERY_MS = 5;
 export class BullMqRig implements Rig {
   readonly worker: ForkedWorker;
   readonly #parts: BullMqParts;
-  readonly #workers: ForkedWorker[];
+  readonly anotherWorker: Rig["anotherWorker"];
+  readonly #workers: RigWorkers;
 
   constructor(parts: BullMqParts) {
     this.#parts = parts;
     this.worker = parts.worker;
-    this.#workers = [parts.worker];
+    this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
+    this.anotherWorker = this.#workers.another;
   }
 
   async submit(job: BenchJob): Promise<void> {
@@ -50,7 +53,7 @@ export class BullMqRig implements Rig {
   }
 
   processes(): Processes {
-    return { server: [], worker: this.#workers.map(({ pid }) => pid), store: [this.#parts.redis.pid] };
+    return { server: [], worker: this.#workers.pids, store: [this.#parts.redis.pid] };
   }
 
   /** Redis tells commands, not transactions. */
@@ -65,14 +68,8 @@ export class BullMqRig implements Rig {
   /** Redis keeps no statistics. */
   async analyze(): Promise<void> {}
 
-  async anotherWorker(): Promise<ForkedWorker> {
-    const worker = await this.#parts.openWorker();
-    this.#workers.push(worker);
-    return worker;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await this.#workers[Symbol.asyncDispose]();
     await this.#parts.queue.close();
     this.#parts.client.disconnect();
     await this.#parts.redis[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@ import { until } from "../../clock.ts";
 import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
+import { RigWorkers } from "../../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
 import type { HttpLoad } from "./http-load.ts";
 
@@ -37,13 +38,15 @@ export class MainspringRig implements Rig {
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
   readonly #parts: MainspringParts;
-  readonly #workers: ForkedWorker[];
+  readonly anotherWorker: Rig["anotherWorker"];
+  readonly #workers: RigWorkers;
   #turn = 0;
 
   constructor(parts: MainspringParts) {
     this.#parts = parts;
     this.worker = parts.worker;
-    this.#workers = [parts.worker];
+    this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
+    this.anotherWorker = this.#workers.another;
     const { database } = parts;
     this.ledger = database === null ? null : () => database.ledger();
     this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
@@ -92,23 +95,17 @@ export class MainspringRig implements Rig {
   processes(): Processes {
     const { serverPids, database } = this.#parts;
     const store = database === null ? serverPids.flatMap(childrenOf) : [database.pid];
-    return { server: serverPids, worker: this.#workers.map(({ pid }) => pid), store };
+    return { server: serverPids, worker: this.#workers.pids, store };
   }
 
   async analyze(): Promise<void> {
     await this.#parts.database?.client.query("ANALYZE");
   }
 
-  async anotherWorker(): Promise<ForkedWorker> {
-    const worker = await this.#parts.openWorker();
-    this.#workers.push(worker);
-    return worker;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     const { loads, database, close } = this.#parts;
     for (const load of loads) await load.close();
-    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await this.#workers[Symbol.asyncDispose]();
     await close();
     await database?.drop();
   }

@@ -19,6 +19,17 @@ describe("restarting", () => {
     assert.deepEqual(delays, [0, 50, 100, 200, 400, 800, 1_600, null]);
   });
 
+  it("goes on for as long as there is no room on the disk, and counts none of that", () => {
+    let history: RestartHistory = NO_RUNS;
+    for (let run = 0; run < 100; run++) {
+      const next = afterRun(history, null, false);
+      assert.ok(next.delayMs !== null && next.delayMs <= 2_000);
+      history = next.history;
+    }
+    for (let run = 0; run < 7; run++) ({ history } = afterRun(history, null));
+    assert.equal(afterRun(history, null).delayMs, null);
+  });
+
   it("begins anew after a long run", () => {
     assert.deepEqual(delaysAfter([100, 100, 100, 60_000, 60_000]), [0, 50, 100, 0, 0]);
   });

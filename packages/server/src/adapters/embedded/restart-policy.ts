@@ -21,12 +21,14 @@ const MAX_DELAY_MS = 2_000;
  * What to do when a run has ended by itself: start again after `delayMs`, or give up (null). The first restart is
  * immediate, as jobs wait; then the delays double, so that a sick PostgreSQL does not eat the machine.
  * @param readyMs how long it took connections; null: it never did
+ * @param hadRoom false: its disk is full. That passes, and is no reason to give up
  */
 export function afterRun(
   history: RestartHistory,
   readyMs: number | null,
+  hadRoom = true,
 ): { history: RestartHistory; delayMs: number | null } {
-  const failedStarts = readyMs === null ? history.failedStarts + 1 : 0;
+  const failedStarts = readyMs === null ? history.failedStarts + Number(hadRoom) : 0;
   const shortRuns = readyMs !== null && readyMs >= LONG_RUN_MS ? 0 : history.shortRuns + 1;
   const delayMs = shortRuns <= 1 ? 0 : Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (shortRuns - 2));
   return { history: { failedStarts, shortRuns }, delayMs: failedStarts >= GIVE_UP_AFTER ? null : delayMs };

@@ -3,6 +3,7 @@ import { damaged } from "./cluster.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { type Postmaster, type Serving, startPostmaster } from "./postmaster.ts";
 import { afterRun, NO_RUNS } from "./restart-policy.ts";
+import { hasRoom, noRoom } from "./room.ts";
 import { pause } from "./waiting.ts";
 
 /** Keeps PostgreSQL running on one data folder: starts it again whenever it dies. */
@@ -33,7 +34,8 @@ export class Supervisor {
       const reason = await first.ended;
       // A server that was killed while it started PostgreSQL: that one showed itself only now, and was in the way.
       if (await stopLeftovers(serving)) continue;
-      throw new StoreUnusable(damaged(serving.installation.pgdata, reason));
+      const { pgdata } = serving.installation;
+      throw new StoreUnusable((await hasRoom(pgdata)) ? damaged(pgdata, reason) : noRoom(pgdata));
     }
   }
 
@@ -52,14 +54,17 @@ export class Supervisor {
 
   /** @returns why PostgreSQL could not be kept up; null: it was to stop */
   async #keepUp(): Promise<Error | null> {
-    const { runtime, log } = this.#serving;
+    const { runtime, log, installation } = this.#serving;
     let history = NO_RUNS;
     for (;;) {
       const run = await this.#outlive(this.#postmaster);
       if (this.#isStopping) return null;
-      const next = afterRun(history, run.readyMs);
+      const hadRoom = await hasRoom(installation.pgdata);
+      const next = afterRun(history, run.readyMs, hadRoom);
       history = next.history;
-      log.error({ pid: this.#postmaster.pid, reason: run.reason, restartInMs: next.delayMs }, "PostgreSQL died");
+      // Its own log lies on the same disk, and may have no room for the reason.
+      const reason = hadRoom ? run.reason : `${noRoom(installation.pgdata)} ${run.reason}`;
+      log.error({ pid: this.#postmaster.pid, reason, restartInMs: next.delayMs }, "PostgreSQL died");
       if (next.delayMs === null) return new Error(`PostgreSQL cannot be kept running: ${run.reason}`);
       await Promise.race([pause(runtime, next.delayMs), this.#stopAsked.promise]);
       // It left its workers behind, and they hold the memory that the next one wants.

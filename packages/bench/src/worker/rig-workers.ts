@@ -1,0 +1,26 @@
+import type { ForkedWorker } from "./forked-worker.ts";
+
+/** The workers' processes of a contender that is set up: the one it began with, and those that came later. */
+export class RigWorkers implements AsyncDisposable {
+  readonly #all: ForkedWorker[];
+  readonly #open: () => Promise<ForkedWorker>;
+
+  constructor(first: ForkedWorker, open: () => Promise<ForkedWorker>) {
+    this.#all = [first];
+    this.#open = open;
+  }
+
+  get pids(): number[] {
+    return this.#all.map(({ pid }) => pid);
+  }
+
+  readonly another = async (): Promise<ForkedWorker> => {
+    const worker = await this.#open();
+    this.#all.push(worker);
+    return worker;
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#all) await worker[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,14 @@
+import { statfs } from "node:fs/promises";
+
+/** What PostgreSQL needs to start after a crash, at the most: a new file of its log, as long as the old one has to stay. */
+const NEEDED_BYTES = 32 * 1024 * 1024;
+
+/** Whether the disk of a folder has the room that PostgreSQL needs to start; where that cannot be told, yes. */
+export async function hasRoom(folder: string): Promise<boolean> {
+  const disk = await statfs(folder).catch(() => null);
+  return disk === null || disk.bavail * disk.bsize >= NEEDED_BYTES;
+}
+
+export function noRoom(folder: string): string {
+  return `There is no room for PostgreSQL on the disk of ${folder}: it needs ${NEEDED_BYTES / 1024 / 1024} MiB to start. Make room there; nothing is lost.`;
+}
