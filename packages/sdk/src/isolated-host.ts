@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { Worker as Thread } from "node:worker_threads";
+import { MessageChannel, Worker as Thread } from "node:worker_threads";
 import { type FromIsolated, isFromIsolated, type ToIsolated } from "./isolation-messages.ts";
 
 /** The process or thread of one attempt. */
@@ -29,12 +29,19 @@ const living = new Set<ChildProcess>();
 export function openThread(events: HostEvents): IsolatedHost {
   // None of the program's flags: `--input-type` would keep the thread from starting, preloads would run twice.
   const thread = new Thread(ENTRY, { name: "mainspring handler", execArgv: [] });
+  // Its own port closes before it is gone. Until then whoever asks what this process has under way must see something:
+  // the clock of a simulated test would go on else.
+  const { port1: presence } = new MessageChannel();
+  presence.ref();
   let error: Error | null = null;
   thread.on("message", (message) => hear(message, events));
   thread.on("error", (thrown) => {
     error = thrown instanceof Error ? thrown : new Error(String(thrown));
   });
-  thread.on("exit", (code) => events.exited(error?.message ?? `exit code ${code}`));
+  thread.on("exit", (code) => {
+    presence.close();
+    events.exited(error?.message ?? `exit code ${code}`);
+  });
   return { send: thread.postMessage.bind(thread), kill: () => void thread.terminate() };
 }
 

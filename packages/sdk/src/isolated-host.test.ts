@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type IsolatedHost, openThread } from "./isolated-host.ts";
+
+const underWay = () => process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate").length;
+
+describe("the thread of an attempt", () => {
+  it("is seen to be under way until it is gone", async () => {
+    const before = underWay();
+    let unseen = 0;
+    for (let round = 0; round < 5; round++) {
+      const gone = Promise.withResolvers<void>();
+      let hasGone = false;
+      const exited = () => {
+        hasGone = true;
+        gone.resolve();
+      };
+      // It answers that there is no such module, and is ended at once, as after a result.
+      const host: IsolatedHost = openThread({ message: () => host.kill(), exited });
+      host.send({ kind: "RUN", module: "file:///nowhere.mjs", exportName: "default", payload: null, facts: FACTS });
+      const look = () => {
+        if (hasGone) return;
+        if (underWay() <= before) unseen++;
+        setImmediate(look);
+      };
+      look();
+      await gone.promise;
+    }
+    assert.equal(unseen, 0);
+  });
+});
+
+const FACTS = {
+  executionId: "e",
+  attempt: 1,
+  failures: 0,
+  maxAttempts: 1,
+  fence: "e/1",
+  scheduledAt: new Date(0),
+  deadline: new Date(0),
+  cancelGraceMs: 0,
+};
