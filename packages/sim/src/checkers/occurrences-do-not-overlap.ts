@@ -6,6 +6,8 @@ import type { PlanBooks } from "./plan-books.ts";
 /** An occurrence fires while one before it is open only where its job allows it; a fixed delay is kept; misfires are such. */
 export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Checker {
   const lastOf = new Map<string, { id: string; version: number }>();
+  /** Their results were refused for their data: they have ended, and the next commit says as what. */
+  const refused = new Set<string>();
   const fired = (event: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
     for (const { id, job, jobVersion, trigger, state } of event.born) {
       const book = books.all.get(job.jobId);
@@ -18,7 +20,8 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       if (job.definition.scheduledAt <= (version.followedAt ?? Number.POSITIVE_INFINITY)) continue;
       const before = ledger.get(last.id)?.row;
       if (before === undefined || version.rule.overlap === "ALLOW") continue;
-      if (!isOver(before.state)) throw new Violation(`${id} fired while ${last.id} was ${before.state}`);
+      if (!isOver(before.state) && !refused.has(before.id))
+        throw new Violation(`${id} fired while ${last.id} was ${before.state}`);
       const { times } = version.rule;
       if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || before.finishedAt === null) continue;
       // Planned by the rule before, and fired by this one: an edit came between.
@@ -47,6 +50,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
     name: "occurrences do not overlap",
     saw(event) {
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      for (const { id } of event.outcome.refused) refused.add(id);
       fired(event);
       skipped(event);
     },
