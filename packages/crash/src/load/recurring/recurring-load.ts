@@ -122,8 +122,10 @@ export class RecurringLoad {
   }
 }
 
+/** Clients submit as much as is accepted: what was to be in time goes ahead of the backlog that grows while workers are down. */
 function requestOf({ name, overlap }: Known, times: RecurringTimes): RecurringJobRequest {
-  const common = { target: { handler: "quick" }, payload: { key: name, workMs: 10 }, maxLost: PLENTY_LOST, overlap };
+  const work = { target: { handler: "quick" }, payload: { key: name, workMs: 10 } };
+  const common = { ...work, priority: "CRITICAL", maxLost: PLENTY_LOST, overlap } as const;
   return "cron" in times
     ? { ...common, schedule: times.cron, timezone: times.timezone }
     : { ...common, everySec: times.everySec, startAt: new Date(times.anchorAt) };
