@@ -28,16 +28,17 @@ async function once(world: ClusterWorld, link: LinkName, kind: WeatherKind): Pro
   proxy.weather = weather;
   await sleep(lastsMs);
   const { hits } = proxy;
-  proxy.weather = { kind: "CLEAR" };
+  // Somebody may have hidden the whole store meanwhile.
+  if (proxy.weather === weather) proxy.weather = { kind: "CLEAR" };
   history.write({ event: `${link}_${kind}`, at, pid, hits });
   say(`${link} is clear again after ${hits} hits`);
   return hits;
 }
 
-/** One whose link has connections, as soon as there is one. */
+/** One whose link has connections and no bad weather, as soon as there is one. */
 function nodeInUse({ nodes, dice }: ClusterWorld, link: LinkName): Promise<Node> {
   return until(`there are connections through a ${link}`, IN_USE_WITHIN_MS, () =>
-    dice.shuffle(nodes).find(({ links }) => links[link].connections > 0),
+    dice.shuffle(nodes).find(({ links }) => links[link].connections > 0 && links[link].weather.kind === "CLEAR"),
   );
 }
 

@@ -102,6 +102,8 @@ export class RecurringLoad {
   }
 
   async #end(job: Known): Promise<void> {
+    // A pause that nobody waited for any more may have arrived after the resume: what fell into it is accounted for by the next one.
+    await this.#ask(() => this.#client.jobs.resume(job.jobId));
     job.endedAt = Date.now();
     await until(`the job ${job.name} is paused`, PAUSED_WITHIN_MS, async () => {
       const { state } = await this.#ask(() => this.#client.jobs.pause(job.jobId));
