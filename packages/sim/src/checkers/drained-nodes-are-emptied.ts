@@ -16,9 +16,10 @@ export function drainedNodesAreEmptied(nodes: () => readonly KnownNode[]): Check
     },
     atEnd() {
       const living = nodes().filter(({ isLiving, roles }) => isLiving && roles.includes("scheduler"));
-      if (living.every(({ draining }) => draining)) return;
-      for (const { incarnation, draining } of living) {
-        const kept = [...owners].filter(([, owner]) => draining && owner === incarnation);
+      const drained = living.filter(({ draining }) => draining);
+      if (drained.length === living.length) return;
+      for (const { incarnation } of drained) {
+        const kept = [...owners.values()].filter((owner) => owner === incarnation);
         if (kept.length > 0) throw new Violation(`${incarnation} was drained, and still owns ${kept.length} shards`);
       }
     },
