@@ -14,7 +14,9 @@ interface Kind {
   belongs(path: string): boolean;
   /** How many files at once. Crash tests measure nothing, but load the machine by themselves. */
   concurrency: number;
-  /** A file that takes longer hangs, and ends the run. The test runner's own limit holds for tests only: not for a file that goes on after them. */
+  /** A test, or a group of them, that takes longer hangs, and fails under its own name. */
+  testLimitMs: number;
+  /** A file that takes longer hangs, and ends the run. The limit of tests does not hold for a file that goes on after them. */
   fileLimitMs: number;
   /** Its folders lie in memory where there is room: stores are synced all the same, but no disk is waited for. */
   inMemory: boolean;
@@ -31,11 +33,24 @@ const KINDS: Record<string, Kind> = {
   unit: {
     belongs: (path) => !isServers(path) && !isCrash(path),
     concurrency: availableParallelism(),
+    testLimitMs: 4 * MINUTE_MS,
     fileLimitMs: 5 * MINUTE_MS,
     inMemory: true,
   },
-  servers: { belongs: isServers, concurrency: 1, fileLimitMs: 15 * MINUTE_MS, inMemory: false },
-  crash: { belongs: isCrash, concurrency: 1, fileLimitMs: 30 * MINUTE_MS, inMemory: false },
+  servers: {
+    belongs: isServers,
+    concurrency: 1,
+    testLimitMs: 5 * MINUTE_MS,
+    fileLimitMs: 15 * MINUTE_MS,
+    inMemory: false,
+  },
+  crash: {
+    belongs: isCrash,
+    concurrency: 1,
+    testLimitMs: 10 * MINUTE_MS,
+    fileLimitMs: 30 * MINUTE_MS,
+    inMemory: false,
+  },
 };
 
 const [kindName = "unit", ...parts] = process.argv.slice(2);
@@ -48,7 +63,8 @@ if (files.length === 0) fail(`no ${kindName} tests${parts.length > 0 ? ` in ${pa
 const compiled = getCompileCacheDir();
 if (compiled !== undefined) process.env["NODE_COMPILE_CACHE"] = dirname(compiled);
 if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
-const stream = run({ files, concurrency: kind.concurrency });
+const execArgv = [`--test-timeout=${kind.testLimitMs}`];
+const stream = run({ files, concurrency: kind.concurrency, execArgv });
 endHangingFiles(stream, kind.fileLimitMs);
 stream.on("test:summary", ({ file, counts, success }) => {
   // One comes for each file, and one for all.

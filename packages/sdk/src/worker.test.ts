@@ -156,6 +156,8 @@ describe("a worker", () => {
     const listeners = process.listenerCount("SIGTERM");
     const ran = newWorker({ url: gateway.address, tasks: [noop] }).run();
     const stream = await welcomed(gateway);
+    // A worker that has not heard the welcome has nothing to drain, and leaves without a word.
+    await stream.next((message) => message.heartbeat !== undefined);
     process.emit("SIGTERM", "SIGTERM");
     await stream.next((message) => message.draining);
     await stream.ended;

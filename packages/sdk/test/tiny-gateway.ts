@@ -14,7 +14,7 @@ export interface TinyStream {
   send(message: MessageInitShape<typeof ServerMessageSchema>): void;
   /** Ends the stream with that status. */
   refuse(status: Partial<StatusObject>): void;
-  /** The next message that satisfies the condition; those before it are dropped. */
+  /** The next message that satisfies the condition; those before it are dropped. Fails where the worker left without it. */
   next(condition: (message: WorkerMessage) => boolean): Promise<WorkerMessage>;
   /** Does not answer the worker's goodbye. */
   ignoreGoodbye(): void;
@@ -85,8 +85,12 @@ function streamOf(call: Call): TinyStream {
   call.on("error", () => undefined);
   let isDeaf = false;
   call.on("end", () => isDeaf || call.end());
+  let hasEnded = false;
   const ended = new Promise<void>((resolve) => {
     for (const event of ["end", "cancelled", "close"]) call.once(event, () => resolve());
+  }).then(() => {
+    hasEnded = true;
+    wake();
   });
   return {
     metadata: call.metadata,
@@ -102,6 +106,7 @@ function streamOf(call: Call): TinyStream {
         for (let message = inbox.shift(); message !== undefined; message = inbox.shift()) {
           if (condition(message)) return message;
         }
+        if (hasEnded) throw new Error("the worker left without the message that is waited for");
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
