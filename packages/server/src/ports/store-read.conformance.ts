@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { defaultPool } from "../domain/pool.ts";
-import type { Command, RankCursor } from "./store.ts";
+import { planned } from "./recurring-scene.conformance.ts";
+import type { Command, RankCursor, Signs } from "./store.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
 
 const NOTHING = { inFlight: [], journals: [], commands: [] };
@@ -144,6 +145,26 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.readLanes(null, 3), lanes.slice(0, 3));
     assert.deepEqual(await store.readLanes(lanes[2] as number, 3), lanes.slice(3));
     assert.deepEqual(await store.readLanes(lanes[3] as number, 3), []);
+  });
+
+  it("sees at one look what there is to read, and whose it is", async () => {
+    const { store, runtime } = scene();
+    const now = runtime.now();
+    const seen = async (shard: number, aheadMs: number) =>
+      store.lookOut([shard], { dueUntil: now + aheadMs, firesUntil: now + 2 * aheadMs });
+    const nothing: Signs = { waiting: false, ready: false, plans: false, commands: false, pools: [] };
+    assert.deepEqual(await seen(7, 60_000), nothing);
+    await scene().submitted({ shard: 7, scheduledAt: now + 10_000 });
+    await planned(scene(), { shard: 7, firstFireAt: now + 30_000 });
+    await store.addCommand({ id: runtime.uuid(), shard: 7, kind: "CANCEL", executionId: runtime.uuid() });
+    const pool = await store.putPool({ name: "gpu", maxRunning: 7, ratePerSec: 0.5, order: "FIFO" });
+    const pools = [pool, await store.putPool({ name: "z", paused: true })];
+    assert.deepEqual(await seen(6, 60_000), { ...nothing, pools });
+    assert.deepEqual(await seen(7, 9_999), { ...nothing, commands: true, pools });
+    assert.deepEqual(await seen(7, 14_999), { ...nothing, waiting: true, commands: true, pools });
+    assert.deepEqual(await seen(7, 15_000), { ...nothing, waiting: true, plans: true, commands: true, pools });
+    await scene().submitted({ shard: 7 });
+    assert.deepEqual(await seen(6, 0), { ...nothing, ready: true, pools });
   });
 
   it("keeps a command until a commit has obeyed it", async () => {

@@ -47,6 +47,8 @@ export interface Store {
   letGo(shards: readonly { shard: ShardId; epoch: Epoch }[]): Promise<void>;
   /** All that is in flight or to be obeyed in the shards: open journal rows, rows that say RUNNING, open commands. */
   recover(shards: readonly ShardId[]): Promise<Recovered>;
+  /** Whether there is anything to read of the shards: one look, that costs the same whatever there is. */
+  lookOut(shards: readonly ShardId[], ahead: LookAhead): Promise<Signs>;
   /** WAITING rows with `dueAt` up to `dueUntil`, earliest first, from the start. @param limit 1 to 100_000 */
   readWaiting(shards: readonly ShardId[], dueUntil: EpochMs, limit: number): Promise<Candidate[]>;
   /** READY rows of a lane in order of (rank, id), after `after` or from the start. @param limit 1 to 100_000 */
@@ -224,6 +226,26 @@ export interface ShardOutcome {
   /** Births that were not written as PENDING: the row was there already, or its unique key was held. */
   notBorn: ExecutionId[];
   refused: { id: ExecutionId; message: string }[];
+}
+
+/** How far ahead a look-out looks. */
+export interface LookAhead {
+  /** As of `readWaiting`. */
+  dueUntil: EpochMs;
+  /** As of `recurrences.readDue`. */
+  firesUntil: EpochMs;
+}
+
+/** What a look-out found. Where it is false, the read of that name would have found nothing. */
+export interface Signs {
+  waiting: boolean;
+  /** Lanes that have READY rows, of any shard. */
+  ready: boolean;
+  /** Recurring jobs that fire. */
+  plans: boolean;
+  commands: boolean;
+  /** As of `readPools`. */
+  pools: Pool[];
 }
 
 export interface Recovered {

@@ -3,7 +3,7 @@ import type { ShardId } from "../domain/ids.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { Input, ReadMark, Want } from "../shard/inputs.ts";
-import { PlanReader } from "./plan-reader.ts";
+import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
 
 /** How often the store is looked at for what no hint told of. */
 const SWEEP_EVERY_MS = 1_000;
@@ -121,17 +121,25 @@ export class Hydrator {
     this.#timer = null;
     let nextMs = SWEEP_EVERY_MS;
     try {
-      const full = await this.#readWaiting();
-      if (full) nextMs = 10;
-      await this.#readLanes();
-      await this.#plans.sweep();
-      await this.#readCommands();
-      const pools = await this.#store.readPools();
-      if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools });
+      if (await this.#lookAround()) nextMs = 10;
     } catch (error) {
       if (!this.#stopped) this.#log.warn({ err: error }, "a look at the store failed and is repeated");
     }
     if (!this.#stopped) this.#timer = this.#runtime.setTimer(nextMs, () => void this.#sweep());
+  }
+
+  /** Most of what there could be there is not, most of the time. @returns whether there is more that is due */
+  async #lookAround(): Promise<boolean> {
+    const now = this.#runtime.now();
+    const ahead = { dueUntil: now + AHEAD_MS, firesUntil: now + PLANS_AHEAD_MS };
+    const signs = await this.#store.lookOut(this.#reader.shards(), ahead);
+    if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools: signs.pools });
+    const full = signs.waiting && (await this.#readWaiting());
+    if (signs.ready) await this.#readLanes();
+    else this.#lanesAfter = null;
+    if (signs.plans) await this.#plans.sweep();
+    if (signs.commands) await this.#readCommands();
+    return full;
   }
 
   /** @returns whether there is more that is due */

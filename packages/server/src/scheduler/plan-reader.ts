@@ -5,7 +5,7 @@ import type { Input, Want } from "../shard/inputs.ts";
 import type { Reader } from "./hydrator.ts";
 
 /** Plans that are due so soon are brought into memory. */
-const AHEAD_MS = 10_000;
+export const PLANS_AHEAD_MS = 10_000;
 const DUE_PLANS = 10_000;
 const DUE_PLANS_MAX = 100_000;
 /** Where so many are in memory, every look brings them along: it is worth one in so many sweeps only. */
@@ -85,7 +85,7 @@ export class PlanReader {
       const before = reader.plans();
       const limit = Math.min(before + DUE_PLANS, DUE_PLANS_MAX);
       await reading(async (mark) => {
-        const plans = await recurrences.readDue(reader.shards(), runtime.now() + AHEAD_MS, limit);
+        const plans = await recurrences.readDue(reader.shards(), runtime.now() + PLANS_AHEAD_MS, limit);
         isFull = plans.length >= limit;
         return { kind: "READ_PLANS", plans, isBounded: true, ...mark };
       });

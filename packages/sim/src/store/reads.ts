@@ -6,11 +6,13 @@ import {
   type ExecutionId,
   type Incarnation,
   type InFlightRow,
+  type LookAhead,
   type Pool,
   type PoolChange,
   type RankCursor,
   type Recovered,
   type ShardId,
+  type Signs,
 } from "@mainspring/server/testing";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
 import { byText } from "./sorted-list.ts";
@@ -56,6 +58,20 @@ function heldRow(row: ExecutionRow): InFlightRow {
 function living(data: StoreData, id: ExecutionId): ExecutionRow | null {
   const row = data.executions.get(id);
   return row === undefined || row.queue === "NONE" ? null : row;
+}
+
+/** See Store.lookOut. */
+export function lookOut(data: StoreData, shards: readonly ShardId[], { dueUntil, firesUntil }: LookAhead): Signs {
+  const own = new Set(shards);
+  let plans = false;
+  data.plans.due(firesUntil, ({ shard }) => !(plans ||= own.has(shard)));
+  return {
+    waiting: data.executions.waiting(own, dueUntil, 1).length > 0,
+    ready: data.executions.lanes(null, 1).length > 0,
+    plans,
+    commands: data.commands.read(own, 1).length > 0,
+    pools: readPools(data),
+  };
 }
 
 export function readWaiting(data: StoreData, shards: readonly ShardId[], dueUntil: EpochMs, limit: number) {

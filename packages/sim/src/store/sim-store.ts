@@ -122,6 +122,7 @@ export class SimStore implements Store {
   }
 
   recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
+  lookOut: Store["lookOut"] = (...asked) => this.#call("lookOut", () => reads.lookOut(this.#data, ...asked));
   readWaiting: Store["readWaiting"] = (...asked) =>
     this.#call("readWaiting", () => reads.readWaiting(this.#data, ...asked));
   readReady: Store["readReady"] = (...asked) => this.#call("readReady", () => reads.readReady(this.#data, ...asked));

@@ -23,9 +23,12 @@ const IS_ACTIVE = `p.state = ${PLAN_STATE_CODES.ACTIVE}`;
 /** Predicates of partial indexes, to the word. */
 const IS_AWAITING = `(p.buffered_at IS NOT NULL OR p.catch_ups IS NOT NULL OR (${IS_ACTIVE} AND p.next_fire_at IS NULL))`;
 
+/** That a plan fires by then. */
+export const IS_DUE = (until: `$${number}`) =>
+  `${IS_ACTIVE} AND p.next_fire_at IS NOT NULL AND p.next_fire_at <= ${until}`;
+
 export const READ_DUE = `
-  SELECT ${COLUMNS} FROM plans p ${JOBS}
-  WHERE ${IS_ACTIVE} AND p.next_fire_at IS NOT NULL AND p.next_fire_at <= $2 AND ${ofShards("p.shard", "$1")}
+  SELECT ${COLUMNS} FROM plans p ${JOBS} WHERE ${IS_DUE("$2")} AND ${ofShards("p.shard", "$1")}
   ORDER BY p.next_fire_at, p.job_id LIMIT $3`;
 
 export const READ_AWAITING = `

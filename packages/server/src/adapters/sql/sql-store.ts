@@ -16,6 +16,7 @@ import { deleteJob, replaceJob } from "./job-changes.ts";
 import { getJob, listJobs } from "./job-queries.ts";
 import { sqlLeases } from "./leases.ts";
 import { ledger } from "./ledger.ts";
+import { lookOut } from "./look-out.ts";
 import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
@@ -90,6 +91,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     readShards: () => readShards(db),
     letGo: (shards) => letGo(db, shards),
     recover: (shards) => recover(db, shards),
+    lookOut: (shards, ahead) => lookOut(db, shards, ahead),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
     readReady: (shards, laneHash, after, limit) => reads.readReady(db, shards, laneHash, after, limit),
     readLanes: (after, limit) => reads.readLanes(db, after, limit),

@@ -8,6 +8,7 @@ import { systemRuntime } from "../../system/system-runtime.ts";
 import { commitStatement, PLANNING_TEXT, REPLACING_TEXT } from "../commit-statement.ts";
 import { Connections, type Purpose } from "../connections.ts";
 import { OPEN_OF_RECURRING } from "../locked-job.ts";
+import { LOOK_OUT } from "../look-out.ts";
 import { createPartition, monthOf } from "../partitions.ts";
 import * as reads from "../reads.ts";
 import { READ_HELD } from "../recover.ts";
@@ -29,6 +30,7 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["ready", "read", reads.READ_READY, /_lane_rank_id_idx$/],
   ["lanes", "read", reads.READ_LANES, /_lane_rank_id_idx$/],
   ["waiting", "read", reads.READ_WAITING, /_due_at_id_idx$/],
+  ["look_out", "read", LOOK_OUT, /_(due_at|lane_rank)_id_idx$/, "plans_due"],
   ["held", "read", READ_HELD, /_shard_idx$/],
   ["due", "read", recurrences.READ_DUE, /_pkey$/, "plans_due"],
   ["awaiting", "read", recurrences.READ_AWAITING, /_pkey$/, "plans_awaiting"],
