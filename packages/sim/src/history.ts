@@ -105,12 +105,16 @@ export interface Observer {
   noticed?(moment: Moment): void;
 }
 
+/** Line by line the hash would cost more than what it is taken of. */
+const HASH_CHARS = 65_536;
+
 /** What was seen, in order; only ever added to. The trace is all of it, as one hash. */
 export class History {
   readonly entries: (Moment | Written)[] = [];
   readonly #clock: VirtualClock;
   readonly #observer: Observer;
   readonly #hash = createHash("sha256");
+  #unhashed = "";
 
   constructor(clock: VirtualClock, observer: Observer = {}) {
     this.#clock = clock;
@@ -131,7 +135,10 @@ export class History {
   }
 
   #trace(what: string): void {
-    this.#hash.update(`${this.#clock.nowMs} ${what}\n`);
+    this.#unhashed += `${this.#clock.nowMs} ${what}\n`;
+    if (this.#unhashed.length < HASH_CHARS) return;
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = "";
   }
 
   of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {
@@ -139,7 +146,7 @@ export class History {
   }
 
   traceHash(): string {
-    return this.#hash.copy().digest("hex");
+    return this.#hash.copy().update(this.#unhashed).digest("hex");
   }
 }
 

@@ -14,7 +14,8 @@ export class VirtualClock {
   readonly #settling: (() => void)[] = [];
   #immediates = 0;
   #nowMs = 0;
-  #planned = 0;
+  /** As text in the order of its planning: of ten figures from the first on. */
+  #planned = 1_000_000_000;
   #ran = 0;
   /** When the last event was planned for, and how many there were since time passed. */
   #lastMs = 0;
@@ -50,8 +51,7 @@ export class VirtualClock {
 
   /** @returns takes it back; does nothing once it has run */
   plan(delayMs: number, run: () => void): () => void {
-    const tie = String(this.#planned++).padStart(12, "0");
-    const node = this.#events.push(this.#nowMs + Math.max(0, delayMs), tie, run);
+    const node = this.#events.push(this.#nowMs + Math.max(0, delayMs), String(this.#planned++), run);
     return () => this.#events.remove(node);
   }
 
