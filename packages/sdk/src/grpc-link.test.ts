@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type ServerMessage, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
@@ -38,6 +40,28 @@ class Peer {
   send(init: MessageInitShape<typeof WorkerMessageSchema>): void {
     this.connection.send(create(WorkerMessageSchema, init));
   }
+}
+
+/** A way to a port of this machine on which nothing goes on any more when it is told so. */
+async function silencable(port: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(port, "127.0.0.1");
+    sockets.push(near, far);
+    for (const socket of [near, far]) socket.on("error", () => undefined);
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
 }
 
 const any = (_message: WorkerMessage) => true;
@@ -98,6 +122,21 @@ describe("a connection over gRPC", () => {
     const { code, message } = await new Peer(gateway.address).closed;
     assert.equal(code, UNAVAILABLE);
     assert.match(message, /ECONNREFUSED/);
+  });
+
+  it("ends where a gateway is held up and keeps its connections", async () => {
+    const gateway = await startGateway();
+    const way = await silencable(gateway.port);
+    try {
+      const peer = new Peer(way.address);
+      peer.send({ hello: { workerId: "w" } });
+      (await gateway.stream()).send({ welcome: { heartbeatIntervalMs: 77 } });
+      await peer.first;
+      way.silence();
+      assert.equal((await peer.closed).code, UNAVAILABLE);
+    } finally {
+      way.close();
+    }
   });
 
   it("says goodbye after all that was sent", async () => {

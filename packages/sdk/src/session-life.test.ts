@@ -35,12 +35,12 @@ describe("a session whose connection breaks", () => {
     assert.equal(await untilConnected(scene), 99);
   });
 
-  it("gives a connection up that brings no welcome within ten seconds", async () => {
+  it("gives a connection up that brings no welcome within four seconds", async () => {
     const scene = new SessionScene();
     scene.session.start();
     const silent = scene.link.connection;
     silent.echoesClose = true;
-    await scene.runtime.advance(9_999);
+    await scene.runtime.advance(3_999);
     assert.equal(silent.isClosed, false);
     await scene.runtime.advance(1);
     assert.equal(silent.isClosed, true);
@@ -56,7 +56,7 @@ describe("a session whose connection breaks", () => {
     await scene.reconnect();
     old?.say({ assigns: [assign("late")] });
     old?.break();
-    await scene.runtime.advance(5_000);
+    await scene.runtime.advance(900);
     assert.deepEqual(scene.orders, []);
     assert.equal(scene.link.connections.length, 2);
     assert.deepEqual(old?.take(), []);
@@ -73,7 +73,7 @@ describe("a session whose connection breaks", () => {
     const scene = SessionScene.welcomed();
     await scene.reconnect();
     scene.sent();
-    await scene.runtime.advance(5_000);
+    await scene.runtime.advance(900);
     assert.deepEqual(scene.sent(), []);
   });
 });

@@ -15,8 +15,8 @@ import type { Runtime, Timer } from "./runtime.ts";
 import { type Assignment, NO_ORDERS, type Orders, type Report } from "./work.ts";
 import type { ClosedReason, LinkConnection, WorkerLink } from "./worker-link.ts";
 
-/** A server that was reached answers the hello within this, or is given up. */
-const WELCOME_MAX_MS = 10_000;
+/** A server that was reached answers the hello within this, or is given up: in time for another one before the worker is lost. */
+const WELCOME_MAX_MS = 4_000;
 /** Assigns that were under way when the server heard of the draining arrive within this, and are handed back. */
 const LINGER_MS = 200;
 /** gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED. */

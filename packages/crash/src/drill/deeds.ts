@@ -21,20 +21,26 @@ interface Doing {
 /** Long enough for what follows a death to be over. */
 const DEAD_MS = 5_000;
 const STOPPED_MS = 7_000;
+/** Fifty a second. */
+const LOOKS_MAX = 3_000;
 /** Longer than a lease, and than a statement may take. */
 const OUTAGE_MS = 14_000;
 
 export const DEEDS: Record<Deed, Doing> = {
-  KILL: toNode("SERVER_KILLED", async (_world, { server }) => {
+  KILL: toNode("SERVER_KILLED", async (world, node) => {
+    const { server } = node;
     await server.kill();
-    await sleep(DEAD_MS);
+    const [takenOverMs] = await Promise.all([takenOver(world, node), sleep(DEAD_MS)]);
     server.start();
+    return takenOverMs;
   }),
-  STOP: toNode("SERVER_STOPPED", async (world, { server }) => {
+  STOP: toNode("SERVER_STOPPED", async (world, node) => {
+    const { server } = node;
     server.signal("SIGSTOP");
-    await sleep(STOPPED_MS);
+    const [takenOverMs] = await Promise.all([takenOver(world, node), sleep(STOPPED_MS)]);
     note(world, "SERVER_CONTINUED", server.pid);
     server.signal("SIGCONT");
+    return takenOverMs;
   }),
   RESTART: toNode("SERVER_RESTARTED", async (_world, { server }) => {
     await server.stop();
@@ -44,7 +50,8 @@ export const DEEDS: Record<Deed, Doing> = {
   BLACKOUT: toStore(hideStore),
 };
 
-function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => Promise<void>): Doing {
+/** @param deed resolves with how long after it all shards of the node had other owners, where that is asked for */
+function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => Promise<number | void>): Doing {
   return {
     event,
     async perform(world, node) {
@@ -56,12 +63,21 @@ function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => 
       );
       const atMs = monotonicMs();
       tell(world, event, server.pid);
-      await deed(world, node);
+      const takenOverMs = await deed(world, node);
       await server.ready();
       note(world, "SERVER_READY", server.pid);
-      return { atMs, shards };
+      return { atMs, shards, ...(takenOverMs !== undefined && { takenOverMs }) };
     },
   };
+}
+
+/** PostgreSQL itself looks again and again. @returns after how long nothing was the node's any more */
+async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<number> {
+  const sinceMs = monotonicMs();
+  const owned = `SELECT FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;
+  await store.sql(`DO $$ BEGIN FOR look IN 1..${LOOKS_MAX} LOOP
+    EXIT WHEN NOT EXISTS (${owned}); PERFORM pg_sleep(0.02); END LOOP; END $$`);
+  return monotonicMs() - sinceMs;
 }
 
 function toStore(deed: (world: ClusterWorld, forMs: number) => Promise<number>): Doing {

@@ -5,12 +5,14 @@ import { gapAfter, type Incident, quantilesOf, type Start } from "./gaps.ts";
 
 export interface Done extends Incident {
   deed: Deed;
+  /** When all was in its place again. */
+  overAtMs: number;
 }
 
-/** The time in which a gap is looked for. */
-const WITHIN_MS = 5_000;
-
-/** By deed the gaps in what the owner's shards began; how long every job waited; what a gap is when nothing happens. */
+/**
+ * By deed the gaps in what the owner's shards began, how long it took until others had these, and how long the jobs waited
+ * that were asked for meanwhile; how long every job waited; what a gap is when nothing happens.
+ */
 export async function drillFigures(
   { store, say }: ClusterStage,
   evidence: Evidence,
@@ -19,13 +21,28 @@ export async function drillFigures(
   const starts = startsOf(evidence, shardOfEach(await store.sql("SELECT id, shard FROM executions")));
   const byDeed = Map.groupBy(incidents, ({ deed }) => deed);
   const gaps = [...byDeed].flatMap(([deed, list]) => {
-    const found = list.map((incident) => Math.round(gapAfter(incident, starts, WITHIN_MS)));
+    const found = list.map((incident) => Math.round(gapAfter(incident, starts, incident.overAtMs - incident.atMs)));
+    const takeovers = list.flatMap(({ takenOverMs }) => (takenOverMs === undefined ? [] : [Math.round(takenOverMs)]));
+    const pickups = list.map((incident) => pickupsDuring(incident, starts));
     say(`${deed}: gaps of ${found.join(", ")} ms`);
-    return figures(`${deed.toLowerCase()}Gap`, found);
+    if (takeovers.length > 0) say(`${deed}: others had the shards after ${takeovers.join(", ")} ms`);
+    say(
+      `${deed}: pickup p99 of what was asked for meanwhile ${pickups.map((list) => quantilesOf(list).p99).join(", ")} ms`,
+    );
+    const name = deed.toLowerCase();
+    return [...figures(`${name}Gap`, found), ...figures(`${name}Pickup`, pickups.flat())];
   });
   const calm = incidents.map(({ atMs, shards }) => gapAfter({ atMs: atMs - CALM_MS, shards }, starts, CALM_MS));
-  const pickups = starts.map(({ pickupMs }) => pickupMs);
+  const pickups = starts.map(pickupOf);
   return Object.fromEntries([...gaps, ...figures("calmGap", calm), ...figures("pickup", pickups)]);
+}
+
+function pickupsDuring({ atMs, overAtMs }: Done, starts: readonly Start[]): number[] {
+  return starts.filter(({ askedAtMs }) => askedAtMs >= atMs && askedAtMs <= overAtMs).map(pickupOf);
+}
+
+function pickupOf({ atMs, askedAtMs }: Start): number {
+  return atMs - askedAtMs;
 }
 
 /** Before an incident nothing has happened for so long. */
@@ -54,7 +71,7 @@ function startsOf({ workers, clients }: Evidence, shards: ReadonlyMap<string, nu
   const starts = workers.flatMap((event): Start[] => {
     const shard = shards.get(event.executionId);
     if (event.event !== "STARTED" || shard === undefined) return [];
-    return [{ atMs: event.at, shard, pickupMs: event.at - (asked.get(event.key) ?? event.at) }];
+    return [{ atMs: event.at, shard, askedAtMs: asked.get(event.key) ?? event.at }];
   });
   return starts.sort((a, b) => a.atMs - b.atMs);
 }

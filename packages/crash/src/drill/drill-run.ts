@@ -1,4 +1,4 @@
-import { sleep, until } from "../clock.ts";
+import { monotonicMs, sleep, until } from "../clock.ts";
 import type { Node } from "../faults/world.ts";
 import { judge, type Verdict } from "../judge/judge.ts";
 import { play, type Report, type Telling } from "../play.ts";
@@ -39,10 +39,12 @@ export function drillRun({ times, ...telling }: DrillOptions): Promise<Report> {
 async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise<Verdict> {
   const incidents: Done[] = [];
   const deeds = (Object.entries(times) as [Deed, number][]).filter(([, count]) => count > 0);
+  await everythingIsInPlace(stage);
   for (const [deed, count] of deeds) {
     for (let turn = 0; turn < count; turn++) {
+      const incident = await DEEDS[deed].perform(stage, stage.nodes[turn % NODES] as Node);
       await everythingIsInPlace(stage);
-      incidents.push({ deed, ...(await DEEDS[deed].perform(stage, stage.nodes[turn % NODES] as Node)) });
+      incidents.push({ deed, ...incident, overAtMs: monotonicMs() });
     }
   }
   const demanded = Object.fromEntries(deeds.map(([deed, count]) => [DEEDS[deed].event, count]));

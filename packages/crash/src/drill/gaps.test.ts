@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { gapAfter, quantilesOf, type Start } from "./gaps.ts";
 
 describe("the gap after an incident", () => {
-  const start = (atMs: number, shard = 1): Start => ({ atMs, shard, pickupMs: 0 });
+  const start = (atMs: number, shard = 1): Start => ({ atMs, shard, askedAtMs: atMs });
   const incident = { atMs: 100, shards: new Set([1, 2]) };
 
   it("is the longest time without a start in its shards, from the incident on", () => {

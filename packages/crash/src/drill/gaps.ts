@@ -5,14 +5,16 @@ export interface Incident {
   /** From when on a gap is to be looked for, and in which shards. */
   atMs: number;
   shards: ReadonlySet<number>;
+  /** How long after it the shards all had other owners; left out: nobody else was to take them. */
+  takenOverMs?: number;
 }
 
 /** A handler that began. */
 export interface Start {
   atMs: number;
   shard: number;
-  /** Since its job was asked for. */
-  pickupMs: number;
+  /** When its job was asked for. */
+  askedAtMs: number;
 }
 
 export interface Quantiles {
