@@ -15,6 +15,8 @@ export class Account {
   told = 0;
   /** Since when it has something unused, by the monotonic clock. */
   lentAtMs = 0;
+  /** When it last used some, or said that it cannot. */
+  usedAtMs = Number.NEGATIVE_INFINITY;
   /** When the owner was last asked to give back what it cannot use. */
   recalledAtMs = Number.NEGATIVE_INFINITY;
   /** When it last did so: what it waits for is not this worker. */

@@ -79,6 +79,23 @@ describe("a slot between two owners", () => {
     assert.notEqual(stage.newsOf("RECALL", waiting).length, 0);
   });
 
+  it("does not go to an owner that is held up and uses none, however urgent its work becomes", () => {
+    const { stage, worker } = stageOfTwo(2);
+    stage.demand(OTHER, 1);
+    stage.demand(NODE, 50_000);
+    stage.assign(assignment(1));
+    stage.runtime.advance(300);
+    stage.forgetNews();
+    worker.finish(...worker.assigns);
+    assert.deepEqual([stage.credits(NODE).length, stage.credits(OTHER).length], [1, 0]);
+    stage.demand(NODE, null);
+    stage.runtime.advance(100);
+    assert.deepEqual(stage.newsOf("RECALL", NODE), [], "it may keep it");
+    stage.assignFrom(OTHER, assignment(2, { account: accountOf(OTHER), shard: 8, credit: 1 }));
+    worker.finish(...worker.assigns.slice(-1));
+    assert.equal(stage.credits(OTHER).length, 1, "it goes on");
+  });
+
   it("stays where it is when what is said of work that waits is of an older term, or of another pool", () => {
     const { stage } = stageOfTwo();
     const [holder, waiting] = holderFirst(stage);
@@ -229,12 +246,12 @@ const RECALL_OF = Object.fromEntries(
   ]),
 );
 
-/** Two owners and a worker with one slot. */
-function stageOfTwo(): { stage: Stage; worker: WorkerEnd } {
+/** Two owners and a worker. */
+function stageOfTwo(slots = 1): { stage: Stage; worker: WorkerEnd } {
   const stage = new Stage();
   stage.own(NODE, 1, [0, 1, 2, 3, 4, 5, 6, 7]);
   stage.own(OTHER, 1, [8, 9, 10, 11, 12, 13, 14, 15]);
-  const worker = stage.connect().hello({ slots: 1, prefetch: 0 });
+  const worker = stage.connect().hello({ slots, prefetch: 0 });
   return { stage, worker };
 }
 

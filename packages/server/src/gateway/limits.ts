@@ -42,6 +42,8 @@ export const RANKS_EQUAL_WITHIN = 1_000;
 export const RECALL_INTERVAL_MS = 50;
 /** when it has, others go first with that worker for so long. */
 export const DECLINED_MS = 1_000;
+/** Who has slots of a worker, and work that waits, and begins nothing there for so long gets no more of them. */
+export const UNUSED_MS = 300;
 /** A worker is asked for its results again when one was not acknowledged for so long, and not more often. */
 export const RESEND_AFTER_MS = 2_000;
 /** Lost workers are listed as DEAD for so long, */

@@ -153,25 +153,36 @@ export class LossyWorld {
     this.#check();
   }
 
-  /** Faults end. Whoever has work gets every slot, though owners forgot what they were lent. */
+  /** Faults end. Whoever has work, and begins it, gets every slot, though owners forgot what they were lent. */
   calmDown(): void {
     const [first] = this.#owners as [Owner];
     for (const owner of this.#owners) owner.rank = owner === first ? 1 : null;
     this.#claim(first, 0);
     for (let second = 0; second < 10; second++) {
       for (const owner of this.#owners) this.#send(owner.name, [owner.said, ...owner.void(owner.missing)]);
-      for (const id of [...this.#running.keys()]) this.#finish(id);
+      this.#finishAll();
       this.#stage.runtime.advance(1_000);
       this.#worker.heartbeat();
       this.#look();
-      for (let mail = this.#onTheWay.shift(); mail !== undefined; mail = this.#onTheWay.shift()) {
-        this.#deliver(mail);
-        this.#look();
-      }
+      while (first.sent < first.granted) this.#assign(first);
+      this.#deliverAll();
       this.#check();
     }
+    this.#finishAll();
+    this.#deliverAll();
     assert.equal(this.#running.size, 0);
     assert.equal(first.granted - first.sent, this.#capacity, "all is lent to the one who has work, and it knows");
+  }
+
+  #finishAll(): void {
+    for (const id of [...this.#running.keys()]) this.#finish(id);
+  }
+
+  #deliverAll(): void {
+    for (let mail = this.#onTheWay.shift(); mail !== undefined; mail = this.#onTheWay.shift()) {
+      this.#deliver(mail);
+      this.#look();
+    }
   }
 
   #send(from: Incarnation, messages: readonly ToGateway[]): void {

@@ -88,6 +88,7 @@ export class Session {
   assign(owner: Incarnation, assignment: Assignment): void {
     const account = this.credits.account(owner);
     if (account?.number !== assignment.account || !account.use(assignment.credit)) return;
+    account.usedAtMs = this.#shared.runtime.monotonicMs();
     // Sent twice under different numbers: the answer comes from the worker.
     if (this.held.get(assignment.executionId, assignment.attempt) !== null) return;
     if (!this.takesWork) return this.return(assignment);
@@ -113,6 +114,7 @@ export class Session {
     let isFreed = false;
     for (const credit of credits) if (open.use(credit)) isFreed = true;
     const nowMs = this.#shared.runtime.monotonicMs();
+    if (isFreed) open.usedAtMs = nowMs;
     if (isFreed && nowMs - open.recalledAtMs < DECLINED_MS) open.declinedAtMs = nowMs;
   }
 
