@@ -36,7 +36,9 @@ function takeCancel(step: Step, command: CancelCommand, missing: string[]): void
   const { entries, loading } = step.state;
   const entry = entries.get(command.executionId);
   const waiting = loading.get(command.executionId);
-  if (entry !== undefined) answer(step, command, cancel(step, entry, command));
+  // A hint may be stale: what waits only by its word may have ended long ago, and must not be reported as cancelled.
+  const isKnown = entry !== undefined && (!entry.unverified || entry.place === "ASSIGNED");
+  if (isKnown) answer(step, command, cancel(step, entry, command));
   else if (waiting !== undefined) waiting.push(command);
   else {
     loading.set(command.executionId, [command]);
@@ -60,10 +62,10 @@ export function takeLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED
 }
 
 function cancelLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
-  const { loading, entries } = step.state;
+  const { loading } = step.state;
   const commands = loading.get(id);
   if (commands === undefined) return;
-  const entry = entries.get(id) ?? settledEntry(step, id, rows);
+  const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   loading.delete(id);
   for (const command of commands) {

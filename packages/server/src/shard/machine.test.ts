@@ -129,7 +129,8 @@ describe("cancel", () => {
     const ready = candidate();
     const timed = candidate({ dueAt: START + 3_000 });
     for (const row of [ready, timed]) {
-      const batch = new Story().hint(row).tell(command(row)).commit();
+      const story = new Story().hint(row).tell(command(row));
+      const batch = story.tell({ kind: "LOADED", asked: [row.id], rows: [row], since: 1, term: 1 }).commit();
       assert.equal(only(changesOf(batch)).state, "CANCELLED");
       assert.deepEqual(only([...batch.shards.values()]).commandsDone, ["command-1"]);
       assert.deepEqual(answersOf(batch), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "CANCELLED" }]);
@@ -177,6 +178,28 @@ describe("cancel", () => {
     const story = new Story().tell(command(row));
     const batch = story.tell({ kind: "LOADED", asked: [row.id], rows: [], since: 1, term: 1 }).commit();
     assert.deepEqual(answersOf(batch), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "FINAL" }]);
+  });
+
+  it("believes no hint that came late: what waits by its word may have ended", () => {
+    const row = candidate();
+    const story = new Story().hint(row).tell(command(row));
+    assert.deepEqual([answersOf(story.commit()), story.wants], [[], [{ kind: "LOAD", ids: [row.id] }]]);
+    const batch = story.tell({ kind: "LOADED", asked: [row.id], rows: [], since: 2, term: 1 }).commit();
+    assert.deepEqual(changesOf(batch), []);
+    assert.deepEqual(answersOf(batch), [{ kind: "COMMAND_DONE", commandId: "command-1", outcome: "FINAL" }]);
+    assert.equal(story.state.entries.size, 0);
+  });
+
+  it("is not forgotten together with a hint that turns out to be stale", () => {
+    const row = candidate();
+    const story = new Story().hint(row).worker("w1").tell(command(row));
+    assert.deepEqual(answersOf(story.commit()), [
+      { kind: "COMMAND_DONE", commandId: "command-1", outcome: "REQUESTED" },
+    ]);
+    story.tell({ kind: "CANDIDATES_MISSED", ids: [row.id] });
+    // The next look at the inbox.
+    story.tell(command(row)).tell({ kind: "LOADED", asked: [row.id], rows: [], since: 2, term: 1 });
+    assert.deepEqual(only([...story.commit().shards.values()]).commandsDone, ["command-1"]);
   });
 });
 

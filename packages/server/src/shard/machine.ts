@@ -104,6 +104,8 @@ function dropCandidate(view: Step, id: ExecutionId): void {
   const entry = view.state.entries.get(id);
   if (entry === undefined) return;
   const { assigned } = entry;
+  // They are still in the inbox, and the next look at it finds what is true of the execution.
+  for (const command of entry.cancels) view.state.openCommands.delete(command);
   if (assigned !== null) {
     settleJournal(view, entry);
     leaveWorker(view, entry, assigned);
