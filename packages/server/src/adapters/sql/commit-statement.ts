@@ -4,6 +4,7 @@ import type { RowChange, ShardCommit } from "../../ports/store.ts";
 import { bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Row, Statement } from "./connections.ts";
+import { fewerParameters } from "./fewer-parameters.ts";
 import { journalText } from "./journal.ts";
 import { planned, plannedAnswer, plannedValues } from "./plan-changes.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "./replacements.ts";
@@ -11,19 +12,35 @@ import { DEFINITION, REPLACED, replacedValues, replacementOf } from "./replaceme
 /** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
 const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
 
+/** Which parts a commit has. */
+interface Shape {
+  changing: boolean;
+  assigning: boolean;
+  replacing?: boolean;
+  planning?: boolean;
+}
+
 /**
  * All that a tick writes. Whatever touches a row asks `held` first, so every fence is locked before anything is written;
  * the lock is shared, so it keeps out nobody but a takeover, which takes its locks in the same order. A takeover that came first is waited for, and the fence is
  * then read again with its new epoch.
  */
-const textOf = (replacing: boolean, planning: boolean) => `
+const textOf = ({ changing, assigning, replacing = false, planning = false }: Shape) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
   JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
   ORDER BY s.id FOR SHARE OF s
 ), held AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
-), change AS MATERIALIZED (
+)${changing ? changed(replacing, planning) : ""}${assigning ? ASSIGNED : ""}${
+  changing && assigning ? DONE : ""
+}${planning ? planned(holds) : ""}
+SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
+  planning ? plannedAnswer(holds) : ""
+}`;
+
+/** What becomes of executions that were assigned, or never will be. */
+const changed = (replacing: boolean, planning: boolean) => `, change AS MATERIALIZED (
   SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
     unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,
     unnest($9::int4[]) AS failures, unnest($10::int4[]) AS lost, unnest($11::int2[]) AS queue,
@@ -45,27 +62,42 @@ WITH fence AS MATERIALIZED (
   DELETE FROM journal j
   USING (SELECT unnest($25::int2[]) AS shard, unnest($26::int8[]) AS epoch, unnest($27::int8[]) AS seq) s
   WHERE j.shard = s.shard AND j.epoch = s.epoch AND j.seq = s.seq AND ${holds("s.shard")}
-), assigned AS (
+)`;
+
+const ASSIGNED = `, assigned AS (
   INSERT INTO journal (shard, epoch, seq, entries)
   SELECT * FROM (SELECT unnest($28::int2[]) AS shard, unnest($29::int8[]), unnest($30::int8[]), unnest($31::text[])) a
   WHERE ${holds("a.shard")}
-), done AS (
+)`;
+
+const DONE = `, done AS (
   DELETE FROM commands c USING (SELECT unnest($32::uuid[]) AS id) d WHERE c.id = d.id AND ${holds("c.shard")}
-)${planning ? planned(holds) : ""}
-SELECT (SELECT array_agg(id) FROM fence),
+)`;
+
+/** Changes that were not applied. */
+const MISSED = `
   CASE WHEN (SELECT count(*) FROM updated) < (SELECT count(*) FROM change c WHERE ${holds("c.shard")}) THEN
     ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
-  END,
+  END`;
+
+/** Hinted executions that are not as expected. */
+const UNEXPECTED = `
   ARRAY(
     SELECT x.id FROM (SELECT unnest($33::int2[]) AS shard, unnest($34::uuid[]) AS id, unnest($35::int4[]) AS attempt) x
     WHERE ${holds("x.shard")} AND NOT EXISTS (
       SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
     )
-  )${planning ? plannedAnswer(holds) : ""}`;
-/** Nearly every tick: what it says of replacements and plans would be said of nothing. */
-const TEXT = textOf(false, false);
-export const REPLACING_TEXT = textOf(true, false);
-export const PLANNING_TEXT = textOf(true, true);
+  )`;
+
+/** Where there is a backlog, nearly every tick both ends and assigns something. */
+export const COMMIT_TEXT = textOf({ changing: true, assigning: true });
+export const REPLACING_TEXT = textOf({ changing: true, assigning: true, replacing: true });
+export const PLANNING_TEXT = textOf({ changing: true, assigning: true, replacing: true, planning: true });
+/** Where there is none, a tick is one or the other, mostly of one row: setting out to do what it does not is most of its costs. */
+const ASSIGNING = fewerParameters(textOf({ changing: false, assigning: true }));
+const CHANGING = fewerParameters(textOf({ changing: true, assigning: false }));
+export const ASSIGNING_TEXT = ASSIGNING.text;
+export const CHANGING_TEXT = CHANGING.text;
 
 export interface CommitAnswer {
   held: Set<ShardId>;
@@ -83,39 +115,46 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const done = batch.flatMap((commit) => commit.commandsDone);
   const replaced = changes.flatMap(({ item }) => replacementOf(item));
   const isPlanning = batch.some((commit) => commit.plans.length > 0);
-  return {
-    ...variant(replaced.length > 0, isPlanning),
-    values: [
-      int2s(batch, (c) => c.shard),
-      int8s(batch, (c) => c.epoch),
-      ...changeValues(changes),
-      now,
-      int2s(settled, (s) => s.shard),
-      int8s(settled, (s) => s.item.epoch),
-      int8s(settled, (s) => s.item.seq),
-      int2s(assigning, (c) => c.shard),
-      int8s(assigning, (c) => c.epoch),
-      int8s(assigning, (c) => c.journalSeq),
-      texts(assigning, (c) => journalText(c.assigned)),
-      uuids(done, (id) => id),
-      int2s(expected, (x) => x.shard),
-      uuids(expected, (x) => x.item.id),
-      int4s(expected, (x) => x.item.attempt),
-      ...(replaced.length > 0 || isPlanning ? replacedValues(replaced) : []),
-      ...(isPlanning ? plannedValues(batch) : []),
-    ],
-  };
-}
-
-function variant(isReplacing: boolean, isPlanning: boolean): { name: string; text: string } {
-  if (isPlanning) return { name: "commit_planning", text: PLANNING_TEXT };
-  return isReplacing ? { name: "commit_replacing", text: REPLACING_TEXT } : { name: "commit", text: TEXT };
+  const values = [
+    int2s(batch, (c) => c.shard),
+    int8s(batch, (c) => c.epoch),
+    ...changeValues(changes),
+    now,
+    int2s(settled, (s) => s.shard),
+    int8s(settled, (s) => s.item.epoch),
+    int8s(settled, (s) => s.item.seq),
+    int2s(assigning, (c) => c.shard),
+    int8s(assigning, (c) => c.epoch),
+    int8s(assigning, (c) => c.journalSeq),
+    texts(assigning, (c) => journalText(c.assigned)),
+    uuids(done, (id) => id),
+    int2s(expected, (x) => x.shard),
+    uuids(expected, (x) => x.item.id),
+    int4s(expected, (x) => x.item.attempt),
+  ];
+  if (isPlanning) {
+    return {
+      name: "commit_planning",
+      text: PLANNING_TEXT,
+      values: [...values, ...replacedValues(replaced), ...plannedValues(batch)],
+    };
+  }
+  if (replaced.length > 0) {
+    return { name: "commit_replacing", text: REPLACING_TEXT, values: [...values, ...replacedValues(replaced)] };
+  }
+  if (done.length === 0 && assigning.length + expected.length === 0) {
+    return { name: "commit_changing", text: CHANGING.text, values: CHANGING.pick(values) };
+  }
+  if (done.length === 0 && changes.length + settled.length === 0) {
+    return { name: "commit_assigning", text: ASSIGNING.text, values: ASSIGNING.pick(values) };
+  }
+  return { name: "commit", text: COMMIT_TEXT, values };
 }
 
 type AnswerRow = [
   held: string | null,
   missed: string | null,
-  unexpected: string,
+  unexpected: string | null,
   missedPlans?: string | null,
   notBorn?: string | null,
 ];

@@ -5,7 +5,14 @@ import { fire, firstPlan, recurring } from "../../../ports/recurring-scene.confo
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
 import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { commitStatement, PLANNING_TEXT, REPLACING_TEXT } from "../commit-statement.ts";
+import {
+  ASSIGNING_TEXT,
+  CHANGING_TEXT,
+  COMMIT_TEXT,
+  commitStatement,
+  PLANNING_TEXT,
+  REPLACING_TEXT,
+} from "../commit-statement.ts";
 import { Connections, type Purpose } from "../connections.ts";
 import { OPEN_OF_RECURRING } from "../locked-job.ts";
 import { LOOK_OUT } from "../look-out.ts";
@@ -18,11 +25,12 @@ import { asked, openTestStore, silent, type TestServer } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
 const MONTHS = 14;
-const COMMIT = commitStatement([], 0).text;
 
 /** Statements of the hot path, the index by which each is to find its executions, and that for its plans. */
 const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string][] = [
-  ["commit", "commit", COMMIT, /_pkey$/],
+  ["commit", "commit", COMMIT_TEXT, /_pkey$/],
+  ["commit_assigning", "commit", ASSIGNING_TEXT, /_pkey$/],
+  ["commit_changing", "commit", CHANGING_TEXT, /_pkey$/],
   ["commit_replacing", "commit", REPLACING_TEXT, /_pkey$/],
   ["commit_planning", "commit", PLANNING_TEXT, /_pkey$/, "plans_pkey"],
   ["load", "read", reads.LOAD, /_pkey$/],
@@ -108,9 +116,9 @@ function hotPlans(start: () => Promise<TestServer>): void {
       changes: fresh.slice(5).map((job) => scene.succeeded(job)),
       expected: fresh.slice(0, 5).map((job) => ({ id: job.executionId, attempt: 0 })),
     });
-    const { values = [] } = commitStatement([tick], now);
+    const { text, values = [] } = commitStatement([tick], now);
     const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
-    const plan = await db.session("commit", (session) => executedPlan(session, COMMIT, values));
+    const plan = await db.session("commit", (session) => executedPlan(session, text, values));
     await db.close();
     const visited = plan.filter(({ table, loops }) => table.startsWith("executions_") && loops > 0);
     const month = `executions_${monthOf(now).name}`;
