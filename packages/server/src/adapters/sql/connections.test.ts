@@ -33,6 +33,20 @@ it("keeps a connection whose statement was refused for its data, and replaces on
   await db.close();
 });
 
+it("takes a connection that is at hand within the turn, and gives it to who waits", async () => {
+  const db = open(await server.newDatabase());
+  const ask = () => db.run("commit", { text: "SELECT pg_backend_pid()" });
+  const load = () => db.load().find(({ purpose }) => purpose === "commit");
+  const first = await ask();
+  assert.deepEqual(load(), { purpose: "commit", busy: 0, max: 1, waiting: 0 });
+  const asking = [ask(), ask()];
+  assert.deepEqual(load(), { purpose: "commit", busy: 1, max: 1, waiting: 1 });
+  assert.deepEqual(await Promise.all(asking), [first, first]);
+  assert.deepEqual(await ask(), first);
+  assert.equal(load()?.busy, 0);
+  await db.close();
+});
+
 it("survives that an idle connection is ended", async () => {
   const connection = await server.newDatabase();
   const db = open(connection);

@@ -101,6 +101,12 @@ const SETTINGS: Record<Purpose, Record<string, string>> = {
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
   readonly #open = new Set<pg.PoolClient>();
+  /**
+   * Hot connections that nobody uses. A pool hands its own out a turn later, when all else that came of an answer is done:
+   * statements would leave after the HTTP answers that were written meanwhile.
+   */
+  readonly #spare = new Map<Purpose, pg.PoolClient[]>();
+  readonly #broken = new WeakSet<pg.PoolClient>();
   readonly #runtime: Runtime;
 
   constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
@@ -115,11 +121,12 @@ export class Connections {
       // A connection that breaks is replaced when one is needed; without listeners it would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
       pool.on("connect", (client) => {
-        client.on("error", ignore);
+        client.on("error", () => this.#broke(purpose, client));
         this.#open.add(client);
       });
       pool.on("remove", (client) => this.#open.delete(client));
       this.#pools.set(purpose, pool);
+      if (SETTINGS[purpose].plan_cache_mode !== undefined) this.#spare.set(purpose, []);
     }
   }
 
@@ -147,7 +154,8 @@ export class Connections {
   /** How busy each pool is now. */
   load(): ConnectionLoad[] {
     return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
-      return { purpose, busy: totalCount - idleCount, max: options.max, waiting: waitingCount };
+      const idle = idleCount + (this.#spare.get(purpose)?.length ?? 0);
+      return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount };
     });
   }
 
@@ -156,7 +164,9 @@ export class Connections {
     const timer = this.#runtime.setTimer(CLOSE_GRACE_MS, () => {
       for (const client of this.#open) void (client as unknown as pg.Client).end().catch(ignore);
     });
-    await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
+    const ended = [...this.#pools.values()].map((pool) => pool.end());
+    for (const spare of this.#spare.values()) for (const client of spare.splice(0)) client.release();
+    await Promise.all(ended);
     timer.cancel();
   }
 
@@ -165,16 +175,33 @@ export class Connections {
     isHarmless: (error: unknown) => boolean,
     use: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
-    let client: pg.PoolClient | undefined;
+    let client = this.#spare.get(purpose)?.pop();
     try {
-      client = await this.#pool(purpose).connect();
+      client ??= await this.#pool(purpose).connect();
       const answer = await use(client);
-      client.release();
+      this.#giveBack(purpose, client);
       return answer;
     } catch (error) {
       client?.release(!isHarmless(error));
       throw storeError(error);
     }
+  }
+
+  #giveBack(purpose: Purpose, client: pg.PoolClient): void {
+    const spare = this.#spare.get(purpose);
+    const { waitingCount, ending } = this.#pool(purpose);
+    if (spare === undefined || waitingCount > 0 || ending || this.#broken.has(client)) client.release();
+    else spare.push(client);
+  }
+
+  /** Without a listener it would end the process. Whoever uses the connection hears of it by his statement. */
+  #broke(purpose: Purpose, client: pg.PoolClient): void {
+    this.#broken.add(client);
+    const spare = this.#spare.get(purpose);
+    const at = spare?.indexOf(client) ?? -1;
+    if (at < 0) return;
+    spare?.splice(at, 1);
+    client.release(true);
   }
 
   #pool(purpose: Purpose): pg.Pool {
