@@ -4,7 +4,7 @@ import type { EpochMs } from "./ids.ts";
 export interface ClockSample {
   askedAtMs: number;
   answeredAtMs: number;
-  shownMs: EpochMs;
+  shownMs: number;
 }
 
 /** That clock's lead over the own monotonic clock lies between the two. */

@@ -216,9 +216,9 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.readPools(), [defaultPool("gpu")]);
   });
 
-  it("tells its time in whole milliseconds", async () => {
+  it("tells its time in milliseconds", async () => {
     const first = await scene().store.clock();
     const second = await scene().store.clock();
-    assert.ok(Number.isInteger(first) && second >= first && first > 1.7e12);
+    assert.ok(second >= first && first > 1.7e12);
   });
 }

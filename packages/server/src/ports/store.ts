@@ -74,8 +74,8 @@ export interface Store {
   /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */
   putPool(change: PoolChange): Promise<Pool>;
 
-  /** The store's clock, for an offset kept by the caller. */
-  clock(): Promise<EpochMs>;
+  /** The store's clock in milliseconds, as finely as it tells it; for an offset kept by the caller. */
+  clock(): Promise<number>;
   /** Makes partitions ahead of time, drops what retention lets go, forgets old idempotency keys. Safe to repeat. */
   maintain(now: EpochMs, retention: Retention): Promise<void>;
   /** Ends what is under way and closes every connection. */

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
 import type { PermitLetter } from "../shard/permits/permits.ts";
 import { createState, type MachineState } from "../shard/state.ts";
-import { isStillWanted } from "../shard/unsent.ts";
+import { isStillWanted, sendableAt } from "../shard/unsent.ts";
 import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
@@ -247,16 +247,28 @@ export class ShardRunner {
     for (;;) {
       try {
         const reading = payloads.attach(assigns);
-        if (reading === null) return this.#send(assigns);
+        if (reading === null) return this.#sendWhenDue(assigns);
         await reading;
         if (this.#over) return;
-        return this.#send(this.#stillWanted(assigns));
+        return this.#sendWhenDue(this.#stillWanted(assigns));
       } catch (error) {
         log.warn({ err: error }, "payloads could not be read and are tried again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
       }
       if (this.#over) return;
     }
+  }
+
+  #sendWhenDue(assigns: readonly Assignment[]): void {
+    const { runtime } = this.#parts;
+    const now = runtime.now();
+    const early = assigns.filter((assign) => sendableAt(this.state, assign) > now);
+    if (early.length === 0) return this.#send(assigns);
+    if (early.length < assigns.length) this.#send(assigns.filter((assign) => sendableAt(this.state, assign) <= now));
+    const nextAt = Math.min(...early.map((assign) => sendableAt(this.state, assign)));
+    runtime.setTimer(nextAt - now, () => {
+      if (!this.#over) this.#sendWhenDue(this.#stillWanted(early));
+    });
   }
 
   #send(assigns: readonly Assignment[]): void {

@@ -113,6 +113,11 @@ export interface Limits {
   stepInstants: number;
   /** How far ahead executions that wait for their time are kept. */
   horizonMs: number;
+  /**
+   * How long before its time an execution is assigned, so that the commit is through when it is due. Only the sending waits
+   * for that.
+   */
+  leadMs: number;
   /** How long an attempt runs before its own row says RUNNING. */
   ownRowAfterMs: number;
   /** How long a worker that an earlier owner assigned to may take to show up. */
@@ -132,6 +137,7 @@ export const DEFAULT_LIMITS: Limits = {
   batchPlanRows: 4_000,
   stepInstants: 5_000,
   horizonMs: 10_000,
+  leadMs: 5,
   ownRowAfterMs: 1_000,
   adoptWithinMs: 30_000,
   silenceMs: 30_000,

@@ -85,7 +85,7 @@ export function enter(step: Step, entry: Entry): void {
   state.entries.set(entry.id, entry);
   const { startBefore } = row.policy;
   if (startBefore !== null && startBefore <= now && row.startedAt === null) return expire(step, entry);
-  if (row.dueAt > now) return waitForTime(step, entry);
+  if (row.dueAt > now + state.limits.leadMs) return waitForTime(step, entry);
   const lane = laneOf(step, row);
   if (row.queue !== "READY" && !laneTakes(step, lane, row)) return overflow(step, entry, lane);
   state.lanes.add(entry, lane);
@@ -101,7 +101,7 @@ function waitForTime(step: Step, entry: Entry): void {
     return forget(step, entry);
   }
   entry.place = "TIMER";
-  setTimer(step.state, entry, entry.row.dueAt);
+  setTimer(step.state, entry, entry.row.dueAt - step.state.limits.leadMs);
 }
 
 /** Due, and no room: the store is told that it is ready, and gives it back by rank. */

@@ -4,7 +4,7 @@ import { DEFAULT_POLICY } from "../domain/job.ts";
 import { defaultPool } from "../domain/pool.ts";
 import type { Assignment } from "../ports/messages.ts";
 import { answersOf, candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
-import { isStillWanted } from "./unsent.ts";
+import { isStillWanted, sendableAt } from "./unsent.ts";
 
 describe("an execution that succeeds", () => {
   it("is journalled with its assignment and written once, when it ends", () => {
@@ -69,8 +69,11 @@ describe("a failure", () => {
     assert.equal(change.dueAt, START + 4_000);
     assert.equal(change.failures, 1);
     assert.equal(story.wakeAt, START + 1_000, "the queue of young attempts is looked at once more");
-    assert.deepEqual(story.later(3_999).assigned(), []);
-    assert.equal(only(story.later(1).commit().assigns).attempt, 2);
+    const { leadMs } = story.state.limits;
+    assert.deepEqual(story.later(3_999 - leadMs).assigned(), []);
+    const again = only(story.later(1).commit().assigns);
+    assert.equal(again.attempt, 2);
+    assert.equal(sendableAt(story.state, again), START + 4_000, "it is sent when it is due");
   });
 
   it("is DEAD when the attempts are used up", () => {

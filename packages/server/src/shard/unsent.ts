@@ -1,3 +1,4 @@
+import type { EpochMs } from "../domain/ids.ts";
 import type { Assignment } from "../ports/messages.ts";
 import { voidCredits } from "./credit.ts";
 import type { MachineState, Step } from "./state.ts";
@@ -9,6 +10,11 @@ import type { MachineState, Step } from "./state.ts";
 export function isStillWanted(state: MachineState, assign: Assignment): boolean {
   const entry = state.entries.get(assign.executionId);
   return entry?.place === "ASSIGNED" && entry.row.attempt === assign.attempt;
+}
+
+/** When what is still wanted may be sent: what is assigned shortly before its time must not begin before it. */
+export function sendableAt(state: MachineState, assign: Assignment): EpochMs {
+  return state.entries.get(assign.executionId)?.row.dueAt ?? 0;
 }
 
 /** These were not sent after all: their gateways hear that the slots are free. */

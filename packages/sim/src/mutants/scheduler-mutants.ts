@@ -53,6 +53,13 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "assignments leave that were never written, because another owns their shard",
   },
   {
+    name: "sent before its time",
+    file: RUNNER,
+    find: "const early = assigns.filter((assign) => sendableAt(this.state, assign) > now);",
+    replace: "const early: typeof assigns = [];",
+    why: "what is assigned ahead of its time begins ahead of it",
+  },
+  {
     name: "the unsent filter forgotten",
     file: RUNNER,
     find: "if (wanted.length === assigns.length) return assigns;",

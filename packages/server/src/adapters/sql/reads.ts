@@ -39,7 +39,7 @@ export const READ_PAYLOADS = `
   SELECT e.id, (SELECT ${payloadOf("e", "j")} FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.payload_bytes > 0`;
 
-const CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8";
 
 /** Sorts before every row. */
 const START: RankCursor = { rank: Number.NEGATIVE_INFINITY, id: "00000000-0000-0000-0000-000000000000" };
@@ -100,7 +100,7 @@ async function byIds(db: Connections, name: string, text: string, ids: readonly 
   return found.flat();
 }
 
-export async function clock(db: Connections): Promise<EpochMs> {
+export async function clock(db: Connections): Promise<number> {
   const [row] = await db.run("read", { name: "clock", text: CLOCK });
-  return row?.[0] as EpochMs;
+  return row?.[0] as number;
 }
