@@ -7,6 +7,7 @@ import { Gates } from "./gates.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
+import type { Patience } from "./patience.ts";
 import { Permits } from "./permits/permits.ts";
 import { Plans } from "./plans/plans.ts";
 import { Touched } from "./touched.ts";
@@ -55,6 +56,8 @@ export interface MachineState {
   /** What gateways were told last of the pools that wait for credit. */
   toldDemand: Map<string, number>;
   readonly permits: Permits;
+  /** Survives this machine. */
+  readonly patience: Patience;
   /** When the workers' silence was last judged. */
   judgedAt: EpochMs;
 }
@@ -67,7 +70,7 @@ export interface Step {
   readonly wants: Want[];
 }
 
-export function createState(limits: Limits, tzdata: string): MachineState {
+export function createState(limits: Limits, tzdata: string, patience: Patience): MachineState {
   const gates = new Gates();
   return {
     limits,
@@ -97,6 +100,7 @@ export function createState(limits: Limits, tzdata: string): MachineState {
     recalled: new Set(),
     toldDemand: new Map(),
     permits: new Permits(),
+    patience,
     judgedAt: 0,
   };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Assignment } from "../ports/messages.ts";
 import type { Recovered } from "../ports/store.ts";
+import { Patience } from "./patience.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
@@ -10,9 +11,15 @@ describe("a takeover", () => {
     policy = {},
     gateway = GATEWAY,
     gateways = [GATEWAY],
-    { startedAt = null as number | null, story = new Story(), state = "PENDING" as "PENDING" | "RUNNING" } = {},
+    {
+      startedAt = null as number | null,
+      story = new Story(),
+      state = "PENDING" as "PENDING" | "RUNNING",
+      epoch = 2,
+      like = {} as { id?: string; shard?: number },
+    } = {},
   ) => {
-    const row = candidate({ policy, state });
+    const row = { ...candidate({ policy, state }), ...like };
     const recovered: Recovered = {
       inFlight: [
         {
@@ -30,13 +37,14 @@ describe("a takeover", () => {
     };
     story.tell({ kind: "GATEWAYS", nodes: gateways }).tell({
       kind: "OWNED",
-      term: 2,
-      epochs: new Map([[row.shard, 2]]),
+      term: epoch,
+      epochs: new Map([[row.shard, epoch]]),
       recovered,
       incarnation: "node-2",
     });
     return { row, story };
   };
+  const endOf = (story: Story) => only(only(changesOf(story.commit())).ended).state;
   const profile = {
     workerId: "w1",
     name: "w1",
@@ -111,7 +119,6 @@ describe("a takeover", () => {
         from: "gateway-0",
         message: { kind: "WORKER_LOST", workerId: "w1", connection, reason: "it was sent to another gateway" },
       });
-    const endOf = (story: Story) => only(only(changesOf(story.commit())).ended).state;
 
     it("releases what the worker says that it does not have", () => {
       const { story } = inFlight("w1", {}, "gateway-0", both);
@@ -174,6 +181,66 @@ describe("a takeover", () => {
     story.worker("w2");
     assert.deepEqual(story.later(29_999).assigned(), []);
     assert.equal(only(story.later(1).commit().assigns).attempt, 2);
+  });
+
+  describe("by the owner that had the shard before", () => {
+    const patience = () => {
+      const kept = new Patience();
+      kept.look(0, START);
+      return kept;
+    };
+    /** The shard was taken over, twenty seconds ago, and its worker has not been heard of. */
+    const silent = (kept: Patience) => {
+      const story = new Story({}, kept);
+      const { row } = inFlight("w1", {}, GATEWAY, [GATEWAY], { story });
+      for (let second = 1; second <= 20; second++) kept.look(second * 1_000, START + second * 1_000);
+      return { like: { id: row.id, shard: row.shard }, story: story.later(20_000) };
+    };
+    const again = (story: Story, like: { id: string; shard: number }, epoch: number) => {
+      inFlight("w1", {}, GATEWAY, [GATEWAY], { story, epoch, like });
+      return story;
+    };
+
+    it("goes on waiting for a silent worker where it was", () => {
+      const { like, story } = silent(patience());
+      story.tell({ kind: "LOST", shards: [like.shard] });
+      again(story, like, 3);
+      assert.deepEqual(changesOf(story.later(9_999).commit()), []);
+      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+    });
+
+    it("does so with another machine too, and gives everybody time to answer it", () => {
+      const kept = patience();
+      const { like, story } = silent(kept);
+      story.later(8_000);
+      kept.look(22_000, story.now - 6_000);
+      kept.look(24_000, story.now - 4_000);
+      kept.look(26_000, story.now - 2_000);
+      const next = new Story({}, kept);
+      kept.leave(story.state, new Set([like.shard]), story.now);
+      next.now = story.now;
+      again(next, like, 3);
+      assert.deepEqual(changesOf(next.later(4_999).commit()), []);
+      assert.equal(endOf(next.later(1)), "WORKER_LOST");
+    });
+
+    it("knows nothing where another had it in between", () => {
+      const { like, story } = silent(patience());
+      story.tell({ kind: "LOST", shards: [like.shard] });
+      again(story, like, 4);
+      assert.deepEqual(changesOf(story.later(29_999).commit()), []);
+      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+    });
+
+    it("blames nobody for the time in which it was held up itself", () => {
+      const kept = patience();
+      const { like, story } = silent(kept);
+      kept.look(25_000, story.now);
+      story.tell({ kind: "LOST", shards: [like.shard] });
+      again(story, like, 3);
+      assert.deepEqual(changesOf(story.later(29_999).commit()), []);
+      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+    });
   });
 
   it("waits as long for a worker whose execution is to be cancelled, and tells it when it is back", () => {

@@ -1,4 +1,4 @@
-import type { Incarnation, ShardId } from "../domain/ids.ts";
+import type { EpochMs, Incarnation, ShardId } from "../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../ports/store.ts";
 import { attemptGivenUp } from "./attempts.ts";
 import { takeCommands } from "./commands.ts";
@@ -6,8 +6,12 @@ import { newEntry } from "./entry.ts";
 import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";
 import type { JournalBox } from "./journal-box.ts";
+import type { Patience } from "./patience.ts";
 import { permitsOwned } from "./permits/steps.ts";
 import { type Step, setTimer } from "./state.ts";
+
+/** What the owner before waited for, this one waits for no shorter than so long. */
+const ANSWER_WITHIN_MS = 5_000;
 
 /** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
 export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
@@ -24,7 +28,8 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
   // Of the shards that came now no lane knows what the store has.
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
-  for (const row of recovered.inFlight) adoptLater(step, row, boxes);
+  const silent = new Map(Array.from(owned.epochs, ([shard, epoch]) => [shard, state.patience.take(shard, epoch)]));
+  for (const row of recovered.inFlight) adoptLater(step, row, boxes, silent.get(row.row.shard));
   permitsOwned(step, owned.epochs.keys());
   takeCommands(step, recovered.commands);
 }
@@ -43,7 +48,12 @@ function boxName(shard: ShardId, ref: JournalRef): string {
   return `${shard}:${ref.epoch}:${ref.seq}`;
 }
 
-function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, JournalBox>): void {
+function adoptLater(
+  step: Step,
+  inFlight: InFlightRow,
+  boxes: ReadonlyMap<string, JournalBox>,
+  silentSince: ReturnType<Patience["take"]> | undefined,
+): void {
   const { state } = step;
   const { row, workerId, gateway, assignedAt, attemptStartedAt, journal } = inFlight;
   const entry = newEntry(row, false);
@@ -72,10 +82,15 @@ function adoptLater(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string
   const waiting = state.adopting.get(workerId);
   if (waiting === undefined) state.adopting.set(workerId, new Set([entry]));
   else waiting.add(entry);
-  setTimer(state, entry, step.now + state.limits.adoptWithinMs);
+  setTimer(state, entry, waitsUntil(step, silentSince?.(entry.id, row.attempt) ?? step.now));
   if (diedWithItsServer(step, workerId)) {
     attemptGivenUp(step, entry, "WORKER_LOST", "it ran inside a server that has ended");
   }
+}
+
+/** Its gateway is asked anew, and has some time to answer. */
+function waitsUntil({ state, now }: Step, silentSince: EpochMs): EpochMs {
+  return Math.max(Math.min(silentSince, now) + state.limits.adoptWithinMs, now + ANSWER_WITHIN_MS);
 }
 
 const BUILTIN = "builtin-";

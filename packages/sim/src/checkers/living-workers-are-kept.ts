@@ -6,24 +6,34 @@ import type { Roll } from "./roll.ts";
 /** A worker that has been well for so long cannot be taken for dead: longer than any message is on its way. */
 const WELL_MS = 6_000;
 
-/** What a worker is given at the least to come back to a new owner. */
+/** What a worker is given at the least to come back to a new owner, */
 const COME_BACK_MS = 25_000;
+/** and to one that has only taken over again what it had, and knows since when it waits. */
+const ANSWER_MS = 4_500;
+/** Of a shard: since when without a break, and when it took the shard over last. */
+interface Owner {
+  name: string;
+  sinceMs: number;
+  againMs: number;
+}
+
 /** A commit that assigns may take so long; its worker may be lost meanwhile. */
 const UNDER_WAY_MS = 20_000;
 
 /**
  * DESIGN 8: no worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an
  * owner in the store's word. That the judge itself was held up is no excuse. And nobody is given up without the word of a
- * gateway before it had its time to come back to the owner.
+ * gateway before it had its time to come back to the node that owns the shard.
  */
 export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
-  const takenOverMs = new Map<number, number>();
+  const owners = new Map<number, Owner>();
   const declaredMs = new Map<string, number>();
   const judgeOwner = (worker: string, shard: number, assignedMs: number, atMs: number) => {
     const declared = (declaredMs.get(worker) ?? Number.NEGATIVE_INFINITY) >= assignedMs - UNDER_WAY_MS;
-    const ownedForMs = atMs - (takenOverMs.get(shard) ?? 0);
-    if (declared || ownedForMs >= COME_BACK_MS) return;
-    throw new Violation(`${worker} was given up ${Math.round(ownedForMs)} ms after shard ${shard} was taken over`);
+    const { sinceMs, againMs } = owners.get(shard) ?? { sinceMs: 0, againMs: 0 };
+    const againForMs = atMs - againMs;
+    if (declared || (atMs - sinceMs >= COME_BACK_MS && againForMs >= ANSWER_MS)) return;
+    throw new Violation(`${worker} was given up ${Math.round(againForMs)} ms after shard ${shard} was taken over`);
   };
   const judge = (worker: string, atMs: number, what: string) => {
     const attendance = roll.get(worker);
@@ -48,7 +58,11 @@ export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
     },
     saw(event) {
       if (event.kind === "TAKEN_OVER") {
-        for (const { shard } of event.shards) takenOverMs.set(shard, event.at - EPOCH_MS);
+        for (const { shard } of event.shards) {
+          const [before, againMs] = [owners.get(shard), event.at - EPOCH_MS];
+          const sinceMs = before?.name === event.owner ? before.sinceMs : againMs;
+          owners.set(shard, { name: event.owner, sinceMs, againMs });
+        }
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       for (const { before, after } of event.applied) {

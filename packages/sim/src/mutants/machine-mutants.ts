@@ -63,16 +63,23 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "no time to adopt",
     file: `${SHARD}/takeover.ts`,
-    find: "setTimer(state, entry, step.now + state.limits.adoptWithinMs);",
+    find: "setTimer(state, entry, waitsUntil(step, silentSince?.(entry.id, row.attempt) ?? step.now));",
     replace: "",
     why: "what ran on a worker that died together with the server is waited for for ever",
   },
   {
     name: "impatient takeover",
     file: `${SHARD}/takeover.ts`,
-    find: "step.now + state.limits.adoptWithinMs",
+    find: "waitsUntil(step, silentSince?.(entry.id, row.attempt) ?? step.now)",
     replace: "step.now + 1",
     why: "a takeover gives up what living workers run, before they could say so",
+  },
+  {
+    name: "patience is spent by others",
+    file: `${SHARD}/patience.ts`,
+    find: "if (left?.epoch !== epoch - 1) return () => null;",
+    replace: "if (left === undefined) return () => null;",
+    why: "an owner counts as silence what a worker has said to another owner in between",
   },
   {
     name: "the order to stop is forgotten",
