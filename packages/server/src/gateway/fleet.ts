@@ -7,7 +7,7 @@ import { Farewell } from "./farewell.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
-import { lossReason, restartPulse } from "./liveness.ts";
+import { lossReason } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
 import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
 import { Session, type Surroundings } from "./session.ts";
@@ -20,6 +20,8 @@ export class Fleet {
   #touched: Session[] = [];
   /** Where owners were asked to give slots back. */
   #recalling = new Set<Session>();
+  /** Since when acknowledgements wait for something else that goes to the worker; the oldest first. */
+  readonly #acking = new Map<Session, number>();
   #isLending = true;
   /** null: its workers may stay. */
   #farewell: Farewell | null = null;
@@ -79,6 +81,7 @@ export class Fleet {
     if (this.#farewell === null) return;
     for (const session of this.#farewell.next(this.#sessions.values(), nowMs)) {
       session.isSentAway = true;
+      session.send();
       session.link?.close("UNAVAILABLE", "this server is being drained: go on at another one of its cluster");
     }
   }
@@ -104,7 +107,7 @@ export class Fleet {
     session.isSentAway = false;
     session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
-    reconcile(session, greeting.holds, this.#shared);
+    reconcile(session, session.unacknowledged(greeting.holds), this.#shared);
     for (const owner of this.#shared.owners.all) {
       // Owners that heard of it from another gateway in between have forgotten how far they had counted here.
       if (wasElsewhere) session.openAccount(owner);
@@ -216,8 +219,8 @@ export class Fleet {
   }
 
   /** After this process was held up: nobody can be blamed for silence. */
-  restartPulses(nowMs: number): void {
-    for (const session of this.#sessions.values()) restartPulse(session.pulse, nowMs);
+  restart(nowMs: number): void {
+    for (const session of this.#sessions.values()) session.restart(nowMs);
   }
 
   #lose(session: Session, reason: string): void {
@@ -232,6 +235,7 @@ export class Fleet {
     const { workerId } = profile;
     this.#sessions.delete(workerId);
     this.#recalling.delete(session);
+    this.#acking.delete(session);
     this.#dead.add(session.status(), { connection, reason, hasLeft });
     const { news, owners } = this.#shared;
     // What it said before it was lost is said before.
@@ -301,5 +305,21 @@ export class Fleet {
   #settle(session: Session): void {
     if (session.settle(this.#isLending)) this.#recalling.add(session);
     else this.#recalling.delete(session);
+    if (session.outgoing.isEmpty) this.#acking.delete(session);
+    else if (!this.#acking.has(session)) this.#acking.set(session, this.#shared.runtime.monotonicMs());
+  }
+
+  /** Whether acknowledgements wait. */
+  get isAcking(): boolean {
+    return this.#acking.size > 0;
+  }
+
+  /** Sends those that wait since then; workers that are away get theirs when they are back. */
+  sendAcks(sinceMs: number): void {
+    for (const [session, fromMs] of this.#acking) {
+      if (fromMs > sinceMs) return;
+      this.#acking.delete(session);
+      session.send();
+    }
   }
 }

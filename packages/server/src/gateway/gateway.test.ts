@@ -71,10 +71,40 @@ describe("the way of an attempt through the gateway", () => {
     assert.deepEqual(moreCredit, { kind: "CREDITS", term: 1, roll: false, credits: [credit(4, { highest: 2 })] });
 
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    stage.assign(assignment(3));
+    const last = worker.received.at(-1);
     assert.deepEqual(
-      worker.received.at(-1)?.acks.map((token) => token.executionId),
-      [executionId(1)],
+      [last?.acks, last?.assigns].map((list) => list?.length),
+      [1, 1],
+      "in one message",
     );
+    assert.equal(last?.acks[0]?.executionId, executionId(1));
+  });
+
+  it("acknowledges within a second where nothing else goes to the worker, and at once what the last of a worker's work was", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1), assignment(2));
+    worker.finish(...worker.assigns);
+    const acked = () => worker.received.splice(0).flatMap(({ acks }) => acks.map((token) => token.executionId));
+    const acknowledge = (n: number) =>
+      stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(n))] }]);
+    acknowledge(1);
+    stage.runtime.advance(900);
+    assert.deepEqual(acked(), []);
+    stage.runtime.advance(200);
+    assert.deepEqual(acked(), [executionId(1)]);
+    worker.say({ draining: true });
+    acknowledge(2);
+    assert.deepEqual(acked(), [executionId(2)]);
+  });
+
+  it("acknowledges what waits when it closes", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    worker.finish(...worker.assigns);
+    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    stage.gateway.close();
+    assert.equal(worker.received.at(-1)?.acks.length, 1);
   });
 
   it("passes a cancellation on, and the refusal of an attempt that is not current, whose slot is free at once", () => {

@@ -10,7 +10,15 @@ import { Counters, type GatewayCounters } from "./counters.ts";
 import { Demands } from "./demands.ts";
 import { Fleet } from "./fleet.ts";
 import { readHello } from "./hello.ts";
-import { CONNECTIONS_MAX, HELLO_WITHIN_MS, JUDGE_INTERVAL_MS, RECALL_INTERVAL_MS, ROLL_INTERVAL_MS } from "./limits.ts";
+import {
+  ACKS_INTERVAL_MS,
+  ACKS_WAIT_MS,
+  CONNECTIONS_MAX,
+  HELLO_WITHIN_MS,
+  JUDGE_INTERVAL_MS,
+  RECALL_INTERVAL_MS,
+  ROLL_INTERVAL_MS,
+} from "./limits.ts";
 import { Link, type LinkEvents } from "./link.ts";
 import { StallWatch } from "./liveness.ts";
 import { News } from "./news.ts";
@@ -56,6 +64,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   #rollCalledAtMs: number;
   #timer: Timer;
   #recallTimer: Timer | null = null;
+  #ackTimer: Timer | null = null;
 
   constructor({ bus, runtime, log }: GatewayOptions) {
     const { counters } = this;
@@ -92,6 +101,8 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#fleet.stopLending();
     this.#timer.cancel();
     this.#recallTimer?.cancel();
+    this.#ackTimer?.cancel();
+    this.#fleet.sendAcks(Number.POSITIVE_INFINITY);
     this.#endListening();
     for (const link of this.#links) link.close("UNAVAILABLE", "the server is stopping");
   }
@@ -128,11 +139,21 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   #settle(): void {
     this.#fleet.settle();
+    if (this.#fleet.isAcking) this.#sendAcksSoon();
     if (!this.#fleet.isRecalling) return;
     this.#recallTimer ??= this.#shared.runtime.setTimer(RECALL_INTERVAL_MS, () => {
       this.#recallTimer = null;
       this.#fleet.recallAgain();
       this.#settle();
+    });
+  }
+
+  #sendAcksSoon(): void {
+    const { runtime } = this.#shared;
+    this.#ackTimer ??= runtime.setTimer(ACKS_INTERVAL_MS, () => {
+      this.#ackTimer = null;
+      this.#fleet.sendAcks(runtime.monotonicMs() - ACKS_WAIT_MS);
+      if (this.#fleet.isAcking) this.#sendAcksSoon();
     });
   }
 
@@ -181,7 +202,7 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   #forgive(nowMs: number): void {
     this.#shared.log.warn("this process was held up; workers get their whole time again");
-    this.#fleet.restartPulses(nowMs);
+    this.#fleet.restart(nowMs);
     for (const link of this.#links) link.openedAtMs = nowMs;
   }
 

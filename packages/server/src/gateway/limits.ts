@@ -44,8 +44,16 @@ export const RECALL_INTERVAL_MS = 50;
 export const DECLINED_MS = 1_000;
 /** Who has slots of a worker, and work that waits, and begins nothing there for so long gets no more of them. */
 export const UNUSED_MS = 300;
-/** A worker is asked for its results again when one was not acknowledged for so long, and not more often. */
+/** A worker is asked for its results again when one was not acknowledged for so long, */
 export const RESEND_AFTER_MS = 2_000;
+/** and ever less often while none is: owners that are slow only have more to do for being told everything again. */
+export const RESEND_WAIT_MAX_MS = 10_000;
+/** Acknowledgements wait so long for something else that goes to their worker: a message costs more than what is in it, */
+export const ACKS_WAIT_MS = 1_000;
+/** looked at so often, so that not all leave at once; */
+export const ACKS_INTERVAL_MS = 100;
+/** but no more of them than this. */
+export const ACKS_WAITING_MAX = 1_000;
 /** Lost workers are listed as DEAD for so long, */
 export const DEAD_LISTED_MS = 600_000;
 /** but not more of them than this. */

@@ -1,5 +1,5 @@
 import type { Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
-import { MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
+import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
 
 /** What goes to one worker next: gathered, so that all that came together leaves together. */
 export class Outgoing {
@@ -11,8 +11,14 @@ export class Outgoing {
   drain = false;
 
   get isEmpty(): boolean {
+    return this.acks.length === 0 && !this.isUrgent;
+  }
+
+  /** Whether there is anything for which the worker waits. It frees a slot when it has a result, not when that was acknowledged. */
+  get isUrgent(): boolean {
     const { assigns, cancels, acks, refused, resendResults, drain } = this;
-    return !resendResults && !drain && assigns.length + cancels.length + acks.length + refused.length === 0;
+    if (resendResults || drain || acks.length >= ACKS_WAITING_MAX) return true;
+    return assigns.length + cancels.length + refused.length > 0;
   }
 
   /** Empties it. Usually one message; more where payloads are large. */
@@ -29,9 +35,14 @@ export class Outgoing {
   }
 
   clear(): void {
+    this.acks = [];
+    this.clearAllButAcks();
+  }
+
+  /** What was acknowledged stays so, whatever becomes of the connection. */
+  clearAllButAcks(): void {
     this.assigns = [];
     this.cancels = [];
-    this.acks = [];
     this.refused = [];
     this.resendResults = false;
     this.drain = false;

@@ -30,6 +30,22 @@ describe("a connection that breaks", () => {
     assert.equal(again.closedWith, null);
   });
 
+  it("loses no acknowledgement that was waiting: what was settled is not told to its owner again", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.assign(assignment(1));
+    worker.finish(...worker.assigns);
+    stage.bus.deliver("node-1", [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    worker.breakOff();
+    stage.forgetNews();
+    stage.runtime.advance(3_000);
+    const again = stage.connect().hello({ holds: [{ ...held(1), finished: true }] });
+    const up = stage.news().find((message) => message.kind === "WORKER_UP");
+    assert.deepEqual(up?.holds, []);
+    stage.runtime.advance(1_100);
+    const acked = again.received.flatMap(({ acks }) => acks.map((token) => token.executionId));
+    assert.deepEqual(acked, [executionId(1)]);
+  });
+
   it("is replaced by a newer one of the same worker", () => {
     const { stage, worker } = stageWithWorker();
     const again = stage.connect().hello();

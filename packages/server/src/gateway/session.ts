@@ -9,14 +9,23 @@ import { Credits } from "./credits.ts";
 import type { Demands } from "./demands.ts";
 import { type Held, HeldAttempts } from "./held.ts";
 import { recallFor, takersOf } from "./lender.ts";
-import { DECLINED_MS, RESEND_AFTER_MS } from "./limits.ts";
+import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
-import type { Pulse } from "./liveness.ts";
+import { type Pulse, restartPulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
 import { ReturnedAttempts } from "./returned.ts";
 import type { Talk } from "./talk.ts";
-import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
+import {
+  assignOf,
+  cancelOf,
+  finishedOf,
+  instantOf,
+  type ReportedHold,
+  releasedOf,
+  tokenOf,
+  wireTokenOf,
+} from "./translate.ts";
 
 /** What all sessions of a gateway share. */
 export interface Surroundings {
@@ -58,6 +67,7 @@ export class Session {
   #heartbeatAt: EpochMs;
   #loopLagMs = 0;
   #resendAskedAtMs = Number.NEGATIVE_INFINITY;
+  #resendWaitMs = RESEND_AFTER_MS;
 
   constructor(profile: WorkerProfile, shared: Surroundings) {
     this.profile = profile;
@@ -127,7 +137,15 @@ export class Session {
   acknowledge(token: Token): void {
     this.held.delete(token);
     this.#returned.delete(token);
+    this.#resendWaitMs = RESEND_AFTER_MS;
     this.outgoing.acks.push(wireTokenOf(token));
+  }
+
+  /** Without those whose acknowledgement the worker did not get. */
+  unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
+    if (this.outgoing.acks.length === 0) return holds;
+    const acked = new Set(this.outgoing.acks.map(({ executionId, attempt }) => `${executionId}:${attempt}`));
+    return holds.filter(({ token }) => !acked.has(`${token.executionId}:${token.attempt}`));
   }
 
   /** Its slot is free at once: what still winds down there is not current and counts for nobody. */
@@ -234,7 +252,8 @@ export class Session {
     for (const [owner, account] of this.credits.accounts()) {
       if (account.told !== account.granted) news.credit(owner, this.profile.workerId, account);
     }
-    this.#send();
+    // Who ends waits for the last of its results to be acknowledged.
+    if (this.outgoing.isUrgent || this.isDraining) this.send();
     return isRecalling;
   }
 
@@ -248,11 +267,12 @@ export class Session {
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
   }
 
-  #send(): void {
+  /** Also what could wait. */
+  send(): void {
     if (this.outgoing.isEmpty) return;
     // What is not delivered is settled when the worker is back, by what it then says it holds.
     const { link } = this;
-    if (link === null) return this.outgoing.clear();
+    if (link === null) return this.outgoing.clearAllButAcks();
     for (const message of this.outgoing.take()) link.send(message);
   }
 
@@ -260,8 +280,15 @@ export class Session {
   chaseResults(nowMs: number): void {
     if (!this.#returned.isEmpty) this.#sayReturned(nowMs);
     if (this.link === null || this.held.unacknowledged === 0) return;
-    if (nowMs - this.#resendAskedAtMs < RESEND_AFTER_MS || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
+    if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
     this.askForResults();
+    this.#resendWaitMs = Math.min(2 * this.#resendWaitMs, RESEND_WAIT_MAX_MS);
+  }
+
+  /** This process was held up: neither the worker nor the owners can be blamed for silence. */
+  restart(nowMs: number): void {
+    restartPulse(this.pulse, nowMs);
+    this.#resendAskedAtMs = nowMs;
   }
 
   #sayReturned(nowMs: number): void {

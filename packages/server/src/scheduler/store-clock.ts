@@ -23,7 +23,8 @@ export async function followStoreClock(store: Store, runtime: Runtime, log: Logg
     const believed = offset.add({ askedAtMs, answeredAtMs: runtime.monotonicMs(), shownMs });
     if (!believed) log.warn({ shownMs }, "the store's clock leapt forward; waiting for it to say so again");
     const offMs = runtime.now() - shownMs;
-    if (Math.abs(offMs) > FAR_OFF_MS) log.warn({ offMs: Math.round(offMs) }, "this machine's clock is far from the store's, which counts");
+    if (Math.abs(offMs) > FAR_OFF_MS)
+      log.warn({ offMs: Math.round(offMs) }, "this machine's clock is far from the store's, which counts");
   };
   await sample();
   const stop = repeat(runtime, sample);
