@@ -58,7 +58,7 @@ export interface Verdict {
   seed: number;
   /** null: everything held. */
   violation: string | null;
-  /** Who saw it; null: nobody had to, or the program itself failed. */
+  /** Who saw it; null: nobody had to, or the program itself failed in another way than by an invariant of its own. */
   checker: string | null;
   traceHash: string;
   simulatedMs: number;
@@ -66,6 +66,8 @@ export interface Verdict {
   figures: Record<string, number>;
 }
 
+/** Stands for a checker where the product, or the store, finds by itself that something cannot be. */
+const OWN_INVARIANTS = "an invariant of the program's own";
 const HOUR_MS = 3_600_000;
 /** Once faults have stopped, everything must be final within this. */
 const CALM_MS = 3 * HOUR_MS;
@@ -101,6 +103,7 @@ export async function simulateAndTell(options: SimulationOptions): Promise<{ ver
     const { name, message } = error as Error;
     violation = `${name}: ${message}`;
     if (error instanceof Broken) checker = error.checker;
+    else if (name === "InvariantViolated") checker = OWN_INVARIANTS;
   }
   return { verdict: { seed: options.seed, violation, checker, ...world.figures() }, history: world.history };
 }
@@ -261,12 +264,11 @@ class World {
 
   /** A violation stops the simulation at the event that showed it. */
   #judge(checkers: readonly Checker[], check: (checker: Checker) => void): void {
-    for (const checker of checkers) {
-      try {
-        check(checker);
-      } catch (error) {
-        this.#broken ??= new Broken(checker.name, error as Error);
-      }
+    let judging = 0;
+    try {
+      for (; judging < checkers.length; judging++) check(checkers[judging] as Checker);
+    } catch (error) {
+      this.#broken ??= new Broken((checkers[judging] as Checker).name, error as Error);
     }
   }
 

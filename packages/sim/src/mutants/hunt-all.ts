@@ -36,11 +36,11 @@ export async function huntAll(
 
 function keep({ mutant, caught, objection }: Hunted): void {
   if (caught === null || caught.checker === null || objection !== null) return;
-  record(mutant.name, { seed: caught.seed, checker: caught.checker });
+  record(mutant.name, { seed: caught.seed, untilSec: caught.untilSec, checker: caught.checker });
 }
 
 function told({ mutant, caught, objection }: Hunted): string {
   if (caught === null) return `"${mutant.name}" was NOT CAUGHT: ${mutant.why}`;
   const but = objection === null ? "" : `; BUT ${objection}`;
-  return `"${mutant.name}" was caught at seed ${caught.seed}, by ${caught.checker}: ${caught.violation}${but}`;
+  return `"${mutant.name}" was caught at seed ${caught.seed} after ${Math.round(caught.afterMs / 1_000)} s, by ${caught.checker}: ${caught.violation}${but}`;
 }

@@ -2,8 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RUN_FLAGS } from "../run-flags.ts";
-import { simulate } from "../simulate.ts";
-import { HUNTED } from "./hunted.ts";
+import { type Caught, HOUR_SEC, tried } from "./hunted.ts";
 import type { Mutant } from "./mutant.ts";
 import { records } from "./record.ts";
 
@@ -13,15 +12,8 @@ const SEEDS = 200;
 const MORE_SEEDS = 3;
 /** A mutant that hangs is no mutant that is caught. */
 const HUNT_MAX_MS = 1_800_000;
-
-export interface Caught {
-  seed: number;
-  violation: string;
-  /** null: the program itself failed. */
-  checker: string | null;
-  /** Simulated time until then. */
-  afterMs: number;
-}
+/** Each process reads the whole product: what one has compiled the next one need not. */
+const COMPILED = fileURLToPath(new URL("../../../../node_modules/.cache/mainspring-mutants", import.meta.url));
 
 export interface Hunted {
   mutant: Mutant;
@@ -33,9 +25,9 @@ export interface Hunted {
 
 /** Looks for a seed that catches the mutant and nothing without it, first where it was caught before. */
 export async function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
-  const seed = records().get(mutant.name)?.seed ?? 1;
-  const caught = await run(mutant, seed, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
-  const found = caught === null ? null : await unmutatedVerdict(caught.seed);
+  const first = records().get(mutant.name) ?? { seed: 1, untilSec: HOUR_SEC };
+  const caught = await run(mutant, first, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
+  const found = caught === null ? null : await unmutatedVerdict(caught);
   return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
 }
 
@@ -43,26 +35,29 @@ export async function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunt
 export async function replay(mutant: Mutant): Promise<Hunted> {
   const record = records().get(mutant.name);
   if (record === undefined) return { mutant, caught: null, objection: null };
-  const caught = await run(mutant, record.seed, 0, 0);
+  const caught = await run(mutant, record, 0, 0);
   const isSame = caught === null || caught.checker === record.checker;
   return { mutant, caught, objection: isSame ? null : `it was to be seen by: ${record.checker}` };
 }
 
+type Tried = Pick<Caught, "seed" | "untilSec">;
+
 /** In a process of its own. */
-async function run(mutant: Mutant, first: number, limit: number, more: number): Promise<Caught | null> {
+async function run(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Caught | null> {
   const [plant, main] = ["plant-process.ts", "hunt-process.ts"].map((name) => new URL(name, import.meta.url));
-  const numbers = [first, limit, more].map(String);
+  const numbers = [first.seed, first.untilSec, limit, more].map(String);
   const args = [...RUN_FLAGS, "--import", String(plant), fileURLToPath(main as URL), ...numbers];
-  const env = { ...process.env, MAINSPRING_MUTANT: mutant.name };
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, MAINSPRING_MUTANT: mutant.name };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: HUNT_MAX_MS });
   return JSON.parse(stdout) as Caught | null;
 }
 
-const verdicts = new Map<number, Promise<string | null>>();
+const verdicts = new Map<string, Promise<string | null>>();
 
-/** Once a seed: many mutants are caught by the same. */
-function unmutatedVerdict(seed: number): Promise<string | null> {
-  const known = verdicts.get(seed) ?? simulate({ seed, ...HUNTED }).then(({ violation }) => violation);
-  verdicts.set(seed, known);
+/** Once a seed and time: many mutants are caught by the same. */
+function unmutatedVerdict({ seed, untilSec }: Tried): Promise<string | null> {
+  const name = `${seed} ${untilSec}`;
+  const known = verdicts.get(name) ?? tried(seed, untilSec).then((found) => found?.violation ?? null);
+  verdicts.set(name, known);
   return known;
 }

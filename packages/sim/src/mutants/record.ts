@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import type { Caught } from "./hunted.ts";
 
 const RECORD = new URL("../../caught.txt", import.meta.url);
-const LINE = /^(\d+) {2}(.+?) {2}by: (.+)$/;
+const LINE = /^(\d+) (\d+) {2}(.+?) {2}by: (.+)$/;
 
 /** Where a mutant was caught, and by whom. */
-export interface Record {
-  seed: number;
+export interface Record extends Pick<Caught, "seed" | "untilSec"> {
   checker: string;
 }
 
@@ -13,8 +13,9 @@ export interface Record {
 export function records(): Map<string, Record> {
   const found = new Map<string, Record>();
   for (const line of readFileSync(RECORD, "utf8").split("\n")) {
-    const [, seed, name, checker] = LINE.exec(line) ?? [];
-    if (name !== undefined && checker !== undefined) found.set(name, { seed: Number(seed), checker });
+    const [, seed, untilSec, name, checker] = LINE.exec(line) ?? [];
+    if (name === undefined || checker === undefined) continue;
+    found.set(name, { seed: Number(seed), untilSec: Number(untilSec), checker });
   }
   return found;
 }
@@ -22,7 +23,10 @@ export function records(): Map<string, Record> {
 /** Writes down where one was caught, so that the next hunt begins there. At once: a hunt for all of them may be broken off. */
 export function record(name: string, caught: Record): void {
   const all = records().set(name, caught);
-  const lines = Array.from(all, ([known, { seed, checker }]) => `${seed}  ${known}  by: ${checker}`);
-  const head = "# Where each mutant was caught: seed, mutant, checker.";
+  const lines = Array.from(
+    all,
+    ([known, { seed, untilSec, checker }]) => `${seed} ${untilSec}  ${known}  by: ${checker}`,
+  );
+  const head = "# Where each mutant was caught: seed, simulated seconds that it takes, mutant, checker.";
   writeFileSync(RECORD, `${[head, ...lines].join("\n")}\n`);
 }
