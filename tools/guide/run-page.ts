@@ -44,7 +44,6 @@ export async function runPage({ blocks, needsServer, needsPostgres }: Page): Pro
     await runBlocks(blocks, here);
   } finally {
     await closeAll(here);
-    await project.remove();
   }
 }
 
@@ -107,11 +106,14 @@ function pointedAt({ server, postgres, names }: Surroundings, text: string): str
   return text.replaceAll("127.0.0.1:8080", host).replaceAll("127.0.0.1:8081", server.grpcAddress);
 }
 
-/** What is left after a block that failed. */
-async function closeAll({ server, postgres, terminals }: Surroundings): Promise<void> {
-  for (const { terminal } of terminals.reverse()) await terminal.close();
-  await server?.stop();
-  await postgres?.close();
+/** What is left after a block that failed. What cannot be closed does not keep the rest open. */
+async function closeAll({ project, server, postgres, terminals }: Surroundings): Promise<void> {
+  await using closing = new AsyncDisposableStack();
+  // In the order in which they came: the last one is closed first.
+  closing.defer(() => project.remove());
+  closing.defer(() => postgres?.close());
+  closing.defer(() => server?.stop());
+  for (const { terminal } of terminals) closing.defer(async () => void (await terminal.close()));
 }
 
 /** @throws {Error} it failed */
