@@ -3,16 +3,20 @@ import type { Contender } from "./contenders/contender.ts";
 import { CONTENDERS } from "./contenders/contenders.ts";
 import type { Scale, Scenario } from "./scenarios/scenario.ts";
 import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { RUNS } from "./session.ts";
 
 export interface CommandLine {
   scenarios: readonly Scenario[];
   contenders: readonly Contender[];
   scale: Scale;
-  runs: number;
+  /** null: as often as each case needs. */
+  runs: number | null;
+  /** Whether other settings of peers take part in every case, and not only where they are of interest. */
+  hasVariants: boolean;
   /** Where the figures are written to. */
   json: string | null;
-  /** Figures that were written earlier; nothing is measured then. */
-  from: string | null;
+  /** Files with figures that were written earlier; nothing is measured then. */
+  from: readonly string[] | null;
   writesReport: boolean;
   isNextFire: boolean;
 }
@@ -26,13 +30,13 @@ npm run bench -- next-fire      how long it takes to work out when a recurring j
   --quick             everything small: ten minutes at most
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
                       default: all but ${SCENARIOS.filter(({ isOnRequest }) => isOnRequest).map(({ name }) => name)}
-  --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all,
-                      with --quick ${QUICK_PEERS}
-  --runs N            how often each case is run; default 3, with --quick 1
+  --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all, their
+                      other settings (pg-boss-4, bullmq-always) in drain, submit and pickup; with --quick ${QUICK_PEERS}
+  --runs N            how often each case is run; default ${RUNS}, but less where a run is long, and 1 with --quick
   --backlog N         how many jobs wait for tomorrow in backlog; default 1000000
   --json FILE         writes all figures
   --report            writes docs/performance.md and docs/performance/
-  --from FILE         measures nothing, and takes the figures from what --json wrote
+  --from FILE,FILE    measures nothing, and takes the figures from what --json wrote, put together
 `;
 
 /** Ends the process with what would be right where an option makes no sense. */
@@ -47,12 +51,18 @@ export function commandLine(args: readonly string[]): CommandLine {
     scenarios: scenariosOf(values.only),
     contenders: contendersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined)),
     scale: { isQuick, backlogJobs: wholeNumber("--backlog", values.backlog) },
-    runs: wholeNumber("--runs", values.runs ?? (isQuick ? "1" : "3")),
+    runs: runsOf(values.runs, isQuick),
+    hasVariants: values.peers !== undefined,
     json: values.json ?? null,
-    from: values.from ?? null,
+    from: values.from?.split(",") ?? null,
     writesReport: values.report,
     isNextFire: positionals[0] === "next-fire",
   };
+}
+
+function runsOf(text: string | undefined, isQuick: boolean): number | null {
+  if (text === undefined) return isQuick ? 1 : null;
+  return wholeNumber("--runs", text);
 }
 
 function parsed(args: readonly string[]) {

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
+import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import packageJson from "../package.json" with { type: "json" };
 import { peerVersions } from "./peers.ts";
 import { redisVersion } from "./services/redis.ts";
@@ -15,19 +15,11 @@ export async function describeMachine(stage: Stage, withPeers: boolean): Promise
     CPU: `${cpus()[0]?.model.trim() ?? "unknown"}, ${availableParallelism()} cores`,
     memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
     system: `${type()} ${release()}${distribution()}`,
-    "load average before": busyness(),
-    Mainspring: `${packageJson.version}${commit()}`,
+    Mainspring: packageJson.version,
     Node: process.version.slice(1),
     PostgreSQL: version,
     ...(withPeers && { Redis: await redisVersion(), ...(await peerVersions()) }),
   };
-}
-
-/** What others did here in the minutes before; a word with it where that spoils rates. */
-function busyness(): string {
-  const loads = loadavg();
-  const text = loads.map((load) => load.toFixed(1)).join(", ");
-  return (loads[0] ?? 0) > 1 ? `${text}: others use this machine too, so only CPU of a job says much` : text;
 }
 
 function distribution(): string {
@@ -39,15 +31,19 @@ function distribution(): string {
   }
 }
 
-/** Empty where this is no checkout. */
-function commit(): string {
+/** As this process found it when it began; `unknown` where this is no checkout. */
+export const commit = commitHere();
+
+function commitHere(): string {
+  const git = (...args: string[]) =>
+    execFileSync("git", args, { cwd: import.meta.dirname, stdio: "pipe" })
+      .toString()
+      .trim();
   try {
-    const output = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], {
-      cwd: import.meta.dirname,
-      stdio: "pipe",
-    });
-    return `, commit ${output.toString().trim()}`;
+    // What the report itself writes is no change.
+    const isChanged = git("status", "--porcelain", "--", "../..") !== "";
+    return `${git("rev-parse", "--short=12", "HEAD")}${isChanged ? " with changes" : ""}`;
   } catch {
-    return "";
+    return "unknown";
   }
 }

@@ -1,35 +1,39 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commandLine } from "./command-line.ts";
-import { describeMachine } from "./machine.ts";
+import { commit, describeMachine } from "./machine.ts";
+import { FORMAT, type Measured } from "./measured.ts";
+import { readAll, writeJson } from "./measured-file.ts";
 import { nextFireTimes } from "./next-fire.ts";
 import { installPeers } from "./peers.ts";
-import { type Measured, writeJson, writeReport } from "./report/report.ts";
-import { Stage } from "./services/stage.ts";
+import { writeReport } from "./report/report.ts";
+import { Stage, warmUpJobsOf } from "./services/stage.ts";
 import { measureAll } from "./session.ts";
 
 const DOCS = join(import.meta.dirname, "..", "..", "..", "docs");
 
 const options = commandLine(process.argv.slice(2));
 if (options.isNextFire) await nextFireTimes(options);
-else
-  await keep(options.from === null ? await measure() : (JSON.parse(await readFile(options.from, "utf8")) as Measured));
+else await keep(options.from === null ? await measure() : await readAll(options.from));
 
 async function measure(): Promise<Measured> {
-  const { contenders, scenarios, scale, runs } = options;
+  const { contenders, scale } = options;
   const hasPeers = contenders.some(({ isPeer }) => isPeer);
   if (hasPeers) await installPeers();
-  await using stage = new Stage();
-  const at = new Date().toISOString();
+  await using stage = new Stage(warmUpJobsOf(scale.isQuick));
   const machine = await describeMachine(stage, hasPeers);
   for (const [what, value] of Object.entries(machine)) console.log(`${what}: ${value}`);
-  const measured: Measured = { at, isQuick: scale.isQuick, runs, machine, results: [] };
-  await measureAll({ scenarios, contenders, scale, runs }, stage, async (result) => {
+  console.log(`commit: ${commit}`);
+  const measured: Measured = { format: FORMAT, isQuick: scale.isQuick, machine, results: [] };
+  await measureAll(options, stage, async (result) => {
     measured.results.push(result);
     // What was found out in an hour is not to be lost by what comes next.
     await keep(measured);
   });
-  if (measured.results.some(({ outcomes }) => outcomes.some(({ failures }) => failures.length > 0)))
+  if (
+    measured.results.some(({ outcomes }) =>
+      outcomes.some(({ occasions }) => occasions.some(({ failures }) => failures.length > 0)),
+    )
+  )
     process.exitCode = 1;
   return measured;
 }

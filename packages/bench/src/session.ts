@@ -1,46 +1,40 @@
+import { loadavg } from "node:os";
 import type { Contender } from "./contenders/contender.ts";
-import { FIGURES, type FigureName, type Figures, type Spread, spreadOf } from "./figures.ts";
+import { FIGURES, type FigureName, type Figures } from "./figures.ts";
+import { commit } from "./machine.ts";
+import { type CaseResult, type Occasion, type Outcome, outcomeOf } from "./measured.ts";
+import { Neighbours } from "./meter/neighbours.ts";
 import type { Case, Scale, Scenario } from "./scenarios/scenario.ts";
 import type { Stage } from "./services/stage.ts";
-
-/** One contender in one case. */
-export interface Outcome {
-  contender: string;
-  /** Of each run. */
-  runs: Figures[];
-  /** What went wrong; then there are fewer runs. */
-  failures: string[];
-  spreads: Partial<Record<FigureName, Spread>>;
-}
-
-export interface CaseResult {
-  scenario: string;
-  name: string;
-  title: string;
-  outcomes: Outcome[];
-}
 
 export interface SessionOptions {
   scenarios: readonly Scenario[];
   contenders: readonly Contender[];
+  /** Whether other settings of peers take part in every case. */
+  hasVariants: boolean;
   scale: Scale;
-  runs: number;
+  /** null: as often as each case needs, at most `RUNS`. */
+  runs: number | null;
 }
+
+export const RUNS = 3;
 
 /**
  * Measures everything, case by case; within a case the contenders take turns, so that a machine that drifts drifts for all.
  * @param keep is given each case when it is done
  */
 export async function measureAll(
-  { scenarios, contenders, scale, runs }: SessionOptions,
+  { scenarios, contenders, hasVariants, scale, runs }: SessionOptions,
   stage: Stage,
   keep: (result: CaseResult) => Promise<void>,
 ): Promise<void> {
   for (const scenario of scenarios) {
     for (const item of scenario.cases(scale)) {
-      const takers = (item.contenders ?? contenders).filter((contender) => item.takes?.(contender) ?? true);
-      console.log(`\n${item.title}`);
-      const outcomes = await measureCase(item, takers, stage, Math.min(runs, item.runsMax ?? runs));
+      const takers = (item.contenders ?? contenders).filter(
+        (contender) =>
+          (item.takes?.(contender) ?? true) && (hasVariants || item.hasVariants || contender.isVariant !== true),
+      );
+      const outcomes = await measureCase(item, takers, stage, runs ?? Math.min(RUNS, item.runsMax ?? RUNS));
       await keep({ scenario: scenario.name, name: item.name, title: item.title, outcomes });
     }
   }
@@ -52,36 +46,35 @@ async function measureCase(
   stage: Stage,
   runs: number,
 ): Promise<Outcome[]> {
-  const outcomes = contenders.map(({ name }): Outcome => ({ contender: name, runs: [], failures: [], spreads: {} }));
+  const [beganMs, neighbours] = [performance.now(), new Neighbours()];
+  const [at, load] = [new Date().toISOString(), loadavg()[0] ?? 0];
+  console.log(`\n${item.title} (load average ${load.toFixed(1)})`);
+  const occasions = contenders.map((): Occasion => ({ at, commit, load, othersPercent: null, runs: [], failures: [] }));
   for (let run = 0; run < runs; run++) {
     for (const [index, contender] of contenders.entries()) {
-      await measureOnce(item, contender, stage, outcomes[index] as Outcome);
+      await measureOnce(item, contender, stage, occasions[index] as Occasion);
     }
   }
-  for (const outcome of outcomes) outcome.spreads = spreadsOf(outcome.runs);
-  return outcomes;
+  const othersPercent = neighbours.percent();
+  const others = othersPercent === null ? "" : `, others took ${othersPercent.toFixed(0)} % of the CPU`;
+  console.log(`  ${((performance.now() - beganMs) / 1_000).toFixed(0)} s${others}`);
+  return contenders.map(({ name }, index) => outcomeOf(name, [{ ...(occasions[index] as Occasion), othersPercent }]));
 }
 
-async function measureOnce(item: Case, contender: Contender, stage: Stage, outcome: Outcome): Promise<void> {
+async function measureOnce(item: Case, contender: Contender, stage: Stage, occasion: Occasion): Promise<void> {
   try {
     const figures = [await item.measure(contender, stage)].flat();
-    outcome.runs.push(...figures);
+    occasion.runs.push(...figures);
     for (const part of figures) console.log(`  ${contender.title.padEnd(28)}${lineOf(part)}`);
   } catch (error) {
-    outcome.failures.push(reasonOf(error));
-    console.log(`  ${contender.title.padEnd(28)}FAILED: ${outcome.failures.at(-1)}`);
+    occasion.failures.push(reasonOf(error));
+    console.log(`  ${contender.title.padEnd(28)}FAILED: ${occasion.failures.at(-1)}`);
   }
 }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`;
-}
-
-function spreadsOf(runs: readonly Figures[]): Outcome["spreads"] {
-  const names = [...new Set(runs.flatMap((run) => Object.keys(run)))] as FigureName[];
-  const valuesOf = (name: FigureName) => runs.map((run) => run[name]).filter((value) => value !== undefined);
-  return Object.fromEntries(names.map((name) => [name, spreadOf(valuesOf(name))]));
 }
 
 function lineOf(figures: Figures): string {

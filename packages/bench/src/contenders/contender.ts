@@ -22,9 +22,14 @@ export interface OpenOptions {
 export interface Ledger {
   /** Its log: the WAL, the append-only file. */
   readonly logBytes: number;
+  /** How often it has replaced the log by a shorter one; then the difference of two sizes says nothing. */
+  readonly rewrites: number;
   /** Transactions that wrote; null where it does not tell them. */
   readonly writes: number | null;
 }
+
+/** Whether a store that plans by statistics is to take fresh ones. */
+export type Statistics = "FRESH" | "AS_THEY_ARE";
 
 /** Something that is measured: Mainspring in one of its forms, or a peer. */
 export interface Contender {
@@ -34,6 +39,8 @@ export interface Contender {
   /** How it was set up, in a line. */
   readonly settings: string;
   readonly isPeer: boolean;
+  /** Another setting of a peer that is there already: takes part where `Case.hasVariants`. */
+  readonly isVariant?: boolean;
   readonly hasCapabilities: boolean;
   /** On an empty store of its own. */
   open(stage: Stage, options?: OpenOptions): Promise<Rig>;
@@ -58,8 +65,14 @@ export interface Rig extends AsyncDisposable {
   readonly worker: ForkedWorker;
   submit(job: BenchJob): Promise<void>;
   submitBatch(jobs: readonly BenchJob[]): Promise<void>;
-  /** @returns when the store has that many finished in all */
-  settled(finished: number): Promise<void>;
+  /** Has the worker's process, which is started, take no job until `release`, and forget nothing of what it has compiled. */
+  hold(): Promise<void>;
+  release(): Promise<void>;
+  /**
+   * @returns when the store had that many finished in all, in milliseconds since 1970: of a peer when the question was asked
+   * that was answered so, for counting rows takes it longer the more there are; of Mainspring when the answer came
+   */
+  settled(finished: number): Promise<number>;
   /** @param finished how many there should be; a store that deletes what has finished can only say what is left */
   recount(finished: number): Promise<Recount>;
   processes(): Processes;
@@ -67,8 +80,8 @@ export interface Rig extends AsyncDisposable {
   readonly ledger: (() => Promise<Ledger>) | null;
   /** How many statements the store was given meanwhile; null where nobody can ask it. */
   readonly statementsDuring: ((work: () => Promise<void>) => Promise<number>) | null;
-  /** Has the store take fresh statistics, where it has such a thing. */
-  analyze(): Promise<void>;
+  /** Has the store clear away what finished jobs left, as it does by itself sooner or later, and write all through. */
+  vacuum(statistics: Statistics): Promise<void>;
   /** Another worker process like `worker`. */
   anotherWorker(): Promise<ForkedWorker>;
 }

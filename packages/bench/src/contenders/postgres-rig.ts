@@ -1,8 +1,8 @@
-import { until } from "../clock.ts";
+import { nowMs, until } from "../clock.ts";
 import type { Database } from "../services/postgres.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 import { RigWorkers } from "../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig } from "./contender.ts";
+import type { BenchJob, Processes, Recount, Rig, Statistics } from "./contender.ts";
 
 export interface PostgresRigParts {
   database: Database;
@@ -17,7 +17,7 @@ export interface PostgresRigParts {
   close(): Promise<void>;
 }
 
-const SETTLED_WITHIN_MS = 600_000;
+const SETTLED_WITHIN_MS = 180_000;
 /** Counting rows costs the store more than counting itself; it begins when all handlers have run. */
 const ASK_EVERY_MS = 10;
 
@@ -43,10 +43,19 @@ export class PostgresRig implements Rig {
     this.anotherWorker = this.#workers.another;
   }
 
-  async settled(finished: number): Promise<void> {
-    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
+  hold(): Promise<void> {
+    return this.worker.stop();
+  }
+
+  release(): Promise<void> {
+    return this.worker.start();
+  }
+
+  settled(finished: number): Promise<number> {
+    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
+      const askedAtMs = nowMs();
       const counted = await this.recount(finished);
-      return counted.unfinished === 0 && counted.finished >= finished ? true : null;
+      return counted.unfinished === 0 && counted.finished >= finished ? askedAtMs : null;
     });
   }
 
@@ -61,8 +70,8 @@ export class PostgresRig implements Rig {
     return { server: [], worker: this.#workers.pids, store: [this.#parts.database.pid] };
   }
 
-  async analyze(): Promise<void> {
-    await this.#parts.database.client.query("ANALYZE");
+  vacuum(statistics: Statistics): Promise<void> {
+    return this.#parts.database.vacuum(statistics);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,13 +1,11 @@
-import type { Rig } from "../contenders/contender.ts";
+import type { Ledger, Rig } from "../contenders/contender.ts";
 import type { Figures } from "../figures.ts";
 import { cpuUsOf, treeCpuUsOf } from "./process-cpu.ts";
 
-interface Reading {
+interface Reading extends Ledger {
   serverUs: number;
   workerUs: number;
   storeUs: number;
-  logBytes: number;
-  writes: number | null;
 }
 
 /** What some work costs: CPU of all that takes part, and what the store wrote. */
@@ -28,14 +26,14 @@ export class Meter {
   async perJob(jobs: number): Promise<Figures> {
     const before = this.#before;
     const after = await readingOf(this.#rig);
-    const each = (name: Exclude<keyof Reading, "writes">) => (after[name] - before[name]) / jobs;
+    const each = (name: Exclude<keyof Reading, "writes" | "rewrites">) => (after[name] - before[name]) / jobs;
     const writes = after.writes === null || before.writes === null ? null : after.writes - before.writes;
     return {
       ...(this.#rig.processes().server.length > 0 && { serverCpuUs: each("serverUs") }),
       workerCpuUs: each("workerUs"),
       storeCpuUs: each("storeUs"),
       totalCpuUs: each("serverUs") + each("workerUs") + each("storeUs"),
-      ...(after.logBytes > before.logBytes && { logBytes: each("logBytes") }),
+      ...(this.#rig.ledger !== null && after.rewrites === before.rewrites && { logBytes: each("logBytes") }),
       ...(writes !== null && { writesPerThousand: (writes / jobs) * 1_000 }),
     };
   }
@@ -44,12 +42,11 @@ export class Meter {
 async function readingOf(rig: Rig): Promise<Reading> {
   const { server, worker, store } = rig.processes();
   const sum = (pids: readonly number[], cpu: (pid: number) => number) => pids.reduce((us, pid) => us + cpu(pid), 0);
-  const { logBytes, writes } = (await rig.ledger?.()) ?? { logBytes: 0, writes: null };
+  const ledger = (await rig.ledger?.()) ?? { logBytes: 0, rewrites: 0, writes: null };
   return {
     serverUs: sum(server, cpuUsOf),
     workerUs: sum(worker, cpuUsOf),
     storeUs: sum(store, treeCpuUsOf),
-    logBytes,
-    writes,
+    ...ledger,
   };
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** What Linux counts a second as; no program can ask for it without a compiler, and it has been 100 for decades. */
 const TICKS_PER_SEC = 100;
-const US_PER_TICK = 1_000_000 / TICKS_PER_SEC;
+export const US_PER_TICK = 1_000_000 / TICKS_PER_SEC;
 
 interface ProcessStat {
   parent: number;

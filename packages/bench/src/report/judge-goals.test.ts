@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CONTENDERS } from "../contenders/contenders.ts";
 import type { FigureName } from "../figures.ts";
+import type { CaseResult } from "../measured.ts";
 import { SCENARIOS } from "../scenarios/scenarios.ts";
-import type { CaseResult } from "../session.ts";
 import { GOALS } from "./goals.ts";
 import { judgeGoals } from "./judge-goals.ts";
 
@@ -39,8 +39,7 @@ describe("goals", () => {
 function verdictOf(rates: Record<string, number>): string | undefined {
   const outcomes = Object.entries(rates).map(([contender, rate]) => ({
     contender,
-    runs: [],
-    failures: [],
+    occasions: [],
     spreads: { jobsPerSec: { min: rate, median: rate, max: rate } } satisfies Partial<Record<FigureName, object>>,
   }));
   const result: CaseResult = { scenario: "drain", name: CASE, title: CASE, outcomes };

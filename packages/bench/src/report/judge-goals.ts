@@ -1,6 +1,6 @@
 import { CONTENDERS } from "../contenders/contenders.ts";
 import { FIGURES, type FigureName } from "../figures.ts";
-import type { CaseResult } from "../session.ts";
+import type { CaseResult } from "../measured.ts";
 import { GOALS, type Goal } from "./goals.ts";
 
 /** How a goal and what was measured compare. */

@@ -1,5 +1,5 @@
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
-import type { CaseResult, Outcome } from "../session.ts";
+import type { CaseResult, Outcome } from "../measured.ts";
 import { barChart } from "./bar-chart.ts";
 import { contenderOf, formatted } from "./words.ts";
 
@@ -17,7 +17,7 @@ const COSTS: readonly FigureName[] = ["serverCpuUs", "workerCpuUs", "storeCpuUs"
 
 /** The pictures of a case: what it is about, and the CPU of a job where throughput is measured. */
 export function plotsOf(result: CaseResult): Plot[] {
-  const outcomes = result.outcomes.filter(({ runs }) => runs.length > 0);
+  const outcomes = result.outcomes.filter(({ occasions }) => occasions.some(({ runs }) => runs.length > 0));
   if (outcomes.length < 2) return [];
   const lateness = result.scenario === "pickup" || result.scenario === "timers";
   const figure = (lateness ? LATENESS : MAIN).find((name) => outcomes.some(({ spreads }) => name in spreads));

@@ -2,33 +2,26 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FIGURES, type FigureName } from "../figures.ts";
-import type { Machine } from "../machine.ts";
+import type { CaseResult, Measured } from "../measured.ts";
+import { writeJson } from "../measured-file.ts";
 import { SCENARIOS } from "../scenarios/scenarios.ts";
 import { POSTGRES_SETTINGS } from "../services/postgres.ts";
-import type { CaseResult } from "../session.ts";
+import { warmUpJobsOf } from "../services/stage.ts";
 import { judgeGoals } from "./judge-goals.ts";
+import { occasionsOf, whenMeasured } from "./occasions.ts";
 import { type Plot, plotsOf } from "./plots.ts";
 import { contenderOf, formatted, spreadText, table } from "./words.ts";
 
-/** Everything that a session found out; what the JSON file holds. */
-export interface Measured {
-  /** When it began, ISO 8601. */
-  at: string;
-  isQuick: boolean;
-  /** How often each case was run, but for those that say otherwise. */
-  runs: number;
-  machine: Machine;
-  results: CaseResult[];
-}
-
-const INTRODUCTION = `# Performance
+const introduction = (warmUpJobs: number) => `# Performance
 
 Made by \`npm run bench -- --report\`, which measures and writes this page, its pictures and \`performance/results.json\`; edit
 nothing here by hand. How it measures, and how to run it, tells [packages/bench](../packages/bench/README.md).
 
-All contenders ran in one session, in turns, on the same machine and the same PostgreSQL; each case with an empty database
-or Redis of its own. What a table says are medians, with the smallest and the largest of all runs where there were several.
-A run in which not every job had run and finished exactly once counts as failed and gives no figure.`;
+All contenders ran in turns, on the same machine and the same PostgreSQL; each case with an empty database or Redis of its
+own. Before anything is measured, each one runs ${warmUpJobs.toLocaleString("en")} jobs in the very processes that are measured, so that all code is compiled,
+as it is in a server that has run for a minute; only crash and the recurring jobs begin without. Then PostgreSQL is vacuumed, for
+everybody alike. Where jobs are prefilled, the worker is kept from work meanwhile, and its process goes on. What a table says are medians, with the smallest and the largest of all runs
+where there were several. A run in which not every job had run and finished exactly once counts as failed and gives no figure.`;
 
 const NOT_COMPARABLE = `## What is not the same
 
@@ -59,28 +52,24 @@ export async function writeReport(docs: string, measured: Measured): Promise<voi
   await writeJson(join(folder, "results.json"), measured);
 }
 
-export async function writeJson(file: string, measured: Measured): Promise<void> {
-  await writeFile(file, `${JSON.stringify(measured, null, 2)}\n`);
-}
-
 function pageOf(measured: Measured, plots: ReadonlyMap<string, readonly Plot[]>): string[] {
-  const { results } = measured;
+  const { results, isQuick } = measured;
   const sections = SCENARIOS.flatMap(({ name, about }) => {
     const cases = results.filter(({ scenario }) => scenario === name);
     if (cases.length === 0) return [];
     return [`## ${name}\n\n${about}`, ...cases.map((item) => caseOf(item, plots.get(item.name) ?? []))];
   });
-  return [INTRODUCTION, machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE];
+  return [introduction(warmUpJobsOf(isQuick)), machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE];
 }
 
-function machineOf({ at, isQuick, runs, machine, results }: Measured): string {
+function machineOf({ isQuick, machine, results }: Measured): string {
   const names = [...new Set(results.flatMap(({ outcomes }) => outcomes.map(({ contender }) => contender)))];
   const contenders = names.map(contenderOf).map(({ title, settings }) => [title, settings]);
   const settings = Object.entries(POSTGRES_SETTINGS).map(([name, value]) => `\`${name} = ${value}\``);
   const scale = isQuick ? " It was a quick one: every case is small, and says less than it could." : "";
   return [
     "## Where and with what",
-    `Measured on ${at.slice(0, 16).replace("T", " ")} UTC, ${runs === 1 ? "one run" : `${runs} runs`} of each case that does not say otherwise.${scale}`,
+    `${whenMeasured(results)}${scale}`,
     table(["", ""], Object.entries(machine)),
     `PostgreSQL as it comes but for ${settings.join(", ")}. All connections to it and to Redis are Unix sockets.`,
     table(["contender", "settings"], contenders),
@@ -100,7 +89,7 @@ function goalsOf(results: readonly CaseResult[]): string {
   if (rows.length === 0) return "## Goals\n\nNone of them was measured.";
   const head = ["case", "figure", "contender", "goal", "measured", "best peer", "reached"];
   const note =
-    'The goals were set on another machine of this kind. "Against the peers": the figure is missed, but the ratio to the best peer of this session is the one that the goal had to the best peer there, or better.';
+    'The goals were set on another machine of this kind. "Against the peers": the figure is missed, but the ratio to the best peer of this report is the one that the goal had to the best peer there, or better.';
   return ["## Goals", table(head, rows), note].join("\n\n");
 }
 
@@ -108,20 +97,23 @@ function caseOf({ title, outcomes }: CaseResult, plots: readonly Plot[]): string
   const names = (Object.keys(FIGURES) as FigureName[]).filter((name) =>
     outcomes.some(({ spreads }) => name in spreads),
   );
-  const rows = outcomes.map(({ contender, spreads, failures, runs }) => [
+  const rows = outcomes.map(({ contender, spreads, occasions }) => [
     contenderOf(contender).title,
     ...names.map((name) => {
       const spread = spreads[name];
       if (spread !== undefined) return spreadText(name, spread);
-      return runs.length === 0 && failures.length > 0 ? "failed" : "–";
+      return occasions.every(({ runs }) => runs.length === 0) ? "failed" : "–";
     }),
   ]);
-  const failures = outcomes.flatMap(({ contender, failures: all }) =>
-    all.map((reason) => `- ${contenderOf(contender).title} failed in a run: ${reason}`),
+  const failures = outcomes.flatMap(({ contender, occasions }) =>
+    occasions
+      .flatMap((occasion) => occasion.failures)
+      .map((reason) => `- ${contenderOf(contender).title} failed in a run: ${reason}`),
   );
   return [
     `### ${title[0]?.toUpperCase()}${title.slice(1)}`,
     table(["", ...names.map((name) => FIGURES[name].title)], rows),
+    occasionsOf(outcomes),
     ...(failures.length > 0 ? [failures.join("\n")] : []),
     ...plots.map(({ file, alt }) => `![${alt}](performance/${file})`),
   ].join("\n\n");

@@ -1,7 +1,6 @@
 import { type Figures, prefixed } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { prefill } from "../load/prefill.ts";
-import { WARM_UP_JOBS } from "./drain.ts";
 import { pickUp } from "./pickup.ts";
 import type { Case, Scenario } from "./scenario.ts";
 import { fire } from "./timers.ts";
@@ -9,7 +8,7 @@ import { fire } from "./timers.ts";
 export const backlog: Scenario = {
   name: "backlog",
   about:
-    "A drain, then jobs that wait for tomorrow, fresh statistics at the worst moment (when nothing is ready), then the same drain, pickup and timers again. The ratio is the second drain's rate to the first one's.",
+    "A drain, then jobs that wait for tomorrow, fresh statistics at the worst moment (`VACUUM (ANALYZE)` when nothing is ready), then the same drain, pickup and timers again. The ratio is the second drain's rate to the first one's.",
   cases: ({ isQuick, backlogJobs }) => [
     backlogCase({
       waiting: isQuick ? Math.min(backlogJobs, 50_000) : backlogJobs,
@@ -34,15 +33,13 @@ function backlogCase({ waiting, drained, seconds }: Sizes): Case {
     title: `with ${waiting.toLocaleString("en")} jobs waiting for tomorrow`,
     runsMax: 1,
     measure: async (contender, stage) => {
-      await using rig = await contender.open(stage, { connections: 64 });
-      const course = new Course(rig);
-      await course.warmUp(WARM_UP_JOBS);
+      await using course = await Course.warm(contender, stage, { connections: 64 });
+      const { rig } = course;
       const clean = await course.drain(drained);
       const tomorrowMs = Math.ceil(Date.now()) + A_DAY_MS;
       await prefill(rig, waiting, (n) => ({ n, runAtMs: tomorrowMs + n }));
-      await rig.analyze();
+      await rig.vacuum("FRESH");
       const burdened = await course.drain(drained);
-      await rig.worker.start();
       const picked = await pickUp(course, { perSec: 200, seconds });
       const fired = await fire(course, { jobs: seconds * 100, overMs: seconds * 1_000 });
       return {

@@ -4,14 +4,13 @@ import type { Figures } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { BATCH } from "../load/prefill.ts";
 import { Meter } from "../meter/meter.ts";
-import { WARM_UP_JOBS } from "./drain.ts";
 import type { Case, Scenario } from "./scenario.ts";
 
 export const cycle: Scenario = {
   name: "cycle",
   about:
     "Submits in batches of a thousand while a worker process drains; the next batch is sent when fewer than 20,000 jobs wait, so the rate is the one that holds without the backlog growing. Costs are a job's for its whole life. A run is cut in three parts that count as one each.",
-  cases: ({ isQuick }) => [cycleCase(isQuick ? 2_000 : 20_000)],
+  cases: ({ isQuick }) => [cycleCase(isQuick ? 1_500 : 20_000)],
 };
 
 /** More waiting would be a backlog that grows, less a worker that has nothing to do. */
@@ -28,11 +27,9 @@ export function cycleCase(partMs: number): Case {
     title: `cycle for ${(partMs * PARTS) / 1_000} s`,
     runsMax: 1,
     measure: async (contender, stage) => {
-      await using rig = await contender.open(stage);
-      const course = new Course(rig);
-      await course.warmUp(WARM_UP_JOBS);
+      await using course = await Course.warm(contender, stage);
+      const { rig } = course;
       await rig.worker.expect(Math.ceil(((SETTLE_IN_MS + partMs * PARTS) / 1_000) * PER_SEC_MAX));
-      await rig.worker.start();
       const stopping = new AbortController();
       const submitting = submitAll(course, stopping.signal);
       const parts: Figures[] = [];
@@ -44,8 +41,7 @@ export function cycleCase(partMs: number): Case {
       const costs = await meter.perJob(rig.worker.runs - before);
       stopping.abort();
       const submitted = await submitting;
-      await rig.worker.reached(submitted);
-      await course.settled(submitted);
+      await course.finished(submitted);
       await course.verified(submitted);
       return parts.map((rate) => ({ ...rate, ...costs }));
     },

@@ -8,16 +8,13 @@ export const drain: Scenario = {
   cases: ({ isQuick }) => (isQuick ? [drainCase(20_000)] : [drainCase(20_000), drainCase(200_000)]),
 };
 
-export const WARM_UP_JOBS = 10_000;
-
 export function drainCase(jobs: number): Case {
   return {
     name: `drain-${jobs / 1_000}k`,
     title: `drain of ${jobs.toLocaleString("en")} jobs`,
+    hasVariants: true,
     measure: async (contender, stage) => {
-      await using rig = await contender.open(stage);
-      const course = new Course(rig);
-      await course.warmUp(WARM_UP_JOBS);
+      await using course = await Course.warm(contender, stage);
       return await course.drain(jobs);
     },
   };

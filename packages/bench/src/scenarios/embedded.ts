@@ -8,7 +8,7 @@ export const embedded: Scenario = {
   name: "embedded",
   about: "Drain, cycle and pickup on the PostgreSQL that comes with Mainspring, set up for a small machine.",
   cases: ({ isQuick }) =>
-    [drainCase(isQuick ? 20_000 : 200_000), cycleCase(isQuick ? 2_000 : 10_000), pickupCase(200, isQuick ? 3 : 20)].map(
+    [drainCase(isQuick ? 20_000 : 200_000), cycleCase(isQuick ? 1_500 : 10_000), pickupCase(200, isQuick ? 2 : 20)].map(
       (item) => ({
         ...item,
         name: `embedded-${item.name}`,

@@ -7,15 +7,12 @@ import { prefill } from "../load/prefill.ts";
 import { cpuUsOf, residentBytesOf } from "../meter/process-cpu.ts";
 import { ForkedWorker } from "../worker/forked-worker.ts";
 import { ratioOf } from "./backlog.ts";
-import { WARM_UP_JOBS } from "./drain.ts";
 import type { Scenario } from "./scenario.ts";
 
 const FILE = new URL("../contenders/mainspring/fleet-process.ts", import.meta.url);
 const PROCESSES = 4;
 const SLOTS = 10;
 const DONE_WITHIN_MS = 600_000;
-/** Owners obey the pause of a pool within two seconds. */
-const OBEYED_MS = 3_000;
 
 export const fleet: Scenario = {
   name: "fleet",
@@ -30,9 +27,10 @@ export const fleet: Scenario = {
         runsMax: 1,
         contenders: [mainspring],
         measure: async (contender, stage) => {
-          const rig = await contender.open(stage);
+          await using course = await Course.warm(contender, stage);
+          const { rig } = course;
           if (!(rig instanceof MainspringRig)) throw new Error("a fleet has a server");
-          return await measureFleet(rig, sizes).finally(() => rig[Symbol.asyncDispose]());
+          return await measureFleet(rig, { ...sizes, before: course.jobsBefore });
         },
       },
     ];
@@ -43,12 +41,12 @@ interface Sizes {
   workers: number;
   jobs: number;
   idleMs: number;
+  /** How many jobs have finished already. */
+  before: number;
 }
 
-async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs }: Sizes): Promise<Figures> {
-  await new Course(rig).warmUp(WARM_UP_JOBS);
-  await rig.worker.start();
-  const alone = await resumed(rig, [rig.worker], { jobs, before: WARM_UP_JOBS });
+async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs, before }: Sizes): Promise<Figures> {
+  const alone = await resumed(rig, [rig.worker], { jobs, before });
   await rig.worker.stop();
 
   const processes: ForkedWorker[] = [];
@@ -60,7 +58,7 @@ async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs }: Sizes
     }
     await Promise.all(processes.map((process) => process.start()));
     const resting = await restOf(rig, idleMs);
-    const together = await resumed(rig, processes, { jobs, before: WARM_UP_JOBS + jobs });
+    const together = await resumed(rig, processes, { jobs, before: before + jobs });
     return { ratio: ratioOf(together, alone), ...together, ...resting };
   } finally {
     for (const process of processes) await process[Symbol.asyncDispose]();
@@ -83,14 +81,12 @@ async function resumed(
   { jobs, before }: { jobs: number; before: number },
 ): Promise<Figures> {
   for (const process of processes) await process.expect(jobs);
-  await rig.pausePool(true);
-  await pause(OBEYED_MS);
+  await rig.hold();
   await prefill(rig, jobs);
-  await rig.pausePool(false);
+  await rig.release();
   const runs = () => processes.reduce((sum, process) => sum + process.runs, 0);
   await until(`${jobs} runs`, DONE_WITHIN_MS, 5, () => (runs() >= jobs ? true : null));
-  await rig.settled(before + jobs);
-  const endedAtMs = nowMs();
+  const endedAtMs = await rig.settled(before + jobs);
   const reports = await Promise.all(processes.map((process) => process.report()));
   const ran = new Set(
     reports.flatMap(({ startedAtMs }) => [...startedAtMs.keys()].filter((n) => startedAtMs[n] !== 0)),

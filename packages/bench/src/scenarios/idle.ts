@@ -2,7 +2,6 @@ import { nowMs, pause } from "../clock.ts";
 import type { Rig } from "../contenders/contender.ts";
 import { Course } from "../load/course.ts";
 import { cpuUsOf, treeCpuUsOf } from "../meter/process-cpu.ts";
-import { WARM_UP_JOBS } from "./drain.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** What was started by the work before comes to rest. */
@@ -13,16 +12,15 @@ export const idle: Scenario = {
   about:
     "A system with one worker process and nothing to do: statements (of Redis: commands) that reach the store each second, and CPU of all processes, the store's too, in percent of one core.",
   cases: ({ isQuick }) => {
-    const lastsMs = isQuick ? 4_000 : 20_000;
+    const lastsMs = isQuick ? 3_000 : 20_000;
     return [
       {
         name: "idle",
         title: `idle for ${lastsMs / 1_000} s`,
         runsMax: 1,
         measure: async (contender, stage) => {
-          await using rig = await contender.open(stage);
-          await new Course(rig).warmUp(WARM_UP_JOBS);
-          await rig.worker.start();
+          await using course = await Course.warm(contender, stage);
+          const { rig } = course;
           await pause(REST_MS);
           const beginMs = nowMs();
           const beginUs = cpuOf(rig);

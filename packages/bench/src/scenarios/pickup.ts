@@ -10,11 +10,12 @@ export const pickup: Scenario = {
   about:
     "Single submits at a rate that does not wait for answers, on an idle system with one worker process: from the intended send until the handler's start.",
   cases: ({ isQuick }) => {
-    const seconds = isQuick ? 3 : 20;
+    const seconds = isQuick ? 2 : 20;
     return [pickupCase(200, seconds), pickupCase(2_000, seconds)];
   },
 };
 
+/** Beyond that of every case: singly submitted jobs. */
 const WARM_UP = { perSec: 1_000, seconds: 1 };
 
 export function pickupCase(perSec: number, seconds: number): Case {
@@ -22,10 +23,9 @@ export function pickupCase(perSec: number, seconds: number): Case {
     name: `pickup-${perSec}`,
     title: `pickup at ${perSec.toLocaleString("en")} jobs/s for ${seconds} s`,
     runsMax: 2,
+    hasVariants: true,
     measure: async (contender, stage) => {
-      await using rig = await contender.open(stage, { connections: 64 });
-      const course = new Course(rig);
-      await rig.worker.start();
+      await using course = await Course.warm(contender, stage, { connections: 64 });
       await pickUp(course, WARM_UP);
       return await pickUp(course, { perSec, seconds });
     },
@@ -39,8 +39,7 @@ export async function pickUp(course: Course, { perSec, seconds }: typeof WARM_UP
   await rig.worker.expect(jobs);
   const meter = await Meter.begin(rig);
   const intendedAtMs = await openLoop({ sends: jobs, perSec, send: (n) => rig.submit({ n }) });
-  await rig.worker.reached(jobs);
-  await course.settled(jobs);
+  await course.finished(jobs);
   const costs = await meter.perJob(jobs);
   const { startedAtMs } = await course.verified(jobs);
   return { ...latenessOf(startedAtMs.map((atMs, n) => atMs - (intendedAtMs[n] ?? 0))), ...costs };

@@ -17,6 +17,8 @@ export interface Case {
   title: string;
   /** Default: all that were asked for. */
   contenders?: readonly Contender[];
+  /** Whether the other settings of peers are of interest too. */
+  hasVariants?: boolean;
   takes?(contender: Contender): boolean;
   /** How often it is run at most. */
   runsMax?: number;

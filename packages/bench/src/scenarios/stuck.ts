@@ -1,7 +1,6 @@
 import { Course } from "../load/course.ts";
 import { prefill } from "../load/prefill.ts";
 import { ratioOf } from "./backlog.ts";
-import { WARM_UP_JOBS } from "./drain.ts";
 import type { Scenario } from "./scenario.ts";
 
 export const stuck: Scenario = {
@@ -16,11 +15,9 @@ export const stuck: Scenario = {
         title: `${hopeless.toLocaleString("en")} jobs that nobody can run, ahead of ${runnable.toLocaleString("en")}`,
         takes: ({ hasCapabilities }) => hasCapabilities,
         measure: async (contender, stage) => {
-          await using rig = await contender.open(stage);
-          const course = new Course(rig);
-          await course.warmUp(WARM_UP_JOBS);
+          await using course = await Course.warm(contender, stage);
           const clean = await course.drain(runnable);
-          await prefill(rig, hopeless, (n) => ({ n, requires: "what-nobody-has" }));
+          await prefill(course.rig, hopeless, (n) => ({ n, requires: "what-nobody-has" }));
           course.stuck = hopeless;
           const behind = await course.drain(runnable);
           return { ratio: ratioOf(behind, clean), ...behind };

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { postgresBinaries } from "../../../../tools/services/postgres-binaries.ts";
 import { until } from "../clock.ts";
+import type { Ledger, Statistics } from "../contenders/contender.ts";
 import { leash } from "./leash.ts";
 
 const run = promisify(execFile);
@@ -78,6 +79,10 @@ export class Postgres implements AsyncDisposable {
       url: `postgres://${ROLE}@${encodeURIComponent(this.#folder)}:${PORT}/${name}`,
       client,
       pid: this.pid,
+      vacuum: async (statistics) => {
+        await client.query(statistics === "FRESH" ? "VACUUM (ANALYZE)" : "VACUUM");
+        await client.query("CHECKPOINT");
+      },
       ledger: () => ledgerOf(client),
       statementsDuring: (work) => this.#statementsDuring(name, work),
       drop: async () => {
@@ -127,18 +132,20 @@ export interface Database {
   readonly client: pg.Client;
   /** Of PostgreSQL. */
   readonly pid: number;
-  ledger(): Promise<{ logBytes: number; writes: number }>;
+  /** And writes all through that was written before. */
+  vacuum(statistics: Statistics): Promise<void>;
+  ledger(): Promise<Ledger>;
   /** Counts its statements while something happens. */
   statementsDuring(work: () => Promise<void>): Promise<number>;
   drop(): Promise<void>;
 }
 
 /** Transactions that wrote are those that took an id; PostgreSQL's own counters come up to ten seconds late. */
-async function ledgerOf(client: pg.Client): Promise<{ logBytes: number; writes: number }> {
+async function ledgerOf(client: pg.Client): Promise<Ledger> {
   const { rows } = await client.query<{ log: string; writes: string }>(
     "SELECT pg_current_wal_lsn() - '0/0' AS log, pg_snapshot_xmax(pg_current_snapshot()) AS writes",
   );
-  return { logBytes: Number(rows[0]?.log), writes: Number(rows[0]?.writes) };
+  return { logBytes: Number(rows[0]?.log), rewrites: 0, writes: Number(rows[0]?.writes) };
 }
 
 async function connect(folder: string, database: string): Promise<pg.Client> {

@@ -12,7 +12,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-const REACHED_WITHIN_MS = 600_000;
+/** Some are lost that do not start for so long; peers give up a dead worker's jobs within half of it. */
+const STALLED_MS = 180_000;
 
 /** A contender's worker process, from outside. */
 export class ForkedWorker implements AsyncDisposable {
@@ -21,7 +22,7 @@ export class ForkedWorker implements AsyncDisposable {
   readonly #waiting = new Map<number, Waiting>();
   #orders = 0;
   #runs = 0;
-  #mark: { runs: number; reached: () => void; failed: (error: Error) => void } | null = null;
+  #mark: { runs: number; reached: () => void; failed: (error: Error) => void; limit: NodeJS.Timeout } | null = null;
   #about: Record<string, string> = {};
 
   private constructor(file: URL, settings: object) {
@@ -65,13 +66,13 @@ export class ForkedWorker implements AsyncDisposable {
     await this.#order({ kind: "STOP" });
   }
 
-  /** @returns when it has started that many handlers @throws it has not within ten minutes: some are lost */
+  /** @returns when it has started that many handlers @throws it has started none for three minutes: some are lost */
   async reached(runs: number): Promise<void> {
     if (this.#runs >= runs) return;
     const { promise, resolve: reached, reject: failed } = Promise.withResolvers<void>();
-    this.#mark = { runs, reached, failed };
     const late = () => failed(new Error(`of ${runs} jobs only ${this.#runs} were started`));
-    const limit = setTimeout(late, REACHED_WITHIN_MS);
+    const limit = setTimeout(late, STALLED_MS);
+    this.#mark = { runs, reached, failed, limit };
     await promise.finally(() => clearTimeout(limit));
   }
 
@@ -114,6 +115,7 @@ export class ForkedWorker implements AsyncDisposable {
 
   #advance(runs: number): void {
     this.#runs = runs;
+    this.#mark?.limit.refresh();
     if (this.#mark === null || runs < this.#mark.runs) return;
     this.#mark.reached();
     this.#mark = null;

@@ -13,7 +13,7 @@ interface BullMqParts {
   openWorker(): Promise<ForkedWorker>;
 }
 
-const SETTLED_WITHIN_MS = 600_000;
+const SETTLED_WITHIN_MS = 180_000;
 const ASK_EVERY_MS = 5;
 
 /** BullMQ, set up: a Redis and a worker's process. */
@@ -39,10 +39,19 @@ export class BullMqRig implements Rig {
     await this.#parts.queue.addBulk(jobs.map(addedOf));
   }
 
-  async settled(finished: number): Promise<void> {
-    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
-      (await this.recount(finished)).unfinished === 0 ? true : null,
-    );
+  hold(): Promise<void> {
+    return this.worker.stop();
+  }
+
+  release(): Promise<void> {
+    return this.worker.start();
+  }
+
+  settled(finished: number): Promise<number> {
+    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
+      const askedAtMs = nowMs();
+      return (await this.recount(finished)).unfinished === 0 ? askedAtMs : null;
+    });
   }
 
   /** What waits for later is not counted: it is not due. */
@@ -57,7 +66,12 @@ export class BullMqRig implements Rig {
   }
 
   /** Redis tells commands, not transactions. */
-  readonly ledger = async () => ({ logBytes: await this.#info("persistence", "aof_current_size"), writes: null });
+  readonly ledger = async () => {
+    const [logBytes, begun, underWay] = await Promise.all(
+      ["aof_current_size", "aof_rewrites", "aof_rewrite_in_progress"].map((field) => this.#info("persistence", field)),
+    );
+    return { logBytes: logBytes ?? 0, rewrites: (begun ?? 0) - (underWay ?? 0), writes: null };
+  };
 
   readonly statementsDuring = async (work: () => Promise<void>) => {
     const before = await this.#info("stats", "total_commands_processed");
@@ -65,8 +79,8 @@ export class BullMqRig implements Rig {
     return (await this.#info("stats", "total_commands_processed")) - before;
   };
 
-  /** Redis keeps no statistics. */
-  async analyze(): Promise<void> {}
+  /** Redis has no such thing. */
+  async vacuum(): Promise<void> {}
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#workers[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ export function bullMq(durability: Durability): Contender {
     title: `BullMQ, ${durability}`,
     settings: `concurrency ${CONCURRENCY}, addBulk, removeOnComplete, appendfsync ${durability}; deletes finished jobs`,
     isPeer: true,
+    isVariant: durability === "always",
     hasCapabilities: false,
     open: async () => {
       const redis = await Redis.start(durability);

@@ -1,9 +1,9 @@
-import { until } from "../../clock.ts";
+import { nowMs, pause, until } from "../../clock.ts";
 import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
+import type { BenchJob, Processes, Recount, Rig, Statistics } from "../contender.ts";
 import type { HttpLoad } from "./http-load.ts";
 
 export interface MainspringParts {
@@ -17,6 +17,8 @@ export interface MainspringParts {
   /** Empty where the server lives in the worker's process. */
   serverPids: readonly number[];
   openWorker(): Promise<ForkedWorker>;
+  /** How its worker is kept from work: see `hold`. */
+  heldBy: "POOL" | "WORKER";
   close(): Promise<void>;
 }
 
@@ -27,8 +29,10 @@ const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
 /** 1 is PENDING. */
 const READY = "SELECT count(*) FROM executions WHERE state = 1";
 
-/** Long enough for a million jobs on a slow machine. */
-const SETTLED_WITHIN_MS = 600_000;
+/** All handlers have run by then. */
+const SETTLED_WITHIN_MS = 180_000;
+/** Within a second the only node knows that a pool is paused; more on a slow machine. */
+const OBEYED_MS = 3_000;
 /** Asking the server is a part of the load. */
 const ASK_EVERY_MS = 5;
 
@@ -56,9 +60,18 @@ export class MainspringRig implements Rig {
     return this.#parts.grpcAddress;
   }
 
-  /** Or resumes it. */
-  pausePool(isPaused: boolean): Promise<void> {
-    return this.#load().pausePool(isPaused);
+  /**
+   * Pauses the pool: a worker that is stopped and started has a new thread for its connection, which begins with cold code.
+   * But nodes hear of the resumed pool one after the other, in the course of a second, so there it is the worker that stops.
+   */
+  async hold(): Promise<void> {
+    if (this.#parts.heldBy === "WORKER") return await this.worker.stop();
+    await this.#load().pausePool(true);
+    await pause(OBEYED_MS);
+  }
+
+  release(): Promise<void> {
+    return this.#parts.heldBy === "WORKER" ? this.worker.start() : this.#load().pausePool(false);
   }
 
   submit(job: BenchJob): Promise<void> {
@@ -79,9 +92,9 @@ export class MainspringRig implements Rig {
     return Number(rows[0]?.count);
   }
 
-  async settled(finished: number): Promise<void> {
-    await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
-      (await this.#succeeded()) >= finished ? true : null,
+  settled(finished: number): Promise<number> {
+    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
+      (await this.#succeeded()) >= finished ? nowMs() : null,
     );
   }
 
@@ -98,8 +111,9 @@ export class MainspringRig implements Rig {
     return { server: serverPids, worker: this.#workers.pids, store };
   }
 
-  async analyze(): Promise<void> {
-    await this.#parts.database?.client.query("ANALYZE");
+  /** Nobody can ask it of the embedded store. */
+  async vacuum(statistics: Statistics): Promise<void> {
+    await this.#parts.database?.vacuum(statistics);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,7 +6,7 @@ import type { Stage } from "../../services/stage.ts";
 import { ForkedWorker } from "../../worker/forked-worker.ts";
 import type { Contender, OpenOptions, Rig } from "../contender.ts";
 import { HttpLoad } from "./http-load.ts";
-import { MainspringRig } from "./mainspring-rig.ts";
+import { type MainspringParts, MainspringRig } from "./mainspring-rig.ts";
 import { type ServerProcess, serverEnv, startServer } from "./server-process.ts";
 
 /** How many handlers run at once in a worker of the benchmark, and how many more it may hold. */
@@ -59,7 +59,7 @@ export function mainspringCluster(nodes: number): Contender {
     hasCapabilities: true,
     open: async (stage, options) => {
       const database = await (await stage.postgres()).database();
-      return await openRemote({ nodes, env: { MAINSPRING_BUS: "mesh" }, database, ...options });
+      return await openRemote({ nodes, env: { MAINSPRING_BUS: "mesh" }, database, heldBy: "WORKER", ...options });
     },
   };
 }
@@ -67,11 +67,12 @@ export function mainspringCluster(nodes: number): Contender {
 interface Remote extends OpenOptions {
   nodes: number;
   env?: Record<string, string>;
+  heldBy?: MainspringParts["heldBy"];
   /** null: the embedded store. */
   database: Database | null;
 }
 
-async function openRemote({ nodes, env = {}, database, connections = 16 }: Remote): Promise<Rig> {
+async function openRemote({ nodes, env = {}, heldBy = "POOL", database, connections = 16 }: Remote): Promise<Rig> {
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
   for (let n = 0; n < nodes; n++) servers.push(await startServer({ ...storeEnv, ...env }));
@@ -84,6 +85,7 @@ async function openRemote({ nodes, env = {}, database, connections = 16 }: Remot
     database,
     grpcAddress: addresses[0] ?? "",
     worker: await openWorker(),
+    heldBy,
     serverPids: servers.map(({ pid }) => pid),
     openWorker,
     close: async () => {
@@ -102,6 +104,8 @@ async function openInside(stage: Stage, { connections = 16 }: OpenOptions = {}):
     database,
     grpcAddress: "",
     worker,
+    // Its connection has no thread: it stops and starts as the peers do.
+    heldBy: "WORKER",
     serverPids: [],
     openWorker: () => Promise.reject(new Error("a program that is server and worker in one has one worker")),
     close: () => rm(folder, { recursive: true, force: true }),

@@ -13,6 +13,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
 }
 
+const STOPPED_WITHIN_MS = 30_000;
 const COMMAND = fileURLToPath(new URL("../../../../cli/bin/mainspring.mjs", import.meta.url));
 
 /** @param env its configuration beyond addresses and data folder, which are free ones */
@@ -55,6 +56,8 @@ async function announcedUrl(child: ChildProcess): Promise<string> {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
+  const limit = setTimeout(() => child.kill("SIGKILL"), STOPPED_WITHIN_MS);
   child.kill("SIGTERM");
   await once(child, "exit");
+  clearTimeout(limit);
 }

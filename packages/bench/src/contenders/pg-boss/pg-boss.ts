@@ -9,6 +9,8 @@ const RECOUNT = `SELECT count(*) FILTER (WHERE state = 'completed') AS finished,
 /** The shortest that it takes. */
 const HEARTBEAT_SEC = 10;
 
+const USUAL_WORKERS = 2;
+
 /** @param workers how many fetch and run batches side by side */
 export function pgBoss(workers: number): Contender {
   return {
@@ -16,6 +18,7 @@ export function pgBoss(workers: number): Contender {
     title: `pg-boss ×${workers}`,
     settings: `batchSize ${BATCH} × ${workers}, notify, burstWhenBatchFull, polling every 0.5 s; keeps finished jobs`,
     isPeer: true,
+    isVariant: workers !== USUAL_WORKERS,
     hasCapabilities: false,
     open: async (stage, { connections = 16, comesBack = false } = {}) => {
       const database = await (await stage.postgres()).database();

@@ -1,0 +1,48 @@
+import { type CaseResult, type Measured, type Outcome, outcomeOf } from "./measured.ts";
+
+/** Sessions that do not belong into one report. */
+export class NotComparable extends Error {
+  override readonly name = "NotComparable";
+}
+
+/**
+ * Puts what several sessions found out into one: what a long report takes may be measured in pieces. Runs of one contender in
+ * one case count together where they are of the same commit; else the newest commit's count alone.
+ * @throws {NotComparable} they are of different machines or programs, or one of them is a quick one
+ */
+export function merged(sessions: readonly Measured[]): Measured {
+  const [first, ...others] = sessions;
+  if (first === undefined) throw new NotComparable("there is nothing to put together");
+  for (const other of others) refuseStranger(first, other);
+  const results = new Map<string, CaseResult>();
+  for (const result of sessions.flatMap((session) => session.results)) {
+    const known = results.get(result.name);
+    const outcomes = [...(known?.outcomes ?? []), ...result.outcomes];
+    results.set(result.name, { ...result, outcomes: joined(outcomes) });
+  }
+  const machine = Object.assign({}, ...sessions.map((session) => session.machine)) as Measured["machine"];
+  return { ...first, machine, results: [...results.values()] };
+}
+
+function refuseStranger(one: Measured, other: Measured): void {
+  if (one.isQuick !== other.isQuick) throw new NotComparable("a quick session's cases are smaller than another one's");
+  // A session without peers says nothing of their versions.
+  const differs = Object.keys(one.machine).find(
+    (what) => what in other.machine && one.machine[what] !== other.machine[what],
+  );
+  if (differs === undefined) return;
+  throw new NotComparable(
+    `${differs} was ${one.machine[differs]} in one session, and ${other.machine[differs]} in another`,
+  );
+}
+
+/** One for each contender. */
+function joined(outcomes: readonly Outcome[]): Outcome[] {
+  const byContender = Map.groupBy(outcomes, ({ contender }) => contender);
+  return [...byContender].map(([contender, all]) => {
+    const sorted = all.flatMap(({ occasions }) => occasions).sort((a, b) => (a.at < b.at ? -1 : 1));
+    const counted = sorted.filter(({ commit }) => commit === sorted.at(-1)?.commit);
+    // The same file may be given twice, by itself and within another.
+    return outcomeOf(contender, [...new Map(counted.map((occasion) => [occasion.at, occasion])).values()]);
+  });
+}

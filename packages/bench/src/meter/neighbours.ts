@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { treeCpuUsOf, US_PER_TICK } from "./process-cpu.ts";
+
+interface Reading {
+  /** Of all cores, in ticks: all, what was not idle, and what this process and its descendants had. */
+  all: number;
+  busy: number;
+  own: number;
+}
+
+/** How much of the machine others have while something is measured: rates say little where that is much. */
+export class Neighbours {
+  readonly #before = reading();
+
+  /** Percent of all cores that others took since the beginning, other guests of the host too; null where nobody can tell. */
+  percent(): number | null {
+    const [before, after] = [this.#before, reading()];
+    if (before === null || after === null || after.all === before.all) return null;
+    const others = after.busy - before.busy - (after.own - before.own);
+    return Math.max(0, (others / (after.all - before.all)) * 100);
+  }
+}
+
+function reading(): Reading | null {
+  if (process.platform !== "linux") return null;
+  const [, ...fields] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/);
+  // user nice system idle iowait irq softirq steal; what guests of this machine had is in user.
+  const ticks = fields.slice(0, 8).map(Number);
+  const all = ticks.reduce((sum, value) => sum + value, 0);
+  const [idle = 0, waiting = 0] = ticks.slice(3, 5);
+  return { all, busy: all - idle - waiting, own: treeCpuUsOf(process.pid) / US_PER_TICK };
+}
