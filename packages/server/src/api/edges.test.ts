@@ -219,4 +219,14 @@ describe("the edges of the HTTP API", () => {
       assert.doesNotMatch(answer.body, /ECONN|socket|sql/i);
     }
   });
+
+  it("says what may have become of a request while the store is away", async () => {
+    await api.loseStore();
+    const detailOf = async (headers: Record<string, string>) => {
+      const payload = { target: { handler: "echo" } };
+      return (await api.inject({ method: "POST", url: "/v1/jobs", payload, headers })).json().detail;
+    };
+    assert.match(await detailOf({}), /may or may not have taken effect/);
+    assert.match(await detailOf({ "idempotency-key": "a" }), /repeat the request with the same Idempotency-Key/);
+  });
 });

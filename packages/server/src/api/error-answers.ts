@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { StoreUnavailable } from "../ports/store.ts";
 import { busy, type Problem, ProblemError, problem } from "./errors.ts";
@@ -8,8 +8,8 @@ const PROBLEM_JSON = "application/problem+json; charset=utf-8";
 
 /** Turns whatever ends a request into a problem. */
 export function answerErrors(app: FastifyInstance, log: Logger): void {
-  app.setErrorHandler((error, _request, reply) => {
-    const known = problemError(error, log);
+  app.setErrorHandler((error, request, reply) => {
+    const known = problemError(error, log, request);
     return sendProblem(reply, known.problem, known.headers);
   });
 }
@@ -19,16 +19,29 @@ export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonl
 }
 
 /** Outages and the framework's refusals are told as such; whatever else it is is a bug, and logged as one. */
-export function problemError(error: unknown, log: Logger): ProblemError {
+export function problemError(error: unknown, log: Logger, request?: Asked): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreUnavailable) {
     log.warn({ err: error }, "the store could not be reached for a request");
-    return busy("unavailable", "the store cannot be reached now", 1);
+    return busy("unavailable", outageDetail(error, request), 1);
   }
   const framework = frameworkProblem(error as FastifyError);
   if (framework !== null) return new ProblemError(framework);
   log.error({ err: error }, "a request failed");
   return new ProblemError(problem("internal"));
+}
+
+type Asked = Pick<FastifyRequest, "method" | "headers">;
+
+/** What may have become of the request, and what to do about that. */
+function outageDetail({ isUnasked }: StoreUnavailable, request?: Asked): string {
+  const isRead = request === undefined || request.method === "GET" || request.method === "HEAD";
+  if (isRead) return "the store cannot be reached now";
+  if (isUnasked) return "the store cannot be reached now; nothing was changed";
+  if (request.headers["idempotency-key"] !== undefined) {
+    return "the store did not answer; repeat the request with the same Idempotency-Key: it takes effect once";
+  }
+  return "the store did not answer: the request may or may not have taken effect";
 }
 
 /** What the HTTP framework refused by itself; null: that was not the reason. */

@@ -343,6 +343,13 @@ export interface Retention {
 /** The store did not answer, or not in time. A write that it was asked for may have happened. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
+  /** It was known not to answer, and so it was not asked: nothing has happened. */
+  readonly isUnasked: boolean;
+
+  constructor(message: string, { isUnasked = false, ...options }: ErrorOptions & { isUnasked?: boolean } = {}) {
+    super(message, options);
+    this.isUnasked = isUnasked;
+  }
 }
 
 /** The store cannot serve this program: corrupt, in use, or of a newer version. Says what to do. */

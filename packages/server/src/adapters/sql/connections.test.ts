@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, before, it } from "node:test";
+import type pg from "pg";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { type Connection, Connections } from "./connections.ts";
@@ -75,4 +78,45 @@ it("waits for what is under way when it closes, but not for ever", async () => {
 
 function open(connection: Connection, runtime = systemRuntime()): Connections {
   return new Connections({ connection, incarnation: "me", runtime, log: silent });
+}
+
+it("has an answer for people within seconds where packets are lost, and goes on when they arrive", async () => {
+  const way = await wayTo(await server.newDatabase());
+  const db = open(way.connection);
+  for (const purpose of ["query", "submit", "read"] as const) await db.run(purpose, { text: "SELECT 1" });
+  way.lose();
+  const read = db.run("read", { text: "SELECT 2" });
+  const isUnasked = (error: unknown) => error instanceof StoreUnavailable && error.isUnasked;
+  await assert.rejects(db.run("query", { text: "SELECT 1" }), (error) => !isUnasked(error));
+  await assert.rejects(db.run("submit", { text: "SELECT 1" }), isUnasked);
+  way.carry();
+  assert.deepEqual(await read, [[2]]);
+  assert.deepEqual(await db.run("submit", { text: "SELECT 3" }), [[3]]);
+  await db.close();
+  way.close();
+});
+
+/** A way to a database on which packets can be lost for a while: they arrive when they are sent again. */
+async function wayTo({ host = "", port = 5432, ...rest }: pg.ClientConfig) {
+  const pairs: [Socket, Socket][] = [];
+  const listener = createServer((near) => {
+    const far = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+    for (const socket of [near, far]) socket.on("error", () => undefined);
+    near.pipe(far).pipe(near);
+    pairs.push([near, far]);
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  return {
+    connection: { ...rest, host: "127.0.0.1", port: (listener.address() as AddressInfo).port },
+    lose() {
+      for (const pair of pairs) for (const socket of pair) socket.unpipe().pause();
+    },
+    carry() {
+      for (const [near, far] of pairs) near.pipe(far).pipe(near);
+    },
+    close() {
+      for (const pair of pairs) for (const socket of pair) socket.destroy();
+      listener.close();
+    },
+  };
 }

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { isDataError, storeError } from "./errors.ts";
+import { Silence } from "./silence.ts";
 
 /**
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
@@ -70,6 +71,9 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   lease: 1,
 };
 
+/** People wait for these. */
+const IMPATIENT: readonly Purpose[] = ["submit", "query"];
+
 /** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
 const HOT_SETTINGS = {
   plan_cache_mode: "force_generic_plan",
@@ -108,9 +112,11 @@ export class Connections {
   readonly #spare = new Map<Purpose, pg.PoolClient[]>();
   readonly #broken = new WeakSet<pg.PoolClient>();
   readonly #runtime: Runtime;
+  readonly #silence: Silence;
 
   constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
     this.#runtime = runtime;
+    this.#silence = new Silence(runtime);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
         ...clientConfig(connection, incarnation, purpose),
@@ -133,12 +139,12 @@ export class Connections {
   /** @throws {StoreUnavailable} the statement may or may not have been executed */
   run(purpose: Purpose, statement: Statement): Promise<Row[]> {
     // A statement by itself that was refused for its data has done nothing to its connection.
-    return this.#borrow(purpose, isDataError, async (client) => rows(await client.query(queryConfig(statement))));
+    return this.#borrow(purpose, isDataError, (client) => this.#ask(client, statement));
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
   session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.#borrow(purpose, never, (client) => use(sessionOf(client)));
+    return this.#borrow(purpose, never, (client) => use({ run: (statement) => this.#ask(client, statement) }));
   }
 
   /** All that is done within is done at once or not at all. */
@@ -168,9 +174,19 @@ export class Connections {
     for (const spare of this.#spare.values()) for (const client of spare.splice(0)) client.release();
     await Promise.all(ended);
     timer.cancel();
+    this.#silence.stop();
   }
 
-  async #borrow<T>(
+  #borrow<T>(
+    purpose: Purpose,
+    isHarmless: (error: unknown) => boolean,
+    use: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    const work = () => this.#use(purpose, isHarmless, use);
+    return IMPATIENT.includes(purpose) ? this.#silence.watchImpatiently(work) : this.#silence.watch(work);
+  }
+
+  async #use<T>(
     purpose: Purpose,
     isHarmless: (error: unknown) => boolean,
     use: (client: pg.PoolClient) => Promise<T>,
@@ -182,6 +198,7 @@ export class Connections {
       this.#giveBack(purpose, client);
       return answer;
     } catch (error) {
+      if (error instanceof pg.DatabaseError) this.#silence.heard();
       client?.release(!isHarmless(error));
       throw storeError(error);
     }
@@ -202,6 +219,12 @@ export class Connections {
     if (at < 0) return;
     spare?.splice(at, 1);
     client.release(true);
+  }
+
+  async #ask(client: pg.PoolClient, statement: Statement): Promise<Row[]> {
+    const result = await client.query(queryConfig(statement));
+    this.#silence.heard();
+    return rows(result);
   }
 
   #pool(purpose: Purpose): pg.Pool {

@@ -1,0 +1,88 @@
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
+
+/** PostgreSQL that has said nothing at all for so long although it is asked all the time is not slow: it cannot be reached. */
+const SILENT_AFTER_MS = 3_000;
+/** When our own timer is so late, nobody listened. */
+const HELD_UP_MS = 1_000;
+
+/**
+ * Notices that PostgreSQL says nothing at all, over any connection, as when packets are lost and connections stand. Whoever has people
+ * waiting then has an answer within seconds instead of after the time that a statement may take, and is not asked again before
+ * it has answered somebody else: the leases and the look for work that was not hinted go on trying.
+ */
+export class Silence {
+  readonly #runtime: Runtime;
+  /** Since when it was asked without a break and has said nothing; of no meaning while nobody asks. */
+  #sinceMs = 0;
+  #asked = 0;
+  readonly #impatient = new Set<(error: StoreUnavailable) => void>();
+  #timer: Timer | null = null;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** Around whatever asks PostgreSQL. */
+  async watch<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#asked++ === 0) this.heard();
+    try {
+      return await ask();
+    } finally {
+      this.#asked--;
+    }
+  }
+
+  /** PostgreSQL has said something, be it an error. */
+  heard(): void {
+    this.#sinceMs = this.#runtime.monotonicMs();
+  }
+
+  /**
+   * Like `watch`, for work that people wait for.
+   * @throws {StoreUnavailable} it was not asked at all, or what was asked goes on and its outcome is not known
+   */
+  async watchImpatiently<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#isSilent) throw this.#error(true);
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.#impatient.add(reject);
+    const work = this.watch(ask);
+    this.#wait();
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      this.#impatient.delete(reject);
+      if (this.#impatient.size === 0) this.stop();
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  get #silentMs(): number {
+    return this.#asked === 0 ? 0 : this.#runtime.monotonicMs() - this.#sinceMs;
+  }
+
+  get #isSilent(): boolean {
+    return this.#silentMs >= SILENT_AFTER_MS;
+  }
+
+  #wait(): void {
+    if (this.#timer !== null) return;
+    const delayMs = Math.max(0, SILENT_AFTER_MS - this.#silentMs);
+    const dueMs = this.#runtime.monotonicMs() + delayMs;
+    this.#timer = this.#runtime.setTimer(delayMs, () => {
+      this.#timer = null;
+      if (this.#runtime.monotonicMs() - dueMs > HELD_UP_MS) this.heard();
+      if (this.#isSilent) for (const reject of this.#impatient) reject(this.#error(false));
+      else if (this.#impatient.size > 0) this.#wait();
+    });
+  }
+
+  #error(isUnasked: boolean): StoreUnavailable {
+    const forSec = Math.round(this.#silentMs / 1_000);
+    return new StoreUnavailable(`PostgreSQL has not answered anybody for ${forSec} s`, { isUnasked });
+  }
+}
