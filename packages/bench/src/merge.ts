@@ -1,7 +1,7 @@
 import { type CaseResult, type Measured, type Outcome, outcomeOf } from "./measured.ts";
 
 /** Sessions that do not belong into one report. */
-export class NotComparable extends Error {
+class NotComparable extends Error {
   override readonly name = "NotComparable";
 }
 
