@@ -23,6 +23,8 @@ export const gatewayMutants: readonly Mutant[] = [
     file: `${GATEWAY}/gateway.ts`,
     find: "if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);",
     replace: "",
+    // What is held up for longer loses its connections before anybody is blamed for silence.
+    also: [{ file: `${GATEWAY}/limits.ts`, find: "SILENT_MAX_MS = 30_000;", replace: "SILENT_MAX_MS = 12_000;" }],
     why: "a server that was held up declares all its workers lost",
   },
   {
@@ -51,6 +53,8 @@ export const gatewayMutants: readonly Mutant[] = [
     file: "packages/sdk/src/session.ts",
     find: "    this.#unsaid = [];\n    this.#resend();\n",
     replace: "    this.#unsaid = [];\n",
+    // Else the gateway asks for what the worker says that it holds.
+    also: [{ file: `${GATEWAY}/session.ts`, find: "    this.outgoing.resendResults = true;\n", replace: "" }],
     why: "a result that broke with its connection is never said again",
   },
   {

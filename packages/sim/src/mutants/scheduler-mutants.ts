@@ -69,8 +69,8 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "commands only by hint",
     file: HYDRATOR,
-    find: "      await this.#plans.sweep();\n      await this.#readCommands();\n",
-    replace: "      await this.#plans.sweep();\n",
+    find: "    if (signs.commands) await this.#readCommands();\n",
+    replace: "",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
   },
   {
