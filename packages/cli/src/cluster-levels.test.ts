@@ -46,6 +46,15 @@ describe("nodes of two ages in one cluster", () => {
       ),
     });
 
+    const refusal = (what: string) => ({
+      code: "CONFLICT",
+      message: new RegExp(`feature level ${OLDER} and does not know of ${what}`),
+    });
+    const recurring = { everySec: 3600, target: { pool: "ticks", handler: "tick" } };
+    await assert.rejects(client.submit(recurring), refusal("recurring jobs"));
+    await assert.rejects(client.submitBatch([recurring]), refusal("recurring jobs"));
+    await assert.rejects(client.pools.set("ticks", { maxRunning: 5 }), refusal("limits of pools"));
+
     const ids: string[] = [];
     for (let i = 0; i < JOBS; i++) {
       const api = i % 2 === 0 || i >= JOBS / 2 ? client : new Client({ url: older.httpUrl });
@@ -61,6 +70,8 @@ describe("nodes of two ages in one cluster", () => {
     assert.equal((await older.command.done).code, 0);
 
     assert.equal((await client.cluster.status()).level, FEATURE_LEVEL);
+    assert.equal((await client.submit(recurring)).state, "ACTIVE");
+    assert.equal((await client.pools.set("ticks", { maxRunning: 5 })).maxRunning, 5);
     assert.equal((await client.cluster.drain(nodeId)).state, "DRAINING");
     assert.equal((await client.cluster.emptied(nodeId))?.shards, 0);
   });

@@ -1,4 +1,4 @@
-import { clusterLevel, isOn } from "./domain/feature-level.ts";
+import { clusterLevel, type Feature, isOn } from "./domain/feature-level.ts";
 import type { Incarnation } from "./domain/ids.ts";
 import type { Leases, NodeLease } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
@@ -53,6 +53,11 @@ export class Membership {
   /** What every living node understands: whatever is newer must not be said or written yet. */
   get level(): number {
     return clusterLevel(this.#nodes, this.#parts.level);
+  }
+
+  /** A living node that does not know the feature, so that nobody may use it; null: all know it. */
+  lacking(feature: Feature): Pick<NodeLease, "address" | "version" | "level"> | null {
+    return this.#nodes.find(({ level }) => !isOn(feature, level)) ?? null;
   }
 
   /** Whether this node is to give its work to the others. */

@@ -236,7 +236,14 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
     readiness: () => readiness(store, runtime, standing),
   };
   const api = config.roles.includes("api")
-    ? await createApi({ ...ground, store, metrics, about, leases: membership.leases })
+    ? await createApi({
+        ...ground,
+        store,
+        metrics,
+        about,
+        leases: membership.leases,
+        lacking: (feature) => membership.lacking(feature),
+      })
     : await createHealthApi({ ...ground, metrics, about });
   life.started("api", () => api.close());
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));

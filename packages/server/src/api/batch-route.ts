@@ -37,7 +37,7 @@ export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, lo
     body: BatchSubmission,
     response: {
       200: answer(BatchBody, "One item a job, in order: what a single submit answers, or its error"),
-      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused"),
+      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"),
     },
   };
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(Envelope, false) };

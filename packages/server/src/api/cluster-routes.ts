@@ -1,11 +1,12 @@
 import { Type } from "typebox";
-import { clusterLevel, isOn, levelOf } from "../domain/feature-level.ts";
+import { clusterLevel, isOn } from "../domain/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Role } from "../ports/bus.ts";
 import type { KnownNode } from "../ports/leases.ts";
 import { type ClusterParts, viewCluster } from "./cluster-view.ts";
 import { answer, problems } from "./documented.ts";
 import { ProblemError, problem } from "./errors.ts";
+import { lackingText } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { refuseBody } from "./no-body.ts";
 import { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
@@ -81,11 +82,8 @@ function refuseToDrain(living: readonly KnownNode[], nodeId: Incarnation): void 
   }
   const level = clusterLevel(living, Number.POSITIVE_INFINITY);
   const oldest = living.find((one) => one.level === level);
-  if (!isOn("DRAINING", level)) {
-    throw refused(
-      `the node ${oldest?.address} (${oldest?.version}) has feature level ${level} and does not know of draining: ` +
-        `bring every node to level ${levelOf("DRAINING")} first, or stop the node by SIGTERM`,
-    );
+  if (oldest !== undefined && !isOn("DRAINING", level)) {
+    throw refused(lackingText("DRAINING", oldest, ", or stop the node by SIGTERM"));
   }
   for (const role of ["scheduler", "gateway"] as const) {
     if (node.roles.includes(role) && !living.some((other) => other !== node && takes(other, role))) {

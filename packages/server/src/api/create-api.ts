@@ -18,6 +18,7 @@ import { eventsRoute } from "./events-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { explainRoute } from "./explain-route.ts";
+import type { Lacking } from "./feature-gate.ts";
 import { drainWorker, listWorkers } from "./fleet.ts";
 import { Followers } from "./followers.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
@@ -52,6 +53,8 @@ export interface ApiParts {
   about: About;
   /** Which nodes there are. */
   leases: Pick<Leases, "list" | "drain">;
+  /** Left out: every node knows everything. */
+  lacking?: Lacking | undefined;
 }
 
 /**
@@ -59,7 +62,7 @@ export interface ApiParts {
  * bus as they are.
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
-  const { store, bus, runtime, log, config, metrics, about, leases } = parts;
+  const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
   const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
@@ -91,7 +94,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, letters);
-  poolRoutes(app, { store, workers, uses: () => askPoolUses({ bus, inbox, runtime }) });
+  poolRoutes(app, { store, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });

@@ -2,6 +2,7 @@ import type { Bus } from "../ports/bus.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
+import type { Lacking } from "./feature-gate.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake } from "./job-intake.ts";
 import { PoolOrders } from "./pool-orders.ts";
@@ -14,10 +15,11 @@ export interface IntakeParts {
   metrics: ApiMetrics;
   /** The version of the time zone database that first fires are worked out by. */
   timeZoneData: string;
+  lacking?: Lacking | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake({ store, bus, runtime, metrics, timeZoneData }: IntakeParts): JobIntake {
+export function createIntake({ store, bus, runtime, metrics, timeZoneData, lacking }: IntakeParts): JobIntake {
   const submitter = new Submitter({
     store,
     runtime,
@@ -29,5 +31,5 @@ export function createIntake({ store, bus, runtime, metrics, timeZoneData }: Int
     },
   });
   const orders = new PoolOrders(store, runtime);
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData });
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData, lacking });
 }

@@ -11,6 +11,7 @@ import type { JobFilter, JobView } from "../ports/store-queries.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
 import { invalid, type Problem, ProblemError } from "./errors.ts";
+import type { Lacking } from "./feature-gate.ts";
 import { sendHints } from "./hints.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { neverFires, type ReceivedJob } from "./job-intake.ts";
@@ -29,6 +30,7 @@ export interface ChangerParts {
   orders: PoolOrders;
   /** The version of the time zone database that first fires are worked out by. */
   timeZoneData: string;
+  lacking?: Lacking | undefined;
 }
 
 /** What a job is after a change. */

@@ -8,18 +8,22 @@ import { firstFire } from "../domain/schedule/fires.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../ports/store.ts";
 import type { NewRun } from "../ports/store-jobs.ts";
+import { type Lacking, requireFeature } from "./feature-gate.ts";
 
 /** What makes rows of jobs. */
 export interface JobMaker {
   runtime: Runtime;
   /** The version of the time zone database that first fires are worked out by. */
   timeZoneData: string;
+  /** Left out: every node knows everything. */
+  lacking?: Lacking | undefined;
 }
 
 /**
  * A job as the store takes it, with its first execution or its first fire.
  * @param payload JSON text; null: none
  * @returns null: it recurs and never fires
+ * @throws {ProblemError} 409: it recurs, and a living node does not know of that
  */
 export function jobRow(
   definition: JobDefinition,
@@ -37,8 +41,9 @@ function newRecurringJob(
   definition: JobDefinition & { recurrence: RecurrenceRule },
   payload: Uint8Array | null,
   createdAt: EpochMs,
-  { runtime, timeZoneData: tzdata }: JobMaker,
+  { runtime, timeZoneData: tzdata, lacking }: JobMaker,
 ): NewRecurringJob | null {
+  requireFeature("RECURRING_JOBS", lacking);
   const jobId = recurringJobId(runtime.uuid());
   const firstFireAt = firstFire(scheduleOf(definition.recurrence, jobId, createdAt), createdAt);
   if (firstFireAt === null) return null;

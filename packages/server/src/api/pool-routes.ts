@@ -5,6 +5,7 @@ import type { PoolChange, Store } from "../ports/store.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import { ProblemError, problem } from "./errors.ts";
+import { type Lacking, requireFeature } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
 import { Word } from "./schemas/fields.ts";
@@ -21,6 +22,7 @@ interface PoolParts {
   workers(): Promise<WorkerStatus[]>;
   /** What is used of the limits of pools that have some. */
   uses(): Promise<PoolUse[]>;
+  lacking?: Lacking | undefined;
 }
 
 /** GET /v1/pools, GET and PUT /v1/pools/{name} */
@@ -82,10 +84,16 @@ function putRoute(app: HttpApp, parts: PoolParts): void {
   };
   app.put("/v1/pools/:name", { schema }, async (request) => {
     const { name } = request.params;
+    if (hasLimit(request.body)) requireFeature("POOL_LIMITS", parts.lacking);
     await refuseTooMany(store, name);
     const pool = await store.putPool(changeOf(name, request.body));
     return bodyOf(parts, pool, await livingWorkers(parts));
   });
+}
+
+/** Taking a limit away is always possible. */
+function hasLimit({ maxRunning, ratePerSec }: PoolSettings): boolean {
+  return maxRunning != null || ratePerSec != null;
 }
 
 async function refuseTooMany(store: Store, name: string): Promise<void> {

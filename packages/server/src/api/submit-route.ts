@@ -32,7 +32,13 @@ export function submitRoute(app: HttpApp, intake: JobIntake, runtime: Runtime): 
     response: {
       200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
       201: answer(SubmittedBody, "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true."),
-      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "name-in-use"),
+      ...problems(
+        "payload-too-large",
+        "unsupported-media-type",
+        "idempotency-key-reused",
+        "name-in-use",
+        "wrong-state",
+      ),
     },
   };
   app.post("/v1/jobs", { schema }, async (request, reply) => {

@@ -11,6 +11,10 @@ export const FIRST_LEVEL = 1;
 const SINCE = {
   /** Shards are not placed on draining nodes: an older one would still wait for them to take theirs. */
   DRAINING: 2,
+  /** Nodes of the first level may not plan: the recurring jobs of their shards would stand still. */
+  RECURRING_JOBS: 2,
+  /** Nor may they ask for permits before they begin something, or grant any. */
+  POOL_LIMITS: 2,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -1,0 +1,26 @@
+import { type Feature, levelOf } from "../domain/feature-level.ts";
+import { ProblemError, problem } from "./errors.ts";
+
+/** A living node that does not know the feature; null: all know it, and it may be used. */
+export type Lacking = (feature: Feature) => { address: string; version: string; level: number } | null;
+
+const NAMES: Record<Feature, string> = {
+  DRAINING: "draining",
+  RECURRING_JOBS: "recurring jobs",
+  POOL_LIMITS: "limits of pools",
+};
+
+/** @throws {ProblemError} 409: a living node would go against it; names the node and says what to do */
+export function requireFeature(feature: Feature, lacking: Lacking | undefined): void {
+  const node = lacking?.(feature) ?? null;
+  if (node !== null) throw new ProblemError(problem("wrong-state", lackingText(feature, node)));
+}
+
+/** For people. @param otherwise what else they can do */
+export function lackingText(feature: Feature, node: NonNullable<ReturnType<Lacking>>, otherwise = ""): string {
+  const { address, version, level } = node;
+  return (
+    `the node ${address} (${version}) has feature level ${level} and does not know of ${NAMES[feature]}: ` +
+    `bring every node to level ${levelOf(feature)} first${otherwise}`
+  );
+}
