@@ -1,24 +1,36 @@
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
 import { orderStop } from "./cancel.ts";
+import { dispatch, isFull } from "./dispatch.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import { nextJudgement } from "./fleet.ts";
-import { enter, expire } from "./intake.ts";
+import { enter, expire, isCrowded } from "./intake.ts";
 import { nextPermitRing } from "./permits/steps.ts";
 import { clearTimer, type Step } from "./state.ts";
 
-/** What time alone brings about. */
-export function passTime(step: Step): void {
+/** What time alone brings about. @returns whether executions that are due wait for the next batch */
+export function passTime(step: Step): boolean {
   const { state, now } = step;
-  for (;;) {
-    const node = state.timers.peek();
-    if (node === undefined || node.key > now) break;
-    clearTimer(state, node.item);
-    ring(step, node.item);
-  }
+  const isHeldBack = ringTimers(step);
   for (;;) {
     const entry = state.young.take(now - state.limits.ownRowAfterMs);
     if (entry === null) break;
     giveOwnRow(step, entry);
+  }
+  return isHeldBack;
+}
+
+/** A herd that finds its lane full is not written back to the store where workers are free: the next batches have room for it. */
+function ringTimers(step: Step): boolean {
+  const { state, now } = step;
+  for (;;) {
+    const node = state.timers.peek();
+    if (node === undefined || node.key > now) return false;
+    if (node.item.place === "TIMER" && isCrowded(step, node.item.row)) {
+      dispatch(step);
+      if (isFull(step)) return true;
+    }
+    clearTimer(state, node.item);
+    ring(step, node.item);
   }
 }
 
@@ -65,16 +77,16 @@ function forceEnd(step: Step, entry: Entry): void {
 
 /**
  * When time alone will next bring something about; null: never.
- * @param isHeldBack plans wait for room in a batch, not for their time
+ * @param isHeldBack whether plans, or executions that are due, wait for room in a batch and not for their time
  */
-export function nextRing(step: Pick<Step, "state">, isHeldBack: boolean): number | null {
+export function nextRing(step: Pick<Step, "state">, isHeldBack: { plans: boolean; due: boolean }): number | null {
   const { state } = step;
   const oldest = state.young.oldestAt();
   const rings = [
-    state.timers.peek()?.key ?? null,
+    isHeldBack.due ? null : (state.timers.peek()?.key ?? null),
     oldest === null ? null : oldest + state.limits.ownRowAfterMs,
     nextJudgement(state),
-    isHeldBack ? null : (state.plans.timers.peek()?.key ?? null),
+    isHeldBack.plans ? null : (state.plans.timers.peek()?.key ?? null),
     nextPermitRing(state),
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);

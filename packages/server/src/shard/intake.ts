@@ -120,6 +120,12 @@ function admit(step: Step, row: Candidate): boolean {
   return false;
 }
 
+/** Whether an execution of a lane that is whole in memory would have to go to the store for want of room. */
+export function isCrowded(step: Step, row: Candidate): boolean {
+  const lane = laneOf(step, row);
+  return row.queue !== "READY" && !lane.moreInStore && lane.ready.size >= laneRoom(step);
+}
+
 /** Whether the lane has room for it, or it is more urgent than what the lane has. */
 function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
   const room = laneRoom(step);

@@ -27,7 +27,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   const wants: Want[] = [];
   const view: Step = { state, batch, now, wants };
   for (const input of inputs) take(view, input);
-  passTime(view);
+  const isHerdWaiting = passTime(view);
   judgeSilence(view);
   advancePlans(view);
   dealPermits(view);
@@ -37,7 +37,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   callHomes(view);
   const more = state.plans.isDue(now);
   const permits = state.permits.letters.splice(0);
-  return { wants, wakeAt: nextRing(view, more), demand: newDemand(view), permits, more };
+  return { wants, wakeAt: nextRing(view, { plans: more, due: isHerdWaiting }), demand: newDemand(view), permits, more };
 }
 
 function take(view: Step, input: Input): void {
