@@ -36,7 +36,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
     name: job.name ?? null,
     pool: job.target.pool ?? DEFAULT_POOL,
     handler: job.target.handler,
-    requires: [...new Set(job.target.requires)].sort(),
+    requires: job.target.requires === undefined ? [] : [...new Set(job.target.requires)].sort(),
     priority: typeof job.priority === "string" ? PRIORITIES[job.priority] : (job.priority ?? PRIORITIES.NORMAL),
     scheduledAt: scheduledAt(job, createdAt),
     recurrence: recurrenceOf(job),
@@ -54,7 +54,18 @@ function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
   return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
 }
 
+const POLICY_FIELDS = [
+  "retryPolicy",
+  "timeoutSec",
+  "cancelGraceSec",
+  "maxLost",
+  "onWorkerLost",
+  "startBefore",
+] as const;
+
 function policyOf(job: JobSubmission): ExecutionPolicy {
+  // Most say nothing about it, and need none of their own.
+  if (POLICY_FIELDS.every((field) => job[field] === undefined)) return DEFAULT_POLICY;
   const seconds = (value: number | undefined, fallbackMs: number) =>
     value === undefined ? fallbackMs : Math.round(value * 1_000);
   return {

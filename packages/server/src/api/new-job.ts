@@ -68,6 +68,7 @@ export function newJob(
 ): NewJob {
   const jobId = runtime.uuid();
   const tenant = DEFAULT_TENANT;
+  const { pool, handler, requires, concurrencyKey } = definition;
   return {
     jobId,
     executionId: runtime.uuid(),
@@ -75,7 +76,7 @@ export function newJob(
     shard: shardOfJob(definition, jobId),
     definition,
     rank: rankOf(ordering, definition.scheduledAt, definition.priority),
-    laneHash: laneHash({ ...definition, tenant }),
+    laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
     queue: definition.scheduledAt <= createdAt ? "READY" : "WAITING",
     payload,
     createdAt,

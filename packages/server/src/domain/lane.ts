@@ -13,9 +13,39 @@ export interface LaneKey {
   concurrencyKey: string | null;
 }
 
+interface Known {
+  key: LaneKey;
+  name: string;
+  hash: number | null;
+}
+
+/** What was asked for last: neighbours are mostly of one lane, and its text costs more than to see that. */
+let last: Known = named({ pool: "", tenant: "", handler: "", requires: [], concurrencyKey: null });
+
 /** A text that is equal exactly when two lanes are. */
 export function laneName(key: LaneKey): string {
-  return JSON.stringify([key.pool, key.tenant, key.handler, key.requires, key.concurrencyKey]);
+  return known(key).name;
+}
+
+function known(key: LaneKey): Known {
+  if (!isSame(key, last.key)) last = named(key);
+  return last;
+}
+
+function named({ pool, tenant, handler, requires, concurrencyKey }: LaneKey): Known {
+  const name = JSON.stringify([pool, tenant, handler, requires, concurrencyKey]);
+  return { key: { pool, tenant, handler, requires: [...requires], concurrencyKey }, name, hash: null };
+}
+
+function isSame(a: LaneKey, b: LaneKey): boolean {
+  return (
+    a.handler === b.handler &&
+    a.pool === b.pool &&
+    a.concurrencyKey === b.concurrencyKey &&
+    a.tenant === b.tenant &&
+    a.requires.length === b.requires.length &&
+    a.requires.every((label, index) => label === b.requires[index])
+  );
 }
 
 /**
@@ -23,6 +53,7 @@ export function laneName(key: LaneKey): string {
  * Two lanes may share one; a reader gets rows of both and tells them apart by their own columns.
  */
 export function laneHash(key: LaneKey): number {
-  const name = laneName(key);
-  return (fnv1a(name, 0x811c9dc5) % 0x200000) * 0x100000000 + fnv1a(name, 0x01234567);
+  const lane = known(key);
+  lane.hash ??= (fnv1a(lane.name, 0x811c9dc5) % 0x200000) * 0x100000000 + fnv1a(lane.name, 0x01234567);
+  return lane.hash;
 }

@@ -16,8 +16,17 @@ export interface Pool extends Ordering {
   ratePerSec: number | null;
 }
 
-export function defaultPool(name: string): Pool {
-  return { name, paused: false, ...DEFAULT_ORDERING, placement: "LEAST_LOADED", maxRunning: null, ratePerSec: null };
+/** The one that was asked for last: it is asked for several times for each job. */
+let last = made("");
+
+export function defaultPool(name: string): Readonly<Pool> {
+  if (last.name !== name) last = made(name);
+  return last;
+}
+
+function made(name: string): Readonly<Pool> {
+  const limits = { maxRunning: null, ratePerSec: null };
+  return Object.freeze({ name, paused: false, ...DEFAULT_ORDERING, placement: "LEAST_LOADED", ...limits } as const);
 }
 
 export function isLimited({ maxRunning, ratePerSec }: Pool): boolean {

@@ -86,7 +86,8 @@ export function attemptGivenUp(step: Step, entry: Entry, state: AttemptState, me
 function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): void {
   const { row } = entry;
   const cancelRequested = isCancelled(entry);
-  const dice = fnv1a(`${entry.id}:${row.attempt}`, 0x811c9dc5) / 0x100000000;
+  // Nothing follows a success that needs dice.
+  const dice = end.state === "SUCCEEDED" ? 0 : fnv1a(`${entry.id}:${row.attempt}`, 0x811c9dc5) / 0x100000000;
   const after = afterAttempt(
     row,
     { state: end.state, advice: end.advice, cancelRequested },

@@ -27,6 +27,10 @@ function startTimer(delayMs: number, run: () => void): Timer {
 }
 
 const POOL_BYTES = 8 * 1024;
+/** Of randomness in each id, and where its counter begins anew. */
+const RANDOM_BYTES = 8;
+const COUNTER_BYTES = 2;
+const VARIANTS = "89ab";
 
 /**
  * UUIDv7 (RFC 9562, method 1: a counter of 12 bits in rand_a): growing within the process, also when many are made in
@@ -37,8 +41,9 @@ export function uuidSource(clock: () => number): () => string {
   let used = POOL_BYTES;
   let lastMs = 0;
   let counter = 0;
+  let time = "";
   return () => {
-    if (used + 10 > POOL_BYTES) {
+    if (used + COUNTER_BYTES + RANDOM_BYTES > POOL_BYTES) {
       randomFillSync(pool);
       used = 0;
     }
@@ -46,15 +51,21 @@ export function uuidSource(clock: () => number): () => string {
     if (nowMs > lastMs) {
       lastMs = nowMs;
       counter = pool.readUInt16BE(used) & 0x7ff;
+      used += COUNTER_BYTES;
+      time = timeText(lastMs);
     } else if (++counter > 0xfff) {
       lastMs += 1;
       counter = 0;
+      time = timeText(lastMs);
     }
-    const time = lastMs.toString(16).padStart(12, "0");
-    const a = (0x7000 | counter).toString(16);
-    const b = (0x8000 | (pool.readUInt16BE(used + 2) & 0x3fff)).toString(16);
-    const rest = pool.toString("hex", used + 4, used + 10);
-    used += 10;
-    return `${time.slice(0, 8)}-${time.slice(8)}-${a}-${b}-${rest}`;
+    const variant = VARIANTS[(pool[used] ?? 0) >> 6];
+    const random = pool.toString("hex", used, used + RANDOM_BYTES);
+    used += RANDOM_BYTES;
+    return `${time}${(0x7000 | counter).toString(16)}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
   };
+}
+
+function timeText(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-`;
 }
