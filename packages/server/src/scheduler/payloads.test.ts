@@ -18,7 +18,7 @@ function scene() {
     await payloads.attach([assign]);
     return Buffer.from(assign.payload ?? []).toString();
   };
-  return { keep, get, read };
+  return { payloads, keep, get, read };
 }
 
 describe("payloads on their way to workers", () => {
@@ -30,10 +30,12 @@ describe("payloads on their way to workers", () => {
     assert.equal(await get("a", 2), "stored a");
   });
 
-  it("are read where an attempt came that the hint did not know", async () => {
-    const { keep, get } = scene();
+  it("are read where the job was changed before its first attempt, or the hint tells of a later one", async () => {
+    const { payloads, keep, get } = scene();
     keep("a");
     assert.equal(await get("a", 2), "stored a");
+    payloads.keep([{ row: { id: "b", dueAt: 0, attempt: 1 }, payload: Buffer.from("b") }], 1_000);
+    assert.equal(await get("b", 2), "stored b");
   });
 
   it("stay in the store where they are for later", async () => {

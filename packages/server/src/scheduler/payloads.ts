@@ -7,12 +7,6 @@ import type { Store } from "../ports/store.ts";
 const GENERATION_BYTES_MAX = 32 * 1024 * 1024;
 const GENERATION_MAX = 50_000;
 
-interface Kept {
-  payload: Uint8Array;
-  /** The one attempt that it is for. Those after it may be of another version of the job, with another payload. */
-  attempt: number;
-}
-
 /** What is looked at of a `HintedRow`, and of an `Assignment`. */
 interface Hinted {
   row: Pick<Candidate, "id" | "dueAt" | "attempt">;
@@ -20,15 +14,18 @@ interface Hinted {
 }
 type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloadBytes">;
 
-/** Payloads on their way to workers: those that came with a hint are at hand, the others are read when they are needed. */
+/**
+ * Payloads on their way to workers: those that came with a hint are at hand for the first attempt, the others are read when
+ * they are needed. A later attempt may be of another version of the job, with another payload.
+ */
 export class Payloads {
   readonly #store: Pick<Store, "payloads">;
   /**
    * The newest, and those before them, which are forgotten as a whole: what was turned away by its lane, or cancelled, is
    * perhaps never asked for. Looking for the oldest of a Map from which the oldest are deleted takes ever longer.
    */
-  #young = new Map<ExecutionId, Kept>();
-  #old = new Map<ExecutionId, Kept>();
+  #young = new Map<ExecutionId, Uint8Array>();
+  #old = new Map<ExecutionId, Uint8Array>();
   #youngBytes = 0;
 
   constructor(store: Pick<Store, "payloads">) {
@@ -38,9 +35,10 @@ export class Payloads {
   /** @param dueUntil what is due later is left in the store, with its payload */
   keep(rows: readonly Hinted[], dueUntil: EpochMs): void {
     for (const { row, payload } of rows) {
-      if (payload === null || row.dueAt > dueUntil || this.#find(row.id) !== undefined) continue;
+      if (payload === null || row.dueAt > dueUntil || row.attempt > 0) continue;
       if (this.#young.size >= GENERATION_MAX || this.#youngBytes >= GENERATION_BYTES_MAX) this.#age();
-      this.#young.set(row.id, { payload, attempt: row.attempt + 1 });
+      // A hint that comes again has the same payload; nobody looks whether there is one, because that costs as much as to put it.
+      this.#young.set(row.id, payload);
       this.#youngBytes += payload.length;
     }
   }
@@ -50,13 +48,9 @@ export class Payloads {
     const missing: ExecutionId[] = [];
     for (const assign of assigns) {
       if (assign.payloadBytes === 0 || assign.payload !== null) continue;
-      const kept = this.#find(assign.executionId);
-      if (kept === undefined) missing.push(assign.executionId);
-      else {
-        if (kept.attempt === assign.attempt) assign.payload = kept.payload;
-        else missing.push(assign.executionId);
-        this.#drop(assign.executionId);
-      }
+      const kept = this.#take(assign.executionId);
+      if (kept === undefined || assign.attempt > 1) missing.push(assign.executionId);
+      else assign.payload = kept;
     }
     return missing.length === 0 ? null : this.#read(assigns, missing);
   }
@@ -66,22 +60,22 @@ export class Payloads {
     for (const assign of assigns) assign.payload ??= read.get(assign.executionId) ?? null;
   }
 
-  #find(id: ExecutionId): Kept | undefined {
-    return this.#young.get(id) ?? this.#old.get(id);
-  }
-
   #age(): void {
     this.#old = this.#young;
     this.#young = new Map();
     this.#youngBytes = 0;
   }
 
-  #drop(id: ExecutionId): void {
-    const young = this.#young.get(id);
-    if (young === undefined) this.#old.delete(id);
-    else {
-      this.#youngBytes -= young.payload.length;
-      this.#young.delete(id);
+  #take(id: ExecutionId): Uint8Array | undefined {
+    const old = this.#old.get(id);
+    if (old !== undefined) {
+      this.#old.delete(id);
+      return old;
     }
+    const young = this.#young.get(id);
+    if (young === undefined) return undefined;
+    this.#youngBytes -= young.length;
+    this.#young.delete(id);
+    return young;
   }
 }
