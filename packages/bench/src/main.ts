@@ -13,7 +13,7 @@ const DOCS = join(import.meta.dirname, "..", "..", "..", "docs");
 
 const options = commandLine(process.argv.slice(2));
 if (options.isNextFire) await nextFireTimes(options);
-else await keep(options.from === null ? await measure() : await readAll(options.from));
+else await keep(options.from === null ? await measure() : await readAll(options.from).catch(refused));
 
 async function measure(): Promise<Measured> {
   const { contenders, scale } = options;
@@ -36,6 +36,12 @@ async function measure(): Promise<Measured> {
   )
     process.exitCode = 1;
   return measured;
+}
+
+/** Files that are not there, are something else or do not belong together: only what is wrong is of interest. */
+function refused(error: Error): never {
+  console.error(error.message);
+  process.exit(2);
 }
 
 async function keep(measured: Measured): Promise<void> {

@@ -12,7 +12,15 @@ export async function readAll(files: readonly string[]): Promise<Measured> {
 }
 
 async function readOne(file: string): Promise<Measured> {
-  const measured = JSON.parse(await readFile(file, "utf8")) as Partial<Measured>;
-  if (measured.format !== FORMAT) throw new Error(`${file} is not of this benchmark, or of an older one: ${FORMAT} is`);
-  return measured as Measured;
+  const measured = parsed(await readFile(file, "utf8"));
+  if (measured?.format === FORMAT) return measured as Measured;
+  throw new Error(`${file} is not what --json writes (${FORMAT}), or an older benchmark wrote it`);
+}
+
+function parsed(text: string): Partial<Measured> | null {
+  try {
+    return JSON.parse(text) as Partial<Measured> | null;
+  } catch {
+    return null;
+  }
 }
