@@ -23,13 +23,13 @@ export function settledEntry(step: Step, id: string, rows: Rows): Entry | null |
     return isStale(step, row, rows) ? "UNSETTLED" : bring(step, row);
   }
   if (!known.unverified) return known;
-  if (row !== undefined && isStale(step, row, rows)) return "UNSETTLED";
+  if (isStale(step, row ?? known.row, rows)) return "UNSETTLED";
   if (row?.attempt === known.rowAttempt && row.state === known.rowState) {
     known.unverified = false;
     return known;
   }
-  // The hint was stale. If something was already written by it, the commit's answer tells.
-  if (known.place === "ASSIGNED" || step.batch.shards.get(known.row.shard)?.changes.has(id)) return "UNSETTLED";
+  // The hint was stale. If it was assigned by it, the commit's answer tells.
+  if (known.place === "ASSIGNED") return "UNSETTLED";
   forget(step, known);
   return row === undefined ? null : bring(step, row);
 }

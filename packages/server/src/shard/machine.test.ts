@@ -193,6 +193,23 @@ describe("cancel", () => {
     assert.equal(story.state.entries.size, 0);
   });
 
+  it("waits for what was already written by a hint's word: the row as it was before says nothing", () => {
+    const row = candidate();
+    const before = { ...row };
+    const story = new Story().hint(row).worker("w1");
+    story.commit();
+    const written = story.lose("w1").commit();
+    assert.equal(only(changesOf(written)).attempt, 1);
+    story.tell(command(row)).tell({ kind: "LOADED", asked: [row.id], rows: [before], since: written.number, term: 1 });
+    assert.deepEqual(story.wants.slice(-1), [{ kind: "LOAD", ids: [row.id] }]);
+    const since = story.batch.number;
+    const batch = story
+      .tell({ kind: "LOADED", asked: [row.id], rows: [{ ...before, attempt: 1 }], since, term: 1 })
+      .commit();
+    const { state, wasAttempt } = only(changesOf(batch));
+    assert.deepEqual([state, wasAttempt], ["CANCELLED", 1]);
+  });
+
   it("is not forgotten together with a hint that turns out to be stale", () => {
     const row = candidate();
     const story = new Story().hint(row).worker("w1").tell(command(row));

@@ -43,7 +43,11 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     releaseUniqueKey: final && row.hasUniqueKey,
     ...(words.replacement !== undefined && { replacement: words.replacement }),
   });
-  if (entry.unverified) step.batch.unverified.add(entry.id);
+  if (entry.unverified) {
+    step.batch.unverified.add(entry.id);
+    // A read that does not show this write yet says nothing about the hint.
+    step.state.touched.add(entry.id, step.batch.number);
+  }
   rowSays(step, entry, running ? "RUNNING" : "PENDING", words.queue);
 }
 
