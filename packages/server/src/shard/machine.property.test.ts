@@ -144,7 +144,19 @@ class World {
       if (want.kind === "LOAD") {
         const asked = copies.filter((row: { id: string }) => want.ids.includes(row.id));
         this.story.tell({ kind: "LOADED", asked: want.ids, rows: asked, since, term: 1 });
-      } else if (want.kind === "READY") this.story.state.reading.delete(want.laneHash);
+      } else if (want.kind === "READY") {
+        const { laneHash, after, limit } = want;
+        const ready = this.store.ready(laneHash, after, limit);
+        this.story.tell({
+          kind: "READ_READY",
+          laneHash,
+          after,
+          rows: ready,
+          full: ready.length >= limit,
+          since,
+          term: 1,
+        });
+      }
     }
     this.story.tell({ kind: "READ_WAITING", rows: pending, since, term: 1 });
   }
@@ -176,6 +188,8 @@ class World {
       while (this.held.size > 0) this.finish(0, {});
       this.commit();
     }
+    // Lanes of which the store had more learn that it has none.
+    for (let round = 0; round < 3; round++) this.read();
     assert.equal(this.story.state.entries.size, 0);
     assert.equal(this.story.state.gates.size, 0);
   }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
 import { isFinal } from "../../domain/execution.ts";
+import { laneHash } from "../../domain/lane.ts";
+import type { RankCursor } from "../../ports/store.ts";
 import type { Batch } from "../batch.ts";
 import { changesOf } from "./story.ts";
 
@@ -39,6 +41,7 @@ export class ModelStore {
       Object.assign(row, { state: change.state, attempt: change.attempt });
       Object.assign(row.row, {
         queue: change.queue,
+        rank: change.rank,
         dueAt: change.dueAt,
         failures: change.failures,
         lost: change.lost,
@@ -55,6 +58,18 @@ export class ModelStore {
       }
     }
     return missed;
+  }
+
+  /** What is READY of a lane, behind `after`, by rank and id. */
+  ready(hash: number, after: RankCursor | null, limit: number): Candidate[] {
+    const isBehind = ({ rank, id }: Candidate) =>
+      after === null || rank > after.rank || (rank === after.rank && id > after.id);
+    return [...this.rows.values()]
+      .filter(({ row, state }) => state === "PENDING" && row.queue === "READY")
+      .map(({ row, attempt }) => ({ ...row, state: "PENDING" as const, attempt }))
+      .filter((row) => laneHash(row) === hash && isBehind(row))
+      .sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
   }
 
   open(): string[] {
