@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
-       npm run sim -- --mutants --recorded  only the seeds that were written down, and who is to see it; those without are left out
+       npm run sim -- --mutants --recorded  first the seeds that were written down; with --record others take their places
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
 
@@ -52,7 +52,8 @@ function asked(): SimulationOptions[] {
 
 async function run(): Promise<boolean> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
-  const mode = values.recorded ? "REPLAY" : values.record ? "RECORD" : "HUNT";
+  const replay = values.record ? "REFRESH" : "REPLAY";
+  const mode = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
   if (values.mutants) return await huntAll(allMutants, mode, say);
   if (values.mutant !== undefined) return await huntAll([mutantNamed(values.mutant)], mode, say);
   if (!values.shrink) return await campaign(asked(), say);

@@ -1,13 +1,13 @@
 import { availableParallelism } from "node:os";
 import { type Hunted, hunt, replay } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
-import { record, records } from "./record.ts";
+import { record } from "./record.ts";
 
 /**
- * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: only the recorded seed, where there is one, which
- * must be caught by the recorded checker.
+ * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: where it was recorded; where that is so no
+ * more, within a few seeds. `REFRESH`: and writes that down.
  */
-export type HuntMode = "HUNT" | "RECORD" | "REPLAY";
+export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH";
 
 /** @returns whether each was caught, by a seed that finds nothing without it */
 export async function huntAll(
@@ -15,16 +15,14 @@ export async function huntAll(
   mode: HuntMode,
   say: (text: string) => void,
 ): Promise<boolean> {
-  const recorded = records();
-  const unrecorded = mode === "REPLAY" ? mutants.filter(({ name }) => !recorded.has(name)) : [];
-  for (const { name } of unrecorded) say(`"${name}" has no record, and is left out`);
-  const waiting = [...mutants.filter((mutant) => !unrecorded.includes(mutant)).entries()];
+  const waiting = [...mutants.entries()];
   const hunts: Hunted[] = [];
+  const isReplay = mode === "REPLAY" || mode === "REFRESH";
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const hunted = await (mode === "REPLAY" ? replay(next[1]) : hunt(next[1], mode === "RECORD"));
+      const hunted = await (isReplay ? replay(next[1]) : hunt(next[1], mode === "RECORD"));
       hunts[next[0]] = hunted;
-      if (mode === "RECORD") keep(hunted);
+      if (mode === "RECORD" || mode === "REFRESH") keep(hunted);
       say(told(hunted));
     }
   };

@@ -1,17 +1,25 @@
-import { type Caught, HOUR_SEC, shortened, tried } from "./hunted.ts";
+import { type Caught, HOUR_SEC, shortened, type Tried, tried } from "./hunted.ts";
+
+/** Less than an hour is often enough, and costs less. */
+const QUARTER_SEC = 900;
+const QUARTERS = 20;
 
 /**
  * Tries seeds in a process in which a mutant was planted, and says which one caught it, as JSON. Arguments: the seed to
- * begin with and its simulated seconds, how many others to try until one catches it, and how many more in search of one
- * that catches it sooner.
+ * begin with and its simulated seconds, how many others to try until one catches it (before them that one's whole hour),
+ * and how many more in search of one that catches it sooner.
  */
 const [first, untilSec, limit, more] = process.argv.slice(2).map(Number) as [number, number, number, number];
-const others = Array.from({ length: limit }, (_, index) => index + 1).filter((seed) => seed !== first);
-let caught: Caught | null = await tried(first, untilSec);
+const seeds = Array.from({ length: limit }, (_, index) => index + 1);
+const tries: Tried[] = [{ seed: first, untilSec }];
+if (limit > 0) tries.push({ seed: first, untilSec: HOUR_SEC });
+for (const seed of seeds.slice(0, QUARTERS)) tries.push({ seed, untilSec: QUARTER_SEC });
+for (const seed of seeds) tries.push({ seed, untilSec: HOUR_SEC });
+let caught: Caught | null = null;
 let left = more;
-for (const seed of others) {
+for (const next of tries) {
   if (caught !== null && left-- === 0) break;
-  const sooner = await tried(seed, caught?.untilSec ?? HOUR_SEC);
+  const sooner: Caught | null = await tried(next.seed, Math.min(next.untilSec, caught?.untilSec ?? HOUR_SEC));
   if (sooner !== null && sooner.afterMs < (caught?.afterMs ?? Number.POSITIVE_INFINITY)) caught = sooner;
 }
 if (caught !== null && more > 0) caught = await shortened(caught);

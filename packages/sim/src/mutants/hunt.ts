@@ -2,12 +2,14 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RUN_FLAGS } from "../run-flags.ts";
-import { type Caught, HOUR_SEC, tried } from "./hunted.ts";
+import { type Caught, HOUR_SEC, type Tried, tried } from "./hunted.ts";
 import type { Mutant } from "./mutant.ts";
 import { records } from "./record.ts";
 
 /** Within so many seeds each mutant must be caught. */
 const SEEDS = 200;
+/** Where the record does not show it any more, so many are enough to say that it is caught all the same. */
+const SEEDS_INSTEAD = 20;
 /** Where a catch is to be written down, as many more seeds are tried: what is caught sooner is replayed sooner. */
 const MORE_SEEDS = 3;
 /** A mutant that hangs is no mutant that is caught. */
@@ -24,23 +26,28 @@ export interface Hunted {
 }
 
 /** Looks for a seed that catches the mutant and nothing without it, first where it was caught before. */
-export async function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
+export function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
   const first = records().get(mutant.name) ?? { seed: 1, untilSec: HOUR_SEC };
-  const caught = await run(mutant, first, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
-  const found = caught === null ? null : await unmutatedVerdict(caught);
-  return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
+  return huntFrom(mutant, first, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
 }
 
-/** Tries the recorded seed alone: it has to be seen by whom it was seen then. That the seed is sound is not tried again. */
+/**
+ * Tries the record: whoever saw it then has to see it now; that the seed is sound is not tried again. Where a change of the
+ * product has moved the dice, some seeds are tried from there on.
+ */
 export async function replay(mutant: Mutant): Promise<Hunted> {
   const record = records().get(mutant.name);
   if (record === undefined) return { mutant, caught: null, objection: null };
   const caught = await run(mutant, record, 0, 0);
-  const isSame = caught === null || caught.checker === record.checker;
-  return { mutant, caught, objection: isSame ? null : `it was to be seen by: ${record.checker}` };
+  if (caught?.checker === record.checker) return { mutant, caught, objection: null };
+  return await huntFrom(mutant, record, SEEDS_INSTEAD, 0);
 }
 
-type Tried = Pick<Caught, "seed" | "untilSec">;
+async function huntFrom(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Hunted> {
+  const caught = await run(mutant, first, limit, more);
+  const found = caught === null ? null : await unmutatedVerdict(caught);
+  return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
+}
 
 /** In a process of its own. */
 async function run(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Caught | null> {

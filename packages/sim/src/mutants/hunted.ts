@@ -6,10 +6,14 @@ export const HOUR_SEC = 3_600;
 /** What is seen when all has come to rest may be seen as well where there was less before. */
 const SHORTER_SEC = [60, 180, 600, 1_800];
 
-export interface Caught {
+/** A seed, or the beginning of what it plans. */
+export interface Tried {
   seed: number;
   /** Simulated time, after which there are no more faults and no new work: the rest of the hour need not be waited for. */
   untilSec: number;
+}
+
+export interface Caught extends Tried {
   violation: string;
   /** null: the program itself failed. */
   checker: string | null;

@@ -142,6 +142,14 @@ export const machineMutants: readonly Mutant[] = [
     file: "packages/server/src/shard/workers.ts",
     find: "    this.#usedNumbers.remember(worker);\n",
     replace: "",
+    // What has not begun after ten seconds is asked after, and handed back where it never arrived.
+    also: [
+      {
+        file: "packages/server/src/shard/credit.ts",
+        find: "if (assigned?.startedAt === null && step.now - assigned.at > ASK_AFTER_MS) isInDoubt = true;",
+        replace: "",
+      },
+    ],
     why: "assignments carry numbers that were used before, and are dropped",
   },
 ];

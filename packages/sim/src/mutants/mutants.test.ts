@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { allMutants, mutantNamed } from "./all.ts";
 import { hunt } from "./hunt.ts";
+import { records } from "./record.ts";
 
 describe("the mutants", () => {
   it("have a place in the source, each exactly one", () => {
@@ -16,9 +17,15 @@ describe("the mutants", () => {
     assert.throws(() => mutantNamed("no such bug"), /there is no mutant "no such bug"; there are no epoch check, /);
   });
 
+  it("have a record, each of where it was caught", () => {
+    const names = allMutants.map(({ name }) => name);
+    assert.deepEqual([...records().keys()].sort(), names.sort());
+  });
+
   it("are caught by a seed that finds nothing without them", async () => {
     const { caught, objection } = await hunt(mutantNamed("off by one in backoff"));
     assert.equal(caught?.checker, "retries wait");
+    assert.ok(caught.afterMs < 3_600_000, "no longer than it takes");
     assert.equal(objection, null);
   });
 });

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Caught } from "./hunted.ts";
+import type { Tried } from "./hunted.ts";
 
 const RECORD = new URL("../../caught.txt", import.meta.url);
 const LINE = /^(\d+) (\d+) {2}(.+?) {2}by: (.+)$/;
 
 /** Where a mutant was caught, and by whom. */
-export interface Record extends Pick<Caught, "seed" | "untilSec"> {
+export interface Record extends Tried {
   checker: string;
 }
 
