@@ -8,6 +8,7 @@ import { records } from "./record.ts";
 
 /** Within so many seeds each mutant must be caught. */
 const SEEDS = 200;
+const BEGINNING: Tried = { seed: 1, untilSec: HOUR_SEC };
 /** Where the record does not show it any more, so many are enough to say that it is caught all the same. */
 const SEEDS_INSTEAD = 20;
 /** Where a catch is to be written down, as many more seeds are tried: what is caught sooner is replayed sooner. */
@@ -27,7 +28,7 @@ export interface Hunted {
 
 /** Looks for a seed that catches the mutant and nothing without it, first where it was caught before. */
 export function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
-  const first = records().get(mutant.name) ?? { seed: 1, untilSec: HOUR_SEC };
+  const first = records().get(mutant.name) ?? BEGINNING;
   return huntFrom(mutant, first, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
 }
 
@@ -37,7 +38,7 @@ export function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
  */
 export async function replay(mutant: Mutant): Promise<Hunted> {
   const record = records().get(mutant.name);
-  if (record === undefined) return { mutant, caught: null, objection: null };
+  if (record === undefined) return await huntFrom(mutant, BEGINNING, SEEDS_INSTEAD, 0);
   const caught = await run(mutant, record, 0, 0);
   if (caught?.checker === record.checker) return { mutant, caught, objection: null };
   return await huntFrom(mutant, record, SEEDS_INSTEAD, 0);
