@@ -1,4 +1,4 @@
-import type { KnownNode } from "@mainspring/server/testing";
+import type { SeenNode } from "../world/sim-leases.ts";
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
@@ -15,6 +15,7 @@ import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
 import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
+import { livingOwnersAreNotRobbed } from "./living-owners-are-not-robbed.ts";
 import { livingWorkersAreKept } from "./living-workers-are-kept.ts";
 import { namesArePutOnce } from "./names-are-put-once.ts";
 import { nothingFails } from "./nothing-fails.ts";
@@ -47,7 +48,7 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
 export function allCheckers(
   ledger: Ledger,
   servers: () => readonly Shown[],
-  nodes: () => readonly KnownNode[],
+  nodes: () => readonly SeenNode[],
 ): Checker[] {
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   return [
@@ -70,6 +71,7 @@ export function allCheckers(
     instantsAreAccountedFor(books),
     givenUpIsNotSent(),
     limitsHold(),
+    livingOwnersAreNotRobbed(nodes),
     livingWorkersAreKept(ledger, roll),
     namesArePutOnce(),
     nothingFails(),

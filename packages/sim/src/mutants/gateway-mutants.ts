@@ -65,6 +65,13 @@ export const gatewayMutants: readonly Mutant[] = [
     why: "one handler more runs than there are slots",
   },
   {
+    name: "a worker's next gateway speaks for the one before",
+    file: "packages/server/src/shard/fleet.ts",
+    find: "else if (assigned.adopting && assigned.gateway !== worker.gateway) missElsewhere(step, entry, assigned, worker);",
+    replace: "",
+    why: "what was sent to a worker through another gateway, and runs there, is given to the next one at once",
+  },
+  {
     name: "orders of older epochs are obeyed",
     file: `${GATEWAY}/orders.ts`,
     find: "if (gateway !== node || !owners.isCurrent(shard, epoch)) return;",

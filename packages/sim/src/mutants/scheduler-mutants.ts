@@ -88,6 +88,20 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",
   },
   {
+    name: "who cannot be reached is dead",
+    file: OWNERSHIP,
+    find: "!(renewedAgoMs > SUSPECT_AFTER_MS && isUnreachable(incarnation))",
+    replace: "!(renewedAgoMs >= 0 && isUnreachable(incarnation))",
+    why: "two nodes that reach the store but not each other steal their shards in turn",
+  },
+  {
+    name: "shards are taken from the living",
+    file: OWNERSHIP,
+    find: "return !alive.has(owner) && !outlook.isSettling(shard);",
+    replace: "return (!alive.has(owner) || owner !== me) && !outlook.isSettling(shard);",
+    why: "a shard moves without its owner having committed its last batch and let it go",
+  },
+  {
     name: "draining is not heeded",
     file: OWNERSHIP,
     find: "living.filter(({ draining }) => !draining)",

@@ -5,8 +5,10 @@ import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 import type { StreamTap } from "./wiretap.ts";
 
-/** How long a half-open connection goes unnoticed: the keepalive of both ends. */
-export const HALF_OPEN_MS = 15_000;
+/** How long a half-open connection goes unnoticed by the gateway, */
+const HALF_OPEN_MS = 15_000;
+/** and by the worker: it leaves a gateway that says nothing. */
+export const SILENT_GATEWAY_MS = 3_000;
 
 interface Ends {
   worker: SimProcess;
@@ -66,9 +68,11 @@ export class SimConnection implements LinkConnection {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#tap.parted();
-    const afterMs = halfOpen ? HALF_OPEN_MS : this.#dice.delayMs(1);
-    this.server.plan(afterMs, () => this.#gatewayEnd?.closed());
-    this.worker.plan(afterMs, () => this.#events.closed({ message: "the connection broke" }));
+    const delayMs = halfOpen ? 0 : this.#dice.delayMs(1);
+    this.server.plan(halfOpen ? HALF_OPEN_MS : delayMs, () => this.#gatewayEnd?.closed());
+    this.worker.plan(halfOpen ? SILENT_GATEWAY_MS : delayMs, () =>
+      this.#events.closed({ message: "the connection broke" }),
+    );
   }
 
   #end(message: string): void {

@@ -2,7 +2,7 @@ import type { Dice } from "../dice.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
-import { HALF_OPEN_MS } from "./connection.ts";
+import { SILENT_GATEWAY_MS } from "./connection.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Network } from "./network.ts";
 import { NowAndThen } from "./now-and-then.ts";
@@ -102,7 +102,7 @@ export class Faults {
 
   #pause(node: SimServer, forMs: number): void {
     node.process.pause(forMs);
-    if (forMs > HALF_OPEN_MS) this.#targets.fleet.abandon(({ server }) => server === node.process);
+    if (forMs > SILENT_GATEWAY_MS) this.#targets.fleet.abandon(({ server }) => server === node.process);
   }
 
   /** One way or both; between two machines, or between one and all others. */

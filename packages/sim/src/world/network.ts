@@ -26,6 +26,11 @@ export class Network {
     this.#cut.set(`${from}>${to}`, this.#clock.nowMs + forMs);
   }
 
+  /** Nothing comes through either way: who tries to connect is refused. */
+  isBroken(one: string, other: string): boolean {
+    return this.#isCut(one, other) && this.#isCut(other, one);
+  }
+
   heal(): void {
     this.#cut.clear();
     this.shares = { lost: 0, repeated: 0, held: 0 };

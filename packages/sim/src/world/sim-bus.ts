@@ -21,7 +21,7 @@ export class Exchange {
     return bus?.process.isAlive ? bus : null;
   }
 
-  /** Machines that can be connected to: a process that died refuses, one that is cut off is only silent. */
+  /** Machines that can be connected to: a process that died refuses, one that is cut off one way is only silent. */
   living(): SimBus[] {
     return [...this.#buses.values()].filter(({ process }) => process.isAlive);
   }
@@ -57,7 +57,7 @@ export class SimBus implements Bus {
   nodes = (role: Role): string[] =>
     this.#exchange
       .living()
-      .filter((bus) => bus.#listeners.has(role))
+      .filter((bus) => bus.#listeners.has(role) && !this.#exchange.network.isBroken(this.#machine, bus.#machine))
       .map(({ node }) => node);
 
   send = <R extends Role>(to: { node: string; role: R }, message: Mail[R]): void => {

@@ -17,7 +17,18 @@ interface Kept {
   draining: boolean;
   renewedMs: number;
   untilMs: number;
+  /** Since when it was renewed without a gap. */
+  steadySinceMs: number;
 }
+
+/** A lease as who runs the cluster sees it. */
+export interface SeenNode extends KnownNode {
+  /** How long it has been renewed without a gap. */
+  steadyForMs: number;
+}
+
+/** Others may suspect a node that has not renewed its lease for half a second. */
+const GAP_MS = 450;
 
 /** The lease service: keeps who lives, by its own clock. It can be down, and it can be wrong. */
 export class LeaseService {
@@ -71,9 +82,13 @@ export class LeaseService {
     });
   }
 
-  list(): KnownNode[] {
+  list(): SeenNode[] {
     const nowMs = this.#clock.nowMs;
-    return [...this.#leases.values()].map((kept) => ({ ...leaseOf(kept, nowMs), isLiving: kept.untilMs >= nowMs }));
+    return [...this.#leases.values()].map((kept) => ({
+      ...leaseOf(kept, nowMs),
+      isLiving: kept.untilMs >= nowMs,
+      steadyForMs: nowMs - kept.renewedMs > GAP_MS ? 0 : nowMs - kept.steadySinceMs,
+    }));
   }
 
   /** At once, as who runs the servers reaches the service by himself. */
@@ -86,8 +101,12 @@ export class LeaseService {
 
   #renew({ wasDraining = false, ...profile }: NodeProfile, ttlMs: number): NodeLease[] {
     const nowMs = this.#clock.nowMs;
-    const draining = this.#leases.get(profile.incarnation)?.draining ?? wasDraining;
-    this.#leases.set(profile.incarnation, { profile, draining, renewedMs: nowMs, untilMs: nowMs + ttlMs });
+    const before = this.#leases.get(profile.incarnation);
+    const draining = before?.draining ?? wasDraining;
+    const isSteady = before !== undefined && nowMs - before.renewedMs <= GAP_MS;
+    const steadySinceMs = isSteady ? before.steadySinceMs : nowMs;
+    const times = { renewedMs: nowMs, untilMs: nowMs + ttlMs, steadySinceMs };
+    this.#leases.set(profile.incarnation, { profile, draining, ...times });
     for (const [node, { untilMs }] of this.#leases) if (untilMs < nowMs) this.#leases.delete(node);
     const isBlind = (this.#blind.get(profile.name) ?? 0) > nowMs;
     return [...this.#leases.values()]

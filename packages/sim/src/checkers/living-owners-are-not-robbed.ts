@@ -1,0 +1,32 @@
+import { EPOCH_MS } from "../sim-process.ts";
+import type { SeenNode } from "../world/sim-leases.ts";
+import { type Checker, Violation } from "./checker.ts";
+
+/** A takeover may be on its way to the store for so long: what has become of the owner since, who asked for it cannot know. */
+const UNDER_WAY_MS = 30_000;
+
+/**
+ * DESIGN 11: nodes that reach the store but not each other do not steal in turn, and shards move only when their owner lets them
+ * go. Nobody takes a shard from an owner that has renewed its lease all the time; unless the lease service was wrong, which it
+ * may be.
+ * @param nodes all that have a lease
+ */
+export function livingOwnersAreNotRobbed(nodes: () => readonly SeenNode[]): Checker {
+  let wrongUntilMs = 0;
+  return {
+    name: "living owners are not robbed",
+    noticed(moment) {
+      if (moment.kind !== "FAULT" || moment.fault !== "LEASES_WRONG") return;
+      wrongUntilMs = Math.max(wrongUntilMs, moment.atMs + (moment.forMs ?? 0) + UNDER_WAY_MS);
+    },
+    saw(event) {
+      if (event.kind !== "TAKEN_OVER" || event.at < EPOCH_MS + wrongUntilMs) return;
+      const steady = new Set<string>();
+      for (const { incarnation, steadyForMs } of nodes()) if (steadyForMs > UNDER_WAY_MS) steady.add(incarnation);
+      for (const { shard, from } of event.shards) {
+        if (from === null || from === event.owner || !steady.has(from)) continue;
+        throw new Violation(`${event.owner} took shard ${shard} from ${from}, which renewed its lease all the time`);
+      }
+    },
+  };
+}
