@@ -9,6 +9,7 @@ import type { Recovered } from "../ports/store.ts";
 import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";
+const OTHER = "019a0000-0000-7000-8000-000000000002";
 const profile: NodeProfile = {
   incarnation: ME,
   name: "a:8081",
@@ -19,18 +20,20 @@ const profile: NodeProfile = {
   startedAt: 0,
 };
 
-/** Nobody's shards. Reading what was in them takes as long as it is told to. */
+/** Nobody's shards, or all of one. Reading what was in them takes as long as it is told to. */
 class SlowStore {
   readonly #runtime: ManualRuntime;
   readonly #recoverMs: number;
+  readonly #owner: string | null;
 
-  constructor(runtime: ManualRuntime, recoverMs: number) {
+  constructor(runtime: ManualRuntime, recoverMs: number, owner: string | null = null) {
     this.#runtime = runtime;
     this.#recoverMs = recoverMs;
+    this.#owner = owner;
   }
 
   async readShards() {
-    return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: null }));
+    return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: this.#owner }));
   }
 
   async takeOver(wanted: readonly unknown[]) {
@@ -47,6 +50,42 @@ class SlowStore {
 
   async letGo() {}
 }
+
+it("looks again when the lease of a node runs out that does not renew it, and takes what was that node's", async () => {
+  const runtime = new ManualRuntime();
+  const stoppedMs = runtime.monotonicMs() - 90;
+  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false };
+  const leases: HoldingsParts["leases"] = {
+    renew: async (node) => {
+      const renewedAgoMs = runtime.monotonicMs() - stoppedMs;
+      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      return renewedAgoMs > SHARED.ttlMs ? [mine] : [mine, { ...other, renewedAgoMs }];
+    },
+    release: async () => {},
+  };
+  const owned = new Map<ShardId, Epoch>();
+  let tookAtMs = 0;
+  const machine: HoldingsParts["machine"] = {
+    has: () => owned,
+    own: ({ epochs }) => {
+      tookAtMs = runtime.monotonicMs();
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    letGo: async () => true,
+    drop: () => undefined,
+  };
+  const store = new SlowStore(runtime, 0, OTHER);
+  const log = pino({ level: "silent" });
+  // Its connections stand.
+  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const started = holdings.start();
+  await settled();
+  await started;
+  await runtime.advance(SHARED.ttlMs);
+  assert.deepEqual([owned.size, tookAtMs - stoppedMs], [SHARD_COUNT, SHARED.ttlMs + 1]);
+  await holdings.stop();
+});
 
 it("keeps its lease while it takes shards over, however long that takes, and then has them", async () => {
   const runtime = new ManualRuntime();

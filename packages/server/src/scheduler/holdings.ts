@@ -82,6 +82,8 @@ export class Holdings {
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
+  /** When the next lease of another runs out that is not being renewed, counted from the last renewal of this node's. */
+  #endsInMs = Number.POSITIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
   #timer: Timer | null = null;
   #expiry: Timer | null = null;
@@ -165,6 +167,7 @@ export class Holdings {
     let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
+      nextMs = Math.min(nextMs, this.#endsInMs);
       this.#retryMs = FIRST_RETRY_MS;
       this.#settled.resolve();
     } catch (error) {
@@ -238,6 +241,7 @@ export class Holdings {
     const { leases, runtime, profile, machine, terms } = this.#parts;
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
+    this.#endsInMs = endsInMs(nodes, terms);
     this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
@@ -278,6 +282,12 @@ export class Holdings {
     const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
     await store.letGo(held);
   }
+}
+
+/** So that nobody waits for a round of his own when a node that is stopped has lost its lease. */
+function endsInMs(nodes: readonly NodeLease[], { ttlMs, renewEveryMs }: LeaseTerms): number {
+  const silent = nodes.filter(({ renewedAgoMs }) => renewedAgoMs > 2 * renewEveryMs);
+  return Math.min(...silent.map(({ renewedAgoMs }) => Math.max(1, ttlMs - renewedAgoMs + 1)));
 }
 
 function isSame(placed: ReadonlySet<ShardId>, mine: ReadonlyMap<ShardId, Epoch>): boolean {
