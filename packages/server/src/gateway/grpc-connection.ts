@@ -15,7 +15,9 @@ export class GrpcConnection implements WorkerConnection {
   /** Ends the connection below the stream: a status waits behind unread messages, for ever where nobody reads. */
   readonly #cut: () => void;
   #unreadBytes = 0;
-  /** Runs while something is unread, anew whenever something was read; then while the goodbye is not taken. */
+  /** When the last message was read, or the first that is unread was sent; by the monotonic clock. */
+  #readAtMs = 0;
+  /** Runs from the first message on that is not read at once; then while the goodbye is not taken. */
   #patience: Timer | null = null;
   #isClosing = false;
 
@@ -33,8 +35,9 @@ export class GrpcConnection implements WorkerConnection {
   send(message: ServerMessage): void {
     if (this.#isClosing) return;
     const bytes = encodeServerMessage(message);
+    if (this.#unreadBytes === 0) this.#readAtMs = this.#runtime.monotonicMs();
     this.#unreadBytes += bytes.length;
-    this.#patience ??= this.#waitForReading();
+    this.#patience ??= this.#waitForReading(UNREAD_MAX_MS);
     this.#call.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), () => this.#wasRead(bytes.length));
     if (this.#unreadBytes > UNREAD_MAX_BYTES) this.#onStuck(`it has not read ${this.#unreadBytes} bytes`);
   }
@@ -66,12 +69,17 @@ export class GrpcConnection implements WorkerConnection {
   /** It was handed to the network, which flow control allows only as the worker reads. */
   #wasRead(bytes: number): void {
     this.#unreadBytes -= bytes;
-    if (this.#isClosing) return;
-    this.#patience?.cancel();
-    this.#patience = this.#unreadBytes > 0 ? this.#waitForReading() : null;
+    this.#readAtMs = this.#runtime.monotonicMs();
   }
 
-  #waitForReading(): Timer {
-    return this.#runtime.setTimer(UNREAD_MAX_MS, () => this.#onStuck(`it read nothing for ${UNREAD_MAX_MS / 1_000} s`));
+  /** A timer that looks when it rings costs less than one that is set for each message and cancelled when it was read. */
+  #waitForReading(delayMs: number): Timer {
+    return this.#runtime.setTimer(delayMs, () => {
+      this.#patience = null;
+      if (this.#unreadBytes === 0) return;
+      const leftMs = this.#readAtMs + UNREAD_MAX_MS - this.#runtime.monotonicMs();
+      if (leftMs > 0) this.#patience = this.#waitForReading(leftMs);
+      else this.#onStuck(`it read nothing for ${UNREAD_MAX_MS / 1_000} s`);
+    });
   }
 }

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { ManualRuntime } from "./gateway.fixture.ts";
+import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
+import { serverMessage } from "./outgoing.ts";
+
+/** A stream whose other end reads when the test says so. */
+function scene() {
+  const runtime = new ManualRuntime();
+  const unread: (() => void)[] = [];
+  const stuck: string[] = [];
+  const call = { write: (_: Buffer, done: () => void) => unread.push(done) } as unknown as WorkerCall;
+  const connection = new GrpcConnection(
+    call,
+    runtime,
+    (detail) => stuck.push(detail),
+    () => undefined,
+  );
+  const send = () => connection.send(serverMessage({ drain: true }));
+  return { runtime, connection, send, read: () => unread.shift()?.(), stuck };
+}
+
+describe("a worker's stream", () => {
+  it("is stuck when nothing was read for 30 s, counted from the first that is unread", () => {
+    const { runtime, send, read, stuck } = scene();
+    send();
+    read();
+    runtime.advance(20_000);
+    send();
+    runtime.advance(29_999);
+    assert.deepEqual(stuck, []);
+    runtime.advance(1);
+    assert.deepEqual(stuck, ["it read nothing for 30 s"]);
+  });
+
+  it("is not stuck where the worker reads slowly, or has read all", () => {
+    const { runtime, send, read, stuck } = scene();
+    for (let n = 0; n < 6; n++) send();
+    for (let n = 0; n < 6; n++) {
+      runtime.advance(25_000);
+      read();
+    }
+    runtime.advance(100_000);
+    assert.deepEqual(stuck, []);
+  });
+
+  it("says nothing once it is over", () => {
+    const { runtime, connection, send, stuck } = scene();
+    send();
+    connection.ended();
+    runtime.advance(60_000);
+    assert.deepEqual(stuck, []);
+  });
+});
