@@ -26,17 +26,26 @@ class SlowStore {
   readonly #recoverMs: number;
   readonly #owner: string | null;
 
-  constructor(runtime: ManualRuntime, recoverMs: number, owner: string | null = null) {
+  takeovers = 0;
+  /** How long the first look takes. */
+  #lookMs: number;
+
+  constructor(runtime: ManualRuntime, recoverMs: number, owner: string | null = null, lookMs = 0) {
+    this.#lookMs = lookMs;
     this.#runtime = runtime;
     this.#recoverMs = recoverMs;
     this.#owner = owner;
   }
 
   async readShards() {
+    const lookMs = this.#lookMs;
+    this.#lookMs = 0;
+    if (lookMs > 0) await new Promise<void>((resolve) => this.#runtime.setTimer(lookMs, resolve));
     return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: this.#owner }));
   }
 
   async takeOver(wanted: readonly unknown[]) {
+    this.takeovers++;
     return wanted.map(() => 2);
   }
 
@@ -84,6 +93,30 @@ it("looks again when the lease of a node runs out that does not renew it, and ta
   await started;
   await runtime.advance(SHARED.ttlMs);
   assert.deepEqual([owned.size, tookAtMs - stoppedMs], [SHARD_COUNT, SHARED.ttlMs + 1]);
+  await holdings.stop();
+});
+
+it("takes nothing by what it knew before it was held up: who was dead then may live", async () => {
+  const runtime = new ManualRuntime();
+  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, renewedAgoMs: 0 };
+  let renewals = 0;
+  const leases: HoldingsParts["leases"] = {
+    renew: async (node) => {
+      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      return renewals++ === 0 ? [mine] : [mine, other];
+    },
+    release: async () => {},
+  };
+  const store = new SlowStore(runtime, 0, OTHER, SHARED.ttlMs + 1);
+  const machine = { has: () => new Map(), own: () => undefined, letGo: async () => true, drop: () => undefined };
+  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
+  const log = pino({ level: "silent" });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const started = holdings.start();
+  await settled();
+  await runtime.advance(3 * SHARED.ttlMs);
+  await started;
+  assert.deepEqual([store.takeovers, renewals > 1], [0, true]);
   await holdings.stop();
 });
 

@@ -202,7 +202,8 @@ export class Holdings {
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
     const next = plan({ me: profile.incarnation, living, placed, holders, mine, isSettling });
-    if (this.#stopped) return;
+    // Held up since it asked: what it knows of the others is older than a lease, and they may live again.
+    if (this.#stopped || !this.trusted) return;
     if (next.take.length > 0) await this.#take(next.take);
     this.#compare(placed);
     if (next.letGo !== null) await this.#letGo(next.letGo, holders);

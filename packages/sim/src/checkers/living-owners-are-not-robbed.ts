@@ -8,7 +8,7 @@ const UNDER_WAY_MS = 30_000;
 /**
  * DESIGN 11: nodes that reach the store but not each other do not steal in turn, and shards move only when their owner lets them
  * go. Nobody takes a shard from an owner that has renewed its lease all the time; unless the lease service was wrong, which it
- * may be.
+ * may be. An earlier life of a node is over, whatever its lease says.
  * @param nodes all that have a lease
  */
 export function livingOwnersAreNotRobbed(nodes: () => readonly SeenNode[]): Checker {
@@ -21,8 +21,10 @@ export function livingOwnersAreNotRobbed(nodes: () => readonly SeenNode[]): Chec
     },
     saw(event) {
       if (event.kind !== "TAKEN_OVER" || event.at < EPOCH_MS + wrongUntilMs) return;
-      const steady = new Set<string>();
-      for (const { incarnation, steadyForMs } of nodes()) if (steadyForMs > UNDER_WAY_MS) steady.add(incarnation);
+      const leases = nodes();
+      const taker = leases.find(({ incarnation }) => incarnation === event.owner);
+      const others = leases.filter(({ name, steadyForMs }) => name !== taker?.name && steadyForMs > UNDER_WAY_MS);
+      const steady = new Set(others.map(({ incarnation }) => incarnation));
       for (const { shard, from } of event.shards) {
         if (from === null || from === event.owner || !steady.has(from)) continue;
         throw new Violation(`${event.owner} took shard ${shard} from ${from}, which renewed its lease all the time`);
