@@ -5,7 +5,7 @@ import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N]] [--seed N] [--keep]";
+  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--rate N]] [--seed N] [--keep]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -14,11 +14,12 @@ const { values } = parseArgs({
     restarts: { type: "string", default: "0" },
     outages: { type: "string", default: "0" },
     blackouts: { type: "string", default: "0" },
+    rate: { type: "string", default: "60" },
     seed: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
   },
 });
-const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+const [minutes, seed, rate] = [Number(values.minutes), Number(values.seed), Number(values.rate)];
 const times: DrillOptions["times"] = {
   KILL: Number(values.kills),
   STOP: Number(values.stops),
@@ -27,7 +28,7 @@ const times: DrillOptions["times"] = {
   BLACKOUT: Number(values.blackouts),
 };
 const counts = Object.values(times);
-if (!(minutes >= 0) || ![seed, ...counts].every((count) => Number.isInteger(count) && count >= 0)) {
+if (!(minutes >= 0) || !(rate > 0) || ![seed, ...counts].every((count) => Number.isInteger(count) && count >= 0)) {
   console.error(USAGE);
   process.exit(2);
 }
@@ -35,7 +36,9 @@ if (!(minutes >= 0) || ![seed, ...counts].every((count) => Number.isInteger(coun
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
 const isDrill = counts.some((count) => count > 0);
-const report = await (isDrill ? drillRun({ times, ...telling }) : chaosRun({ forMs: minutes * 60_000, ...telling }));
+const report = await (isDrill
+  ? drillRun({ times, rate, ...telling })
+  : chaosRun({ forMs: minutes * 60_000, ...telling }));
 console.log(formatReport(report));
 // Nothing that a proxy may still hold keeps the answer back.
 process.exit(report.violations.length > 0 ? 1 : 0);

@@ -12,6 +12,8 @@ import { SHARDS } from "./gaps.ts";
 export interface DrillOptions extends Telling {
   /** How often each is done. */
   times: Partial<Record<Deed, number>>;
+  /** Jobs a second of each of the two clients; default: 60. */
+  rate?: number;
 }
 
 const NODES = 3;
@@ -23,9 +25,14 @@ const CALM_MS = 1_000;
  * measures what becomes of the work. Nothing may be lost, fail or run twice: no worker is touched, and no way to one.
  * @throws {Error} something did not come back in time; the message names the folder with the logs
  */
-export function drillRun({ times, ...telling }: DrillOptions): Promise<Report> {
+export function drillRun({ times, rate, ...telling }: DrillOptions): Promise<Report> {
   return play("drill", telling, async (ground) => {
-    const stage = await openCluster({ ...ground, nodes: NODES, clients: "steady" });
+    const stage = await openCluster({
+      ...ground,
+      nodes: NODES,
+      clients: "steady",
+      ...(rate !== undefined && { rate }),
+    });
     try {
       await warmUp(stage);
       stage.say("under load");

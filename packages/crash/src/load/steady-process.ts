@@ -9,11 +9,11 @@ import { type Order, randomOrder } from "./orders.ts";
 import { untilAnswered } from "./until-answered.ts";
 
 /**
- * Jobs at a steady rate, whatever becomes of those before: `steady-process.ts <urls> <history file> <seed>`. Any message
- * ends it.
+ * Jobs at a steady rate, whatever becomes of those before: `steady-process.ts <urls> <history file> <seed> <jobs a
+ * second>`. Any message ends it.
  */
-const [list = "", path = "", seed = ""] = process.argv.slice(2);
-const EVERY_MS = 16;
+const [list = "", path = "", seed = "", rate = ""] = process.argv.slice(2);
+const everyMs = 1_000 / Number(rate);
 const SLOW = 0.02;
 
 const urls = list.split(",");
@@ -34,7 +34,7 @@ for (let count = 0; ; count++) {
   const order = randomOrder(`${process.pid}-${count}`, dice, dice.chance(SLOW) ? slow : quick);
   const answered: Promise<void> = submit(order).finally(() => asked.delete(answered));
   asked.add(answered);
-  await sleep(Math.max(0, beganMs + count * EVERY_MS - monotonicMs()));
+  await sleep(Math.max(0, beganMs + count * everyMs - monotonicMs()));
 }
 await Promise.all(asked);
 process.exit(0);
