@@ -17,9 +17,12 @@ describe("the mutants", () => {
     assert.throws(() => mutantNamed("no such bug"), /there is no mutant "no such bug"; there are no epoch check, /);
   });
 
-  it("have a record, each of where it was caught", () => {
+  it("are all that there are records of", () => {
     const names = allMutants.map(({ name }) => name);
-    assert.deepEqual([...records().keys()].sort(), names.sort());
+    assert.deepEqual(
+      [...records().keys()].filter((name) => !names.includes(name)),
+      [],
+    );
   });
 
   it("are caught by a seed that finds nothing without them", async () => {
