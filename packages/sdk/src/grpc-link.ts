@@ -18,6 +18,8 @@ const GOODBYE_MAX_MS = 2_000;
 const CHANNEL: ClientOptions = {
   "grpc.max_receive_message_length": 8 * 1024 * 1024,
   "grpc.max_send_message_length": 8 * 1024 * 1024,
+  // A message of assignments is hundreds of kilobytes: with a window of 64, as it is otherwise, many trips there and back.
+  "grpc-node.flow_control_window": 2 * 1024 * 1024,
   // A gateway that is held up keeps its connections. It is left 2.3 to 3.3 s after it fell silent: by then a node
   // has lost its shards as well, and sooner a passing stall would drive its workers to others. The platform answers these
   // pings by itself, so they cost a server with ten thousand workers little.
