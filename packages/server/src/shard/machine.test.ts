@@ -243,20 +243,6 @@ describe("memory", () => {
     );
   });
 
-  it("gives a herd that is larger than its lane to workers batch by batch, and writes none of it back", () => {
-    const dueAt = START + 1_000;
-    const rows = Array.from({ length: 30 }, () => candidate({ dueAt }));
-    const story = new Story({ laneEntries: 10, batchAssigns: 8 }).hint(...rows).worker("w1", { slots: 40 });
-    story.later(1_000);
-    assert.notEqual(story.wakeAt, dueAt - story.state.limits.leadMs, "the next batch is waited for, not the clock");
-    const batches = Array.from({ length: 5 }, () => story.commit());
-    assert.deepEqual(
-      batches.map(({ assigns }) => assigns.length),
-      [8, 8, 8, 6, 0],
-    );
-    assert.deepEqual(batches.flatMap(changesOf), []);
-  });
-
   it("ignores a row in a read that began before the row was written", () => {
     const row = candidate();
     const story = new Story().hint(row).worker("w1");
