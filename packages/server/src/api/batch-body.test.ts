@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { parseBatchBody } from "./batch-body.ts";
+import { parseBatchBody, parseJobs } from "./batch-body.ts";
 import { ProblemError } from "./errors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import type { Slice } from "./json-scan.ts";
 
-/** Reads a batch as the route does: first the whole, then each of its jobs. */
-function readInParts(bytes: Buffer): unknown {
+/** Reads a batch as the route does: first the whole, then its jobs in turns. @param cut where the second turn begins */
+function readInParts(bytes: Buffer, cut = 1): unknown {
   const body = parseBatchBody(bytes) as { jobs?: unknown };
   if (!Array.isArray(body?.jobs)) return body;
-  const jobs = body.jobs.map(({ start, end }: Slice) => parseJsonBody(bytes.subarray(start, end)));
+  const slices = body.jobs as Slice[];
+  const jobs = [...parseJobs(bytes, slices.slice(0, cut), 0), ...parseJobs(bytes, slices.slice(cut), cut)];
   return { ...body, jobs };
 }
 
@@ -51,5 +52,22 @@ describe("reading a batch in parts", () => {
       }),
       { numRuns: 5_000 },
     );
+  });
+
+  it("complains of a job by its place: of the first that is no JSON, or is nested too deeply", () => {
+    const detailOf = (text: string, cut: number) => {
+      try {
+        return readInParts(Buffer.from(text), cut);
+      } catch (error) {
+        return error instanceof ProblemError ? error.problem.detail : error;
+      }
+    };
+    for (const cut of [0, 1, 2, 3]) {
+      assert.match(String(detailOf('{"jobs":[{"a":1},{"b":},{"c":}]}', cut)), /^jobs\[1\] is not JSON/);
+    }
+    const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    assert.deepEqual(detailOf(`{"jobs":[${nested(3)},1]}`, 2), { jobs: [[[[]]], 1] });
+    const deep = `{"jobs":[${nested(128)},${nested(129)}]}`;
+    assert.match(String(detailOf(deep, 2)), /^jobs\[1\] is nested deeper than 128/);
   });
 });

@@ -3,12 +3,12 @@ import { type TSchema, Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { Batch } from "./batch.ts";
-import { parseBatchBody } from "./batch-body.ts";
+import { parseBatchBody, parseJobs } from "./batch-body.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid } from "./errors.ts";
 import { type HttpApp, takeJson, validator } from "./http-app.ts";
 import { idempotencyOf, type JobIntake } from "./job-intake.ts";
-import { BATCH_BODY_BYTES_MAX, parseJsonBody } from "./json-body.ts";
+import { BATCH_BODY_BYTES_MAX } from "./json-body.ts";
 import type { Slice } from "./json-scan.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import { ProblemBody } from "./schemas/node.ts";
@@ -69,17 +69,24 @@ const TURN_BYTES = 256 * 1024;
 /** Judges each job by itself. @throws {ProblemError} malformed-json, for all of them */
 async function receive(bytes: Buffer, slices: readonly Slice[], runtime: Runtime, after: EpochMs): Promise<Batch> {
   const batch = new Batch(slices.length);
-  let turnEnd = TURN_BYTES;
-  for (const [index, { start, end }] of slices.entries()) {
-    if (end > turnEnd) {
-      turnEnd = end + TURN_BYTES;
-      await new Promise<void>((resolve) => void runtime.setTimer(0, resolve));
+  for (let from = 0; from < slices.length; ) {
+    if (from > 0) await new Promise<void>((resolve) => void runtime.setTimer(0, resolve));
+    const turn = slices.slice(from, turnEnd(slices, from));
+    for (const [place, job] of parseJobs(bytes, turn, from).entries()) {
+      const payload = payloadIn(bytes, turn[place]?.start ?? 0);
+      const error = jobCheck.ok(job) ? refusal(job, payload, after) : invalid(jobCheck.errors(job));
+      if (error === null) batch.add(from + place, { job: job as JobSubmission, payload });
+      else batch.refuse(from + place, error);
     }
-    const job = parseJsonBody(bytes.subarray(start, end), `jobs[${index}]`);
-    const payload = payloadIn(bytes, start);
-    const error = jobCheck.ok(job) ? refusal(job, payload, after) : invalid(jobCheck.errors(job));
-    if (error === null) batch.add(index, { job: job as JobSubmission, payload });
-    else batch.refuse(index, error);
+    from += turn.length;
   }
   return batch;
+}
+
+/** Of so many bytes, but one job at least. */
+function turnEnd(slices: readonly Slice[], from: number): number {
+  const endBytes = (slices[from]?.start ?? 0) + TURN_BYTES;
+  let until = from + 1;
+  while (until < slices.length && (slices[until]?.end ?? 0) <= endBytes) until++;
+  return until;
 }
