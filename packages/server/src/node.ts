@@ -62,6 +62,8 @@ const FINISH_WITHIN_MS = 20_000;
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
+/** How often more a start tries to reach this node as the others will. */
+const REACH_AGAIN = 2;
 
 /** What a program is, as other nodes see it. */
 export interface Program {
@@ -167,7 +169,9 @@ function addressOf({ advertise }: Config, listensAt: string): string {
 
 /** A node that others cannot reach would own shards, and hear of nothing. */
 async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
-  const found = await mesh.reachesItself(address);
+  let found = await mesh.reachesItself(address);
+  // On a machine that is busy it may only have been slow, and a node that does not come up in an upgrade is worse than one that comes late.
+  for (let again = 0; found !== null && again < REACH_AGAIN; again++) found = await mesh.reachesItself(address);
   if (found === null) return;
   throw new AddressUnusable(
     `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
