@@ -134,7 +134,9 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   for (const entry of adopting.get(workerId) ?? []) {
     if (entry.assigned?.gateway === from) leftGateway(step, entry, entry.assigned, { connection, isElsewhere });
   }
-  if (worker === undefined || isElsewhere || worker.connection > connection) return;
+  // What is known of it may be older than what this gateway says, which it has left since: those that have it, or had it, say so
+  // themselves, and where nobody does its silence is judged.
+  if (worker?.gateway !== from || worker.connection > connection) return;
   giveUpWorker(step, worker, workers.remove(workerId), reason);
 }
 

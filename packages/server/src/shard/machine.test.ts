@@ -191,6 +191,17 @@ describe("workers that go", () => {
     assert.equal(only(ordersOf(story.finish(assign).commit())).kind, "REFUSED");
   });
 
+  it("keeps what it has where a gateway that it passed through says that it is gone: the one that has it now may not have spoken", () => {
+    const story = new Story().hint(candidate()).worker("w1");
+    const { workerId, executionId } = only(story.commit().assigns);
+    const lost = { kind: "WORKER_LOST", workerId, connection: 2, reason: "it was sent to another gateway" } as const;
+    story.tell({ kind: "GATEWAY", from: "gateway-2", message: lost });
+    assert.deepEqual(changesOf(story.commit()), []);
+    assert.equal(story.state.entries.get(executionId)?.place, "ASSIGNED");
+    story.lose(workerId, "silent");
+    assert.equal(only(changesOf(story.commit())).ended[0]?.state, "WORKER_LOST");
+  });
+
   it("is DEAD after maxLost losses", () => {
     const story = new Story().hint(candidate({ policy: { maxLost: 2 } }));
     for (const name of ["w1", "w2"]) {
