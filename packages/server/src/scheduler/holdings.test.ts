@@ -154,3 +154,37 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   assert.ok(Math.max(...pauses) < SHARED.ttlMs);
   await holdings.stop();
 });
+
+it("counts among the living gateways whose leases stand, though only this node cannot reach them, and not their earlier lives", async () => {
+  const runtime = new ManualRuntime();
+  const lease = { ...profile, draining: false, renewedAgoMs: 0 };
+  const other = { ...lease, incarnation: OTHER, name: "b:8081", roles: ["gateway"] as const, startedAt: 7 };
+  const earlier = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", startedAt: 6 };
+  let known = [other, earlier];
+  const leases: HoldingsParts["leases"] = {
+    renew: async () => [lease, ...known],
+    release: async () => {},
+  };
+  const owned = new Map<ShardId, Epoch>();
+  const machine: HoldingsParts["machine"] = {
+    has: () => owned,
+    own: ({ epochs }) => {
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    letGo: async () => true,
+    drop: () => undefined,
+  };
+  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME] });
+  const log = pino({ level: "silent" });
+  const store = new SlowStore(runtime, 0);
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const started = holdings.start();
+  await settled();
+  await runtime.advance(1);
+  await started;
+  assert.deepEqual(holdings.gateways, [ME, OTHER]);
+  known = [{ ...other, renewedAgoMs: 501 }];
+  await runtime.advance(SHARED.renewEveryMs);
+  assert.deepEqual(holdings.gateways, [ME], "it cannot be reached, and does not renew its lease");
+  await holdings.stop();
+});

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
@@ -23,6 +23,8 @@ export interface Owned {
   pools: Pool[];
   /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
   seen: Map<ShardId, Epoch>;
+  /** Gateways that live. */
+  gateways: readonly Incarnation[];
 }
 
 /** What a node has of what is placed on it. */
@@ -75,6 +77,8 @@ export class Holdings {
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
   readonly #placement = new Placement();
+  /** As they were listed last. */
+  #leases: readonly NodeLease[] = [];
   #placed: ReadonlySet<ShardId> | null = null;
   /** Since when something is missing; null: since ever, or nothing is. */
   #behindSinceMs: number | null = null;
@@ -162,6 +166,13 @@ export class Holdings {
     }
   }
 
+  /** Gateways that live: also those that only this node cannot reach. */
+  get gateways(): readonly Incarnation[] {
+    const reachable = this.#parts.bus.nodes("gateway");
+    const leased = livingNodes(this.#leases, (node) => !reachable.includes(node), "gateway");
+    return [...new Set([...reachable, ...leased.map(({ incarnation }) => incarnation)])];
+  }
+
   async #goRound(): Promise<void> {
     const { log, terms, runtime } = this.#parts;
     let nextMs = terms.renewEveryMs;
@@ -242,6 +253,7 @@ export class Holdings {
     const { leases, runtime, profile, machine, terms } = this.#parts;
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
+    this.#leases = nodes;
     this.#endsInMs = endsInMs(nodes, terms);
     this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
@@ -258,11 +270,11 @@ export class Holdings {
     const taken = await renewingWhile(renewing, this.#takeOver(wanted));
     if (taken === null || this.#stopped || !this.trusted) return;
     log.info({ shards: taken.epochs.size }, "shards were taken over");
-    machine.own({ term: ++this.#term, ...taken });
+    machine.own({ term: ++this.#term, gateways: this.gateways, ...taken });
   }
 
   /** @returns all that the machine needs; null: others were faster */
-  async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term"> | null> {
+  async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term" | "gateways"> | null> {
     const { store, profile } = this.#parts;
     const answers = await store.takeOver(wanted, profile.incarnation);
     const epochs = new Map<ShardId, Epoch>();

@@ -1,6 +1,7 @@
 import { clusterLevel, FEATURE_LEVEL, isOn } from "../domain/feature-level.ts";
 import { type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import { placeShards } from "../domain/placement.ts";
+import type { Role } from "../ports/bus.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
 
@@ -29,13 +30,17 @@ export interface Plan {
 }
 
 /**
- * The nodes that hold shards by right: those with the role whose leases stand.
+ * The nodes with the role whose leases stand; those of schedulers hold shards by right.
  * @param isUnreachable whether connections to the node are refused or reset
  */
-export function livingNodes(leases: readonly NodeLease[], isUnreachable: (node: Incarnation) => boolean): NodeLease[] {
+export function livingNodes(
+  leases: readonly NodeLease[],
+  isUnreachable: (node: Incarnation) => boolean,
+  role: Role = "scheduler",
+): NodeLease[] {
   const living = leases.filter(
     ({ incarnation, renewedAgoMs, roles }) =>
-      roles.includes("scheduler") && !(renewedAgoMs > SUSPECT_AFTER_MS && isUnreachable(incarnation)),
+      roles.includes(role) && !(renewedAgoMs > SUSPECT_AFTER_MS && isUnreachable(incarnation)),
   );
   // Two lives of one node: the younger one is the node.
   const byName = new Map<string, NodeLease>();

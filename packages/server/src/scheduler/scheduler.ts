@@ -126,7 +126,7 @@ export class Scheduler {
     const { patience, runtime } = this.#parts;
     patience.look(runtime.monotonicMs(), runtime.now());
     if (this.#runner === null) return [];
-    this.#runner.take([{ kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") }]);
+    this.#runner.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
     return currentDemand({ state: this.#runner.state });
   }
 

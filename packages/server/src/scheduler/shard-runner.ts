@@ -82,7 +82,7 @@ export class ShardRunner {
 
   /** More shards are owned from now on. */
   own(owned: Owned): void {
-    const { term, epochs, recovered, pools, seen } = owned;
+    const { term, epochs, recovered, pools, seen, gateways } = owned;
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
     this.#parts.patience.look(this.#parts.runtime.monotonicMs(), this.#parts.runtime.now());
@@ -90,7 +90,7 @@ export class ShardRunner {
       { kind: "POOLS", pools },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // Before: whose gateway lives, his workers may too.
-      { kind: "GATEWAYS", nodes: this.#parts.bus.nodes("gateway") },
+      { kind: "GATEWAYS", nodes: gateways },
       { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
     if (isFirst) this.#hydrator.start();

@@ -1,3 +1,4 @@
+import type { Incarnation } from "../domain/ids.ts";
 import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
@@ -138,6 +139,20 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   // themselves, and where nobody does its silence is judged.
   if (worker?.gateway !== from || worker.connection > connection) return;
   giveUpWorker(step, worker, workers.remove(workerId), reason);
+}
+
+/** Gateways that live, also where this owner cannot reach them: what was sent through them may be running. */
+export function takeGateways(step: Step, gateways: readonly Incarnation[]): void {
+  const { state } = step;
+  state.gateways = new Set(gateways);
+  for (const entries of state.adopting.values()) {
+    for (const entry of entries) {
+      const { assigned } = entry;
+      if (assigned === null || assigned.missedOn === null || state.gateways.has(assigned.gateway)) continue;
+      assigned.leftOn ??= 0;
+      adoptSoon(step, entry);
+    }
+  }
 }
 
 /** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */

@@ -6,7 +6,7 @@ import { takeCommands, takeLoaded } from "./commands.ts";
 import { giveBackRecalled, refreshWorker } from "./credit.ts";
 import { newDemand } from "./demand.ts";
 import { dispatch } from "./dispatch.ts";
-import { fromGateway, judgeSilence } from "./fleet.ts";
+import { fromGateway, judgeSilence, takeGateways } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { letGo } from "./let-go.ts";
@@ -71,8 +71,7 @@ function take(view: Step, input: Input): void {
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
     case "GATEWAYS":
-      view.state.gateways = new Set(input.nodes);
-      return;
+      return takeGateways(view, input.nodes);
     case "UNSENT":
       return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":

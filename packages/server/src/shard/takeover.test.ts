@@ -111,6 +111,24 @@ describe("a takeover", () => {
     assert.deepEqual(story.later(4_000).commit().assigns, []);
   });
 
+  it("waits no longer for a gateway that has died since", () => {
+    const { story } = inFlight("w1", {}, "gateway-0", ["gateway-0", GATEWAY]);
+    story
+      .up(profile, [], { connection: 2 })
+      .later(1_000)
+      .tell({ kind: "GATEWAYS", nodes: [GATEWAY] });
+    assert.deepEqual(
+      changesOf(
+        story
+          .later(4_000)
+          .tell({ kind: "GATEWAYS", nodes: [GATEWAY] })
+          .commit(),
+      ),
+      [],
+    );
+    assert.equal(endOf(story.later(1_000)), "RELEASED");
+  });
+
   describe("of what was sent to a worker through a gateway that it has left", () => {
     const both = ["gateway-0", GATEWAY];
     const leave = (story: Story, connection: number) =>

@@ -73,8 +73,11 @@ export async function openTestStore(
   return await openSqlStore({ connection, incarnation, runtime, log: silent, isShared });
 }
 
-/** Timers that run at once, and a clock that jumps there: what waits for seconds is over in a moment. */
-export function hurriedRuntime(now = systemRuntime().now()): Runtime {
+/**
+ * A pause is over at once, and the clock jumps there: what goes on after seconds goes on in a moment.
+ * @param pauseMaxMs what is longer is a limit to how long something may take, and takes its time
+ */
+export function hurriedRuntime(now = systemRuntime().now(), pauseMaxMs = 1_000): Runtime {
   const runtime = systemRuntime();
   let passedMs = 0;
   return {
@@ -82,6 +85,7 @@ export function hurriedRuntime(now = systemRuntime().now()): Runtime {
     now: () => now,
     monotonicMs: () => passedMs,
     setTimer: (delayMs, run) => {
+      if (delayMs > pauseMaxMs) return runtime.setTimer(delayMs, run);
       const handle = setImmediate(() => {
         passedMs += delayMs;
         run();
