@@ -311,8 +311,8 @@ describe("an execution that does not get where it was expected", () => {
     const second = await long.submit(m.client, null, key);
     assert.equal(await why(second), `its concurrency key "acme" is at its limit of 1: ${first.executionId} runs`);
     assert.match(
-      String(await why(await mail.submit(m.client, { to: "a" }, { delayMs: 90_000 }))),
-      /^it is due in 1 min 28 s/,
+      String(await why(await mail.submit(m.client, { to: "a" }, { delayMs: 90_500 }))),
+      /^it is due in 1 min 29 s/,
     );
     assert.match(
       String(await why(await mail.submit(m.client, { to: "a" }, { pool: "bulk" }))),
