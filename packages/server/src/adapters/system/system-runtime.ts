@@ -41,7 +41,7 @@ export function uuidSource(clock: () => number): () => string {
   let used = POOL_BYTES;
   let lastMs = 0;
   let counter = 0;
-  let time = "";
+  let time = timeText(lastMs);
   return () => {
     if (used + COUNTER_BYTES + RANDOM_BYTES > POOL_BYTES) {
       randomFillSync(pool);
