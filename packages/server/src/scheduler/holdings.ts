@@ -5,7 +5,7 @@ import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
-import { livingNodes, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
+import { type LeaseTerms, livingNodes, nextDeathMs, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
 import { renewingWhile } from "./renewing.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
@@ -34,13 +34,6 @@ export interface Share {
   had: number;
   /** Whether it had all of them once, and does again soon where some have just been placed here. */
   isSettled: boolean;
-}
-
-export interface LeaseTerms {
-  /** How long a lease stands without being renewed; infinite for a server that is alone. */
-  ttlMs: number;
-  /** How often it is renewed and the list of nodes looked at; well below `ttlMs`. */
-  renewEveryMs: number;
 }
 
 /** Of a server that shares its store with others. */
@@ -86,8 +79,6 @@ export class Holdings {
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
-  /** When the next lease of another runs out that is not being renewed, counted from the last renewal of this node's. */
-  #endsInMs = Number.POSITIVE_INFINITY;
   #retryMs = FIRST_RETRY_MS;
   #timer: Timer | null = null;
   #expiry: Timer | null = null;
@@ -173,12 +164,17 @@ export class Holdings {
     return [...new Set([...reachable, ...leased.map(({ incarnation }) => incarnation)])];
   }
 
+  readonly #isUnreachable = (node: Incarnation): boolean => {
+    const { bus, profile } = this.#parts;
+    return node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
+  };
+
   async #goRound(): Promise<void> {
     const { log, terms, runtime } = this.#parts;
     let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
-      nextMs = Math.min(nextMs, this.#endsInMs);
+      nextMs = Math.min(nextMs, nextDeathMs(this.#leases, this.#isUnreachable, terms));
       this.#retryMs = FIRST_RETRY_MS;
       this.#settled.resolve();
     } catch (error) {
@@ -194,10 +190,9 @@ export class Holdings {
   }
 
   async #look(): Promise<void> {
-    const { bus, machine, profile } = this.#parts;
+    const { machine, profile } = this.#parts;
     const leases = await this.#renew();
-    const isUnreachable = (node: string) => node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
-    const living = livingNodes(leases, isUnreachable);
+    const living = livingNodes(leases, this.#isUnreachable);
     const placed = this.#placement.here(profile.incarnation, stayingNodes(living, leases));
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
@@ -254,7 +249,6 @@ export class Holdings {
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
     this.#leases = nodes;
-    this.#endsInMs = endsInMs(nodes, terms);
     this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
@@ -295,12 +289,6 @@ export class Holdings {
     const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
     await store.letGo(held);
   }
-}
-
-/** So that nobody waits for a round of his own when a node that is stopped has lost its lease. */
-function endsInMs(nodes: readonly NodeLease[], { ttlMs, renewEveryMs }: LeaseTerms): number {
-  const silent = nodes.filter(({ renewedAgoMs }) => renewedAgoMs > 2 * renewEveryMs);
-  return Math.min(...silent.map(({ renewedAgoMs }) => Math.max(1, ttlMs - renewedAgoMs + 1)));
 }
 
 function isSame(placed: ReadonlySet<ShardId>, mine: ReadonlyMap<ShardId, Epoch>): boolean {

@@ -4,7 +4,7 @@ import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
-import { livingNodes, Placement, plan, stayingNodes } from "./ownership.ts";
+import { livingNodes, nextDeathMs, Placement, plan, stayingNodes } from "./ownership.ts";
 
 const nobodyIs = () => false;
 
@@ -28,7 +28,7 @@ function planOf(living: NodeLease[], holders: ShardHolder[], fields: Partial<Par
 describe("who lives", () => {
   it("leaves out nodes that own no shards, and those that cannot be reached and have fallen silent", () => {
     const leases = [
-      lease("b", { renewedAgoMs: 501 }),
+      lease("b", { renewedAgoMs: 401 }),
       lease("a", { renewedAgoMs: 2_000 }),
       lease("c", { renewedAgoMs: 100 }),
       lease("gate", { roles: ["gateway"] }),
@@ -46,6 +46,25 @@ describe("who lives", () => {
       nobodyIs,
     );
     assert.equal(node?.incarnation, "new");
+  });
+});
+
+describe("when the next owner is to be taken for dead", () => {
+  const terms = { ttlMs: 3_000, renewEveryMs: 200 };
+  const isUnreachable = (node: string) => node === "gone";
+
+  it("is when one that cannot be reached has missed a renewal", () => {
+    assert.equal(nextDeathMs([lease("a"), lease("gone", { renewedAgoMs: 150 })], isUnreachable, terms), 251);
+  });
+
+  it("is when the lease of one ends that is only silent", () => {
+    assert.equal(nextDeathMs([lease("a", { renewedAgoMs: 2_100 })], isUnreachable, terms), 901);
+  });
+
+  it("is soon where it is already, and never where all renew theirs or own nothing", () => {
+    assert.equal(nextDeathMs([lease("a", { renewedAgoMs: 3_500 })], isUnreachable, terms), 1);
+    const gateway = lease("gone", { renewedAgoMs: 300, roles: ["gateway"] });
+    assert.equal(nextDeathMs([lease("a", { renewedAgoMs: 390 }), gateway], isUnreachable, terms), Infinity);
   });
 });
 

@@ -5,8 +5,8 @@ import type { Role } from "../ports/bus.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
 
-/** A node that cannot be reached and has not renewed its lease for this long is taken for dead before the lease ends. */
-const SUSPECT_AFTER_MS = 500;
+/** A node that cannot be reached and has missed a renewal of its lease is taken for dead before the lease ends. */
+const SUSPECT_AFTER_MS = 400;
 /** A shard that was lost to another is not taken back from the living sooner than this. */
 export const SETTLE_MS = 10_000;
 
@@ -21,6 +21,13 @@ export interface Outlook {
   mine: ReadonlyMap<ShardId, unknown>;
   /** Whether the shard was lost to another within the last SETTLE_MS. */
   isSettling(shard: ShardId): boolean;
+}
+
+export interface LeaseTerms {
+  /** How long a lease stands without being renewed; infinite for a server that is alone. */
+  ttlMs: number;
+  /** How often it is renewed and the list of nodes looked at; well below `ttlMs`. */
+  renewEveryMs: number;
 }
 
 export interface Plan {
@@ -49,6 +56,23 @@ export function livingNodes(
     if (known === undefined || lease.startedAt > known.startedAt) byName.set(lease.name, lease);
   }
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * So that nobody waits for a round of his own when an owner is to be taken for dead.
+ * @returns in how many milliseconds that is true of one, unless it renews its lease; infinite: all do
+ */
+export function nextDeathMs(
+  leases: readonly NodeLease[],
+  isUnreachable: (node: Incarnation) => boolean,
+  { ttlMs, renewEveryMs }: LeaseTerms,
+): number {
+  const owners = leases.filter(({ roles }) => roles.includes("scheduler"));
+  const leftMs = owners.flatMap(({ incarnation, renewedAgoMs }) => {
+    if (renewedAgoMs <= SUSPECT_AFTER_MS && isUnreachable(incarnation)) return [SUSPECT_AFTER_MS - renewedAgoMs];
+    return renewedAgoMs > 2 * renewEveryMs ? [ttlMs - renewedAgoMs] : [];
+  });
+  return Math.max(0, Math.min(...leftMs)) + 1;
 }
 
 /**

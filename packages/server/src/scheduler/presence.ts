@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Leases, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { LeaseTerms } from "./holdings.ts";
+import type { LeaseTerms } from "./ownership.ts";
 
 export interface PresenceParts {
   leases: Leases;

@@ -27,8 +27,8 @@ export interface SeenNode extends KnownNode {
   steadyForMs: number;
 }
 
-/** Others may suspect a node that has not renewed its lease for half a second. */
-const GAP_MS = 450;
+/** Others may suspect a node that has not renewed its lease for 400 ms. */
+const GAP_MS = 350;
 
 /** The lease service: keeps who lives, by its own clock. It can be down, and it can be wrong. */
 export class LeaseService {
