@@ -3,7 +3,11 @@ import { CONTENDERS } from "../contenders/contenders.ts";
 import { mainspringCluster, mainspringEmbedded } from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
 
-const ALL: readonly Contender[] = [...CONTENDERS, mainspringEmbedded, ...[1, 2, 3].map(mainspringCluster)];
+const ALL: readonly Contender[] = [
+  ...CONTENDERS,
+  mainspringEmbedded,
+  ...[1, 2, 3].map((nodes) => mainspringCluster(nodes)),
+];
 
 export function contenderOf(name: string): Contender {
   const found = ALL.find((contender) => contender.name === name);

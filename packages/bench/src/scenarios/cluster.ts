@@ -12,6 +12,6 @@ export const cluster: Scenario = {
       ...item,
       name: `cluster-${item.name}`,
       title: `cluster: ${item.title}`,
-      contenders: [1, 2, 3].map(mainspringCluster),
+      contenders: [1, 2, 3].map((nodes) => mainspringCluster(nodes)),
     })),
 };

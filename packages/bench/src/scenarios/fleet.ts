@@ -1,5 +1,5 @@
 import { nowMs, pause, until } from "../clock.ts";
-import { mainspring } from "../contenders/mainspring/mainspring.ts";
+import { mainspring, mainspringCluster } from "../contenders/mainspring/mainspring.ts";
 import { MainspringRig } from "../contenders/mainspring/mainspring-rig.ts";
 import type { Figures } from "../figures.ts";
 import { Course } from "../load/course.ts";
@@ -16,7 +16,7 @@ const DONE_WITHIN_MS = 600_000;
 
 export const fleet: Scenario = {
   name: "fleet",
-  about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, a connection and heartbeats of its own: the server's memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
+  about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, a connection and heartbeats of its own, at one server or spread over the gateways of three that form a cluster: the servers' memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
   cases: ({ isQuick }) => {
     const workers = isQuick ? 500 : 10_000;
     const sizes = { workers, jobs: isQuick ? 10_000 : 100_000, idleMs: isQuick ? 5_000 : 30_000 };
@@ -25,7 +25,7 @@ export const fleet: Scenario = {
         name: "fleet",
         title: `a fleet of ${workers.toLocaleString("en")} workers`,
         runsMax: 1,
-        contenders: [mainspring],
+        contenders: isQuick ? [mainspring] : [mainspring, mainspringCluster(3, "POOL")],
         measure: async (contender, stage) => {
           await using course = await Course.warm(contender, stage);
           const { rig } = course;
@@ -53,7 +53,7 @@ async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs, before 
   try {
     const each = workers / PROCESSES;
     for (let index = 0; index < PROCESSES; index++) {
-      const settings = { address: rig.grpcAddress, workers: each, slots: SLOTS, from: index * each };
+      const settings = { addresses: rig.grpcAddresses, workers: each, slots: SLOTS, from: index * each };
       processes.push(await ForkedWorker.open(FILE, settings));
     }
     await Promise.all(processes.map((process) => process.start()));
@@ -65,13 +65,14 @@ async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs, before 
   }
 }
 
-/** What the server's process takes while nothing happens but heartbeats. */
+/** What the servers' processes take together while nothing happens but heartbeats. */
 async function restOf(rig: MainspringRig, lastsMs: number): Promise<Figures> {
-  const [pid = 0] = rig.processes().server;
-  const [beginMs, beginUs] = [nowMs(), cpuUsOf(pid)];
+  const { server } = rig.processes();
+  const sum = (of: (pid: number) => number) => server.reduce((total, pid) => total + of(pid), 0);
+  const [beginMs, beginUs] = [nowMs(), sum(cpuUsOf)];
   await pause(lastsMs);
-  const cpuPercent = (cpuUsOf(pid) - beginUs) / (nowMs() - beginMs) / 10;
-  return { cpuPercent, residentMiB: residentBytesOf(pid) / 1_048_576 };
+  const cpuPercent = (sum(cpuUsOf) - beginUs) / (nowMs() - beginMs) / 10;
+  return { cpuPercent, residentMiB: sum(residentBytesOf) / 1_048_576 };
 }
 
 /** Jobs that were submitted while the pool was paused, and then it is resumed: measured as any drain. */

@@ -5,7 +5,8 @@ import { http2Link } from "./http2-link.ts";
 
 /** Many workers in one process: each with its own connection, session, executor and heartbeats. */
 interface Settings {
-  address: string;
+  /** Of all gateways: each worker has one of them. */
+  addresses: readonly string[];
   workers: number;
   slots: number;
   /** The first one's number; for their names. */
@@ -15,14 +16,15 @@ interface Settings {
 /** How many connect at once. */
 const AT_ONCE = 50;
 
-await serveWorker<Settings>(async ({ address, workers, slots, from }, tally) => {
+await serveWorker<Settings>(async ({ addresses, workers, slots, from }, tally) => {
   const runtime = systemRuntime();
   const noop = task({ name: "noop", run: (job: { n: number }) => tally.ran(job) });
   const lives: WorkerLife[] = [];
   for (let index = 0; index < workers; index++) {
     const profile = { workerId: runtime.uuid(), name: `fleet-${from + index}`, pool: "default", capabilities: [] };
     const warn = (message: string) => console.error(`fleet-${from + index}: ${message}`);
-    lives.push(createWorkerCore({ ...profile, slots, prefetch: 0, tasks: [noop], runtime, warn }, http2Link(address)));
+    const link = http2Link(addresses[(from + index) % addresses.length] ?? "");
+    lives.push(createWorkerCore({ ...profile, slots, prefetch: 0, tasks: [noop], runtime, warn }, link));
   }
   return {
     start: async () => {

@@ -11,8 +11,8 @@ export interface MainspringParts {
   loads: readonly HttpLoad[];
   /** null: the embedded store, which only its server knows. */
   database: Database | null;
-  /** Where workers of the first node connect. */
-  grpcAddress: string;
+  /** Where workers connect, of each node. */
+  grpcAddresses: readonly string[];
   worker: ForkedWorker;
   /** Empty where the server lives in the worker's process. */
   serverPids: readonly number[];
@@ -56,8 +56,8 @@ export class MainspringRig implements Rig {
     this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
   }
 
-  get grpcAddress(): string {
-    return this.#parts.grpcAddress;
+  get grpcAddresses(): readonly string[] {
+    return this.#parts.grpcAddresses;
   }
 
   /**

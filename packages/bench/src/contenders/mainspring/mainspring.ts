@@ -49,8 +49,8 @@ export const mainspringEmbedded: Contender = {
   open: (_stage, options) => openRemote({ nodes: 1, database: null, ...options }),
 };
 
-/** Several servers, one PostgreSQL. */
-export function mainspringCluster(nodes: number): Contender {
+/** Several servers, one PostgreSQL. @param heldBy how its work is kept from workers: see `MainspringRig.hold` */
+export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy"] = "WORKER"): Contender {
   return {
     name: `mainspring-${nodes}-nodes`,
     title: nodes === 1 ? "Mainspring, 1 node" : `Mainspring, ${nodes} nodes`,
@@ -59,7 +59,7 @@ export function mainspringCluster(nodes: number): Contender {
     hasCapabilities: true,
     open: async (stage, options) => {
       const database = await (await stage.postgres()).database();
-      return await openRemote({ nodes, env: { MAINSPRING_BUS: "mesh" }, database, heldBy: "WORKER", ...options });
+      return await openRemote({ nodes, env: { MAINSPRING_BUS: "mesh" }, database, heldBy, ...options });
     },
   };
 }
@@ -83,7 +83,7 @@ async function openRemote({ nodes, env = {}, heldBy = "POOL", database, connecti
   return new MainspringRig({
     loads,
     database,
-    grpcAddress: addresses[0] ?? "",
+    grpcAddresses: addresses,
     worker: await openWorker(),
     heldBy,
     serverPids: servers.map(({ pid }) => pid),
@@ -102,7 +102,7 @@ async function openInside(stage: Stage, { connections = 16 }: OpenOptions = {}):
   return new MainspringRig({
     loads: [new HttpLoad(worker.about["httpUrl"] ?? "", connections)],
     database,
-    grpcAddress: "",
+    grpcAddresses: [],
     worker,
     // Its connection has no thread: it stops and starts as the peers do.
     heldBy: "WORKER",
