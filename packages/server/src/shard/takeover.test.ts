@@ -45,6 +45,11 @@ describe("a takeover", () => {
     return { row, story };
   };
   const endOf = (story: Story) => only(only(changesOf(story.commit())).ended).state;
+  /** To the millisecond: nothing is written before. */
+  const losesWorkerAfter = (story: Story, waitMs: number) => {
+    assert.deepEqual(changesOf(story.later(waitMs - 1).commit()), []);
+    assert.equal(endOf(story.later(1)), "WORKER_LOST");
+  };
   const profile = {
     workerId: "w1",
     name: "w1",
@@ -223,8 +228,7 @@ describe("a takeover", () => {
       const { like, story } = silent(patience());
       story.tell({ kind: "LOST", shards: [like.shard] });
       again(story, like, 3);
-      assert.deepEqual(changesOf(story.later(9_999).commit()), []);
-      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+      losesWorkerAfter(story, 10_000);
     });
 
     it("does so with another machine too, and gives everybody time to answer it", () => {
@@ -238,16 +242,14 @@ describe("a takeover", () => {
       kept.leave(story.state, new Set([like.shard]), story.now);
       next.now = story.now;
       again(next, like, 3);
-      assert.deepEqual(changesOf(next.later(4_999).commit()), []);
-      assert.equal(endOf(next.later(1)), "WORKER_LOST");
+      losesWorkerAfter(next, 5_000);
     });
 
     it("knows nothing where another had it in between", () => {
       const { like, story } = silent(patience());
       story.tell({ kind: "LOST", shards: [like.shard] });
       again(story, like, 4);
-      assert.deepEqual(changesOf(story.later(29_999).commit()), []);
-      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+      losesWorkerAfter(story, 30_000);
     });
 
     it("blames nobody for the time in which it was held up itself", () => {
@@ -256,8 +258,7 @@ describe("a takeover", () => {
       kept.look(25_000, story.now);
       story.tell({ kind: "LOST", shards: [like.shard] });
       again(story, like, 3);
-      assert.deepEqual(changesOf(story.later(29_999).commit()), []);
-      assert.equal(endOf(story.later(1)), "WORKER_LOST");
+      losesWorkerAfter(story, 30_000);
     });
   });
 
