@@ -1,4 +1,5 @@
 import { fnv1a } from "./ids.ts";
+import { isSameList } from "./same-list.ts";
 
 /**
  * What makes two ready executions interchangeable but for their rank: who may run them, and what may hold them back.
@@ -43,8 +44,7 @@ function isSame(a: LaneKey, b: LaneKey): boolean {
     a.pool === b.pool &&
     a.concurrencyKey === b.concurrencyKey &&
     a.tenant === b.tenant &&
-    a.requires.length === b.requires.length &&
-    a.requires.every((label, index) => label === b.requires[index])
+    isSameList(a.requires, b.requires)
   );
 }
 

@@ -1,3 +1,4 @@
+import { isSameList } from "../domain/same-list.ts";
 import type { WorkerProfile } from "../ports/messages.ts";
 import type { Greeting } from "./hello.ts";
 import type { Session, Surroundings } from "./session.ts";
@@ -70,8 +71,4 @@ function isSameProfile(a: WorkerProfile, b: WorkerProfile): boolean {
     isSameList(a.handlers, b.handlers) &&
     isSameList(a.capabilities, b.capabilities)
   );
-}
-
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((item, index) => item === b[index]);
 }
