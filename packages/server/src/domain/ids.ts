@@ -19,6 +19,11 @@ export const SHARD_COUNT = 64;
 /** The one tenant of a server without tenants. */
 export const DEFAULT_TENANT = "default";
 
+/** One text for one attempt: its execution alone says too little, as a worker may hold several attempts of it. */
+export function attemptKey(executionId: ExecutionId, attempt: number): string {
+  return `${executionId}:${attempt}`;
+}
+
 /** What an execution is placed by: its concurrency key, so that one owner counts it, else its job. */
 export function shardKey(tenant: string, concurrencyKey: string | null, jobId: JobId): string {
   return concurrencyKey === null ? jobId : `${tenant}\u0000${concurrencyKey}`;

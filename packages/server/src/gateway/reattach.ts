@@ -1,5 +1,6 @@
+import { attemptKey } from "../domain/ids.ts";
 import { isSameList } from "../domain/same-list.ts";
-import type { WorkerProfile } from "../ports/messages.ts";
+import type { Token, WorkerProfile } from "../ports/messages.ts";
 import type { Greeting } from "./hello.ts";
 import type { Session, Surroundings } from "./session.ts";
 import type { ReportedHold } from "./translate.ts";
@@ -58,8 +59,8 @@ function returnUndelivered(session: Session, reported: ReadonlySet<string>): voi
   }
 }
 
-function keyOf({ token }: { token: { executionId: string; attempt: number } }): string {
-  return `${token.executionId}:${token.attempt}`;
+function keyOf({ token }: { token: Token }): string {
+  return attemptKey(token.executionId, token.attempt);
 }
 
 function isSameProfile(a: WorkerProfile, b: WorkerProfile): boolean {

@@ -1,3 +1,4 @@
+import { attemptKey } from "../domain/ids.ts";
 import type { FinishedAttempt, Token } from "../ports/messages.ts";
 import { RESEND_AFTER_MS } from "./limits.ts";
 
@@ -19,12 +20,12 @@ export class ReturnedAttempts {
   }
 
   add(news: FinishedAttempt, nowMs: number): void {
-    this.#returned.set(keyOf(news), { news, saidAtMs: nowMs });
+    this.#returned.set(attemptKey(news.executionId, news.attempt), { news, saidAtMs: nowMs });
   }
 
   /** The owner has heard of it. */
   delete(token: Token): void {
-    if (!this.isEmpty) this.#returned.delete(keyOf(token));
+    if (!this.isEmpty) this.#returned.delete(attemptKey(token.executionId, token.attempt));
   }
 
   /** Those of which it is time to speak again. */
@@ -35,8 +36,4 @@ export class ReturnedAttempts {
       yield returned.news;
     }
   }
-}
-
-function keyOf({ executionId, attempt }: Token): string {
-  return `${executionId}:${attempt}`;
 }

@@ -1,6 +1,6 @@
 import type { Finished, Started, WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import type { EpochMs, Incarnation } from "../domain/ids.ts";
+import { attemptKey, type EpochMs, type Incarnation } from "../domain/ids.ts";
 import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Owners } from "../shard/owners.ts";
@@ -144,8 +144,8 @@ export class Session {
   /** Without those whose acknowledgement the worker did not get. */
   unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
     if (this.outgoing.acks.length === 0) return holds;
-    const acked = new Set(this.outgoing.acks.map(({ executionId, attempt }) => `${executionId}:${attempt}`));
-    return holds.filter(({ token }) => !acked.has(`${token.executionId}:${token.attempt}`));
+    const acked = new Set(this.outgoing.acks.map(({ executionId, attempt }) => attemptKey(executionId, attempt)));
+    return holds.filter(({ token }) => !acked.has(attemptKey(token.executionId, token.attempt)));
   }
 
   /** Its slot is free at once: what still winds down there is not current and counts for nobody. */

@@ -1,6 +1,6 @@
 import { afterAttempt, type Next } from "../domain/attempt-end.ts";
 import type { AttemptState, EndedAttempt, ExecutionError } from "../domain/execution.ts";
-import { fnv1a } from "../domain/ids.ts";
+import { attemptKey, fnv1a } from "../domain/ids.ts";
 import { rankOf } from "../domain/rank.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../ports/messages.ts";
@@ -87,7 +87,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   const { row } = entry;
   const cancelRequested = isCancelled(entry);
   // Nothing follows a success that needs dice.
-  const dice = end.state === "SUCCEEDED" ? 0 : fnv1a(`${entry.id}:${row.attempt}`, 0x811c9dc5) / 0x100000000;
+  const dice = end.state === "SUCCEEDED" ? 0 : fnv1a(attemptKey(entry.id, row.attempt), 0x811c9dc5) / 0x100000000;
   const after = afterAttempt(
     row,
     { state: end.state, advice: end.advice, cancelRequested },

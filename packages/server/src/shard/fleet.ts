@@ -1,4 +1,4 @@
-import type { Incarnation } from "../domain/ids.ts";
+import { attemptKey, type Incarnation } from "../domain/ids.ts";
 import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
@@ -47,7 +47,8 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
   refreshWorker(step, worker);
   for (const entry of worker.holding) if (entry.assigned !== null) entry.assigned.worker = worker;
   if (regroup) regroupClasses(step);
-  const held = new Map(message.holds.map((hold) => [nameOf(hold.executionId, hold.attempt), hold]));
+  // It may hold several attempts of an execution: an older one's result may not be acknowledged yet.
+  const held = new Map(message.holds.map((hold) => [attemptKey(hold.executionId, hold.attempt), hold]));
   settleHoldings(step, worker, held);
   // What it was told over the connection before may not have reached it.
   for (const entry of worker.holding) sendStop(step, entry);
@@ -56,11 +57,6 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
     const known = entry?.place === "ASSIGNED" && entry.row.attempt === hold.attempt;
     if (!known || entry.assigned?.workerId !== profile.workerId) refuse(step, from, profile.workerId, hold);
   }
-}
-
-/** A worker may hold several attempts of an execution: an older one's result may not be acknowledged yet. */
-function nameOf(executionId: string, attempt: number): string {
-  return `${executionId}:${attempt}`;
 }
 
 /** The worker has moved on since this was said: the highest connection says where it is, the highest account what counts. */
@@ -81,7 +77,7 @@ function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<strin
   for (const entry of [...adopting, ...worker.holding]) {
     const { assigned } = entry;
     if (assigned === null) continue;
-    const hold = held.get(nameOf(entry.id, entry.row.attempt));
+    const hold = held.get(attemptKey(entry.id, entry.row.attempt));
     if (hold !== undefined) confirm(step, entry, assigned, worker, hold);
     else if (assigned.adopting && assigned.gateway !== worker.gateway) missElsewhere(step, entry, assigned, worker);
     else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);

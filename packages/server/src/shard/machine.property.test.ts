@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
 import type { Candidate } from "../domain/execution.ts";
+import { attemptKey } from "../domain/ids.ts";
 import type { Assignment, FinishedAttempt } from "../ports/messages.ts";
 import type { Command } from "../ports/store.ts";
 import { ModelStore } from "./testing/model-store.ts";
@@ -64,10 +65,10 @@ class World {
     this.story.tell({ kind: "UNSENT", assigns: unsent });
     for (const assign of batch.assigns) {
       if (unsent.includes(assign) || !this.alive.has(assign.workerId)) continue;
-      this.held.set(`${assign.executionId}:${assign.attempt}`, assign);
+      this.held.set(attemptKey(assign.executionId, assign.attempt), assign);
     }
     for (const order of ordersOf(batch)) {
-      if (order.kind === "REFUSED") for (const t of order.tokens) this.free(`${t.executionId}:${t.attempt}`);
+      if (order.kind === "REFUSED") for (const t of order.tokens) this.free(attemptKey(t.executionId, t.attempt));
       if (order.kind === "VOID") this.story.credit(order.workerId, order.credits.length);
     }
     this.check();

@@ -1,4 +1,4 @@
-import type { Epoch, EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
+import { attemptKey, type Epoch, type EpochMs, type ExecutionId, type ShardId } from "../domain/ids.ts";
 import type { Entry } from "./entry.ts";
 import type { MachineState } from "./state.ts";
 
@@ -38,8 +38,9 @@ export class Patience {
     }
     for (const entry of state.entries.values()) {
       const silences = shards.has(entry.row.shard) ? this.#shards.get(entry.row.shard) : undefined;
-      const since = silences === undefined ? null : silentSince(entry, state.limits.adoptWithinMs, now);
-      if (since !== null) silences?.since.set(nameOf(entry.id, entry.row.attempt), Math.max(since, this.#notBefore));
+      if (silences === undefined) continue;
+      const since = silentSince(entry, state.limits.adoptWithinMs, now);
+      if (since !== null) silences.since.set(attemptKey(entry.id, entry.row.attempt), Math.max(since, this.#notBefore));
     }
   }
 
@@ -52,14 +53,10 @@ export class Patience {
     this.#shards.delete(shard);
     if (left?.epoch !== epoch - 1) return () => null;
     return (id, attempt) => {
-      const since = left.since.get(nameOf(id, attempt));
+      const since = left.since.get(attemptKey(id, attempt));
       return since === undefined ? null : Math.max(since, this.#notBefore);
     };
   }
-}
-
-function nameOf(id: ExecutionId, attempt: number): string {
-  return `${id}:${attempt}`;
 }
 
 /** null: its worker was heard of lately. */
