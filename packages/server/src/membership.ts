@@ -1,4 +1,4 @@
-import { clusterLevel, type Feature, isOn } from "./domain/feature-level.ts";
+import { clusterLevel, type Feature, isOn, lackingNode } from "./domain/feature-level.ts";
 import type { Incarnation } from "./domain/ids.ts";
 import type { Leases, NodeLease } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
@@ -57,7 +57,7 @@ export class Membership {
 
   /** A living node that does not know the feature, so that nobody may use it; null: all know it. */
   lacking(feature: Feature): Pick<NodeLease, "address" | "version" | "level"> | null {
-    return this.#nodes.find(({ level }) => !isOn(feature, level)) ?? null;
+    return lackingNode(this.#nodes, feature);
   }
 
   /** Whether this node is to give its work to the others. */

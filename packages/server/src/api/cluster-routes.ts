@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { clusterLevel, isOn } from "../domain/feature-level.ts";
+import { lackingNode } from "../domain/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Role } from "../ports/bus.ts";
 import type { KnownNode } from "../ports/leases.ts";
@@ -80,11 +80,8 @@ function refuseToDrain(living: readonly KnownNode[], nodeId: Incarnation): void 
   if (living.length === 1) {
     throw refused("this server is alone, and nobody could take its work: to end it, stop it; what it runs is finished");
   }
-  const level = clusterLevel(living, Number.POSITIVE_INFINITY);
-  const oldest = living.find((one) => one.level === level);
-  if (oldest !== undefined && !isOn("DRAINING", level)) {
-    throw refused(lackingText("DRAINING", oldest, ", or stop the node by SIGTERM"));
-  }
+  const lacking = lackingNode(living, "DRAINING");
+  if (lacking !== null) throw refused(lackingText("DRAINING", lacking, ", or stop the node by SIGTERM"));
   for (const role of ["scheduler", "gateway"] as const) {
     if (node.roles.includes(role) && !living.some((other) => other !== node && takes(other, role))) {
       const wanted = role === "scheduler" ? "takes its shards" : "takes its workers";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { areAdjacent, clusterLevel, FEATURE_LEVEL, FIRST_LEVEL, isOn, levelOf } from "./feature-level.ts";
+import { areAdjacent, clusterLevel, FEATURE_LEVEL, FIRST_LEVEL, isOn, lackingNode, levelOf } from "./feature-level.ts";
 
 const nodes = (...levels: number[]) => levels.map((level) => ({ level }));
 
@@ -16,6 +16,14 @@ describe("feature levels", () => {
     assert.equal(isOn("DRAINING", clusterLevel(nodes(since, since - 1, since), since)), false);
     assert.equal(isOn("DRAINING", clusterLevel(nodes(since, since), since)), true);
     assert.ok(since > FIRST_LEVEL && since <= FEATURE_LEVEL, "this program knows what it offers");
+  });
+
+  it("tell which node keeps the others from using a feature: the oldest, and of equals the first", () => {
+    const since = levelOf("DRAINING");
+    const named = (...levels: number[]) => levels.map((level, index) => ({ level, name: `node-${index}` }));
+    assert.equal(lackingNode(named(since, since - 1, since - 2, since - 2), "DRAINING")?.name, "node-2");
+    assert.equal(lackingNode(named(since, since + 1), "DRAINING"), null);
+    assert.equal(lackingNode([], "DRAINING"), null);
   });
 
   it("may be one apart", () => {

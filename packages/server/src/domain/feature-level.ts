@@ -33,6 +33,15 @@ export function isOn(feature: Feature, level: number): boolean {
   return level >= SINCE[feature];
 }
 
+/** Who keeps the cluster from using it: of the nodes that do not know it, the one of the lowest level. null: all know it. */
+export function lackingNode<Node extends Levelled>(nodes: readonly Node[], feature: Feature): Node | null {
+  let oldest: Node | null = null;
+  for (const node of nodes) {
+    if (!isOn(feature, node.level) && (oldest === null || node.level < oldest.level)) oldest = node;
+  }
+  return oldest;
+}
+
 /** The level that the cluster must have for it. */
 export function levelOf(feature: Feature): number {
   return SINCE[feature];
