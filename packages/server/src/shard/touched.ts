@@ -1,10 +1,16 @@
 import type { ExecutionId } from "../domain/ids.ts";
 
 /**
- * Executions that were written and left memory, by the number of the batch that wrote them.
+ * What was written and memory alone cannot defend against an older read, by the number of the batch that wrote it:
  *
- * A read that began before that batch was answered may still show such a row as it was before, so its copy is ignored.
- * Kept until every such read is over.
+ * - executions that left memory, and those that are to be born of planned instants
+ * - executions that are in memory by the word of a hint, which no read has confirmed, at every write of theirs: a read from
+ *   before it says nothing about the hint
+ * - recurring jobs whose plan was advanced
+ * - commands that were obeyed
+ *
+ * A read that began before that batch was answered may still show such a row as it was before, so its copy is ignored;
+ * so is a hint or a command that comes again. Kept until every such read is over.
  */
 export class Touched {
   readonly #batchOf = new Map<ExecutionId, number>();
