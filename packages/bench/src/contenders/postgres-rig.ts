@@ -1,8 +1,8 @@
-import { nowMs, until } from "../clock.ts";
 import type { Database } from "../services/postgres.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 import { RigWorkers } from "../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig, Statistics } from "./contender.ts";
+import { settled } from "./settled.ts";
 
 export interface PostgresRigParts {
   database: Database;
@@ -17,7 +17,6 @@ export interface PostgresRigParts {
   close(): Promise<void>;
 }
 
-const SETTLED_WITHIN_MS = 180_000;
 /** Counting rows costs the store more than counting itself; it begins when all handlers have run. */
 const ASK_EVERY_MS = 10;
 
@@ -29,6 +28,8 @@ export class PostgresRig implements Rig {
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
   readonly #parts: PostgresRigParts;
+  readonly hold: Rig["hold"];
+  readonly release: Rig["release"];
   readonly anotherWorker: Rig["anotherWorker"];
   readonly #workers: RigWorkers;
 
@@ -40,23 +41,13 @@ export class PostgresRig implements Rig {
     this.ledger = () => parts.database.ledger();
     this.statementsDuring = (work) => parts.database.statementsDuring(work);
     this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
+    this.hold = this.#workers.hold;
+    this.release = this.#workers.release;
     this.anotherWorker = this.#workers.another;
   }
 
-  hold(): Promise<void> {
-    return this.worker.stop();
-  }
-
-  release(): Promise<void> {
-    return this.worker.start();
-  }
-
-  settled(finished: number): Promise<number> {
-    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
-      const askedAtMs = nowMs();
-      const counted = await this.recount(finished);
-      return counted.unfinished === 0 && counted.finished >= finished ? askedAtMs : null;
-    });
+  async settled(finished: number): Promise<number> {
+    return (await settled(finished, ASK_EVERY_MS, (count) => this.recount(count))).askedAtMs;
   }
 
   async recount(finished: number): Promise<Recount> {

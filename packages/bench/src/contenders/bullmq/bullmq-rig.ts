@@ -1,8 +1,9 @@
-import { nowMs, until } from "../../clock.ts";
+import { nowMs } from "../../clock.ts";
 import type { Redis } from "../../services/redis.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
+import { settled } from "../settled.ts";
 import type { Queue, RedisClient } from "./bullmq-types.ts";
 
 interface BullMqParts {
@@ -13,13 +14,14 @@ interface BullMqParts {
   openWorker(): Promise<ForkedWorker>;
 }
 
-const SETTLED_WITHIN_MS = 180_000;
 const ASK_EVERY_MS = 5;
 
 /** BullMQ, set up: a Redis and a worker's process. */
 export class BullMqRig implements Rig {
   readonly worker: ForkedWorker;
   readonly #parts: BullMqParts;
+  readonly hold: Rig["hold"];
+  readonly release: Rig["release"];
   readonly anotherWorker: Rig["anotherWorker"];
   readonly #workers: RigWorkers;
 
@@ -27,6 +29,8 @@ export class BullMqRig implements Rig {
     this.#parts = parts;
     this.worker = parts.worker;
     this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
+    this.hold = this.#workers.hold;
+    this.release = this.#workers.release;
     this.anotherWorker = this.#workers.another;
   }
 
@@ -39,19 +43,8 @@ export class BullMqRig implements Rig {
     await this.#parts.queue.addBulk(jobs.map(addedOf));
   }
 
-  hold(): Promise<void> {
-    return this.worker.stop();
-  }
-
-  release(): Promise<void> {
-    return this.worker.start();
-  }
-
-  settled(finished: number): Promise<number> {
-    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () => {
-      const askedAtMs = nowMs();
-      return (await this.recount(finished)).unfinished === 0 ? askedAtMs : null;
-    });
+  async settled(finished: number): Promise<number> {
+    return (await settled(finished, ASK_EVERY_MS, (count) => this.recount(count))).askedAtMs;
   }
 
   /** What waits for later is not counted: it is not due. */

@@ -1,9 +1,10 @@
-import { nowMs, pause, until } from "../../clock.ts";
+import { pause } from "../../clock.ts";
 import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
 import type { BenchJob, Processes, Recount, Rig, Statistics } from "../contender.ts";
+import { settled } from "../settled.ts";
 import type { HttpLoad } from "./http-load.ts";
 
 export interface MainspringParts {
@@ -29,8 +30,6 @@ const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
 /** 1 is PENDING. */
 const READY = "SELECT count(*) FROM executions WHERE state = 1";
 
-/** All handlers have run by then. */
-const SETTLED_WITHIN_MS = 180_000;
 /** Within a second the only node knows that a pool is paused; more on a slow machine. */
 const OBEYED_MS = 3_000;
 /** Asking the server is a part of the load. */
@@ -65,13 +64,13 @@ export class MainspringRig implements Rig {
    * But nodes hear of the resumed pool one after the other, in the course of a second, so there it is the worker that stops.
    */
   async hold(): Promise<void> {
-    if (this.#parts.heldBy === "WORKER") return await this.worker.stop();
+    if (this.#parts.heldBy === "WORKER") return await this.#workers.hold();
     await this.#load().pausePool(true);
     await pause(OBEYED_MS);
   }
 
   release(): Promise<void> {
-    return this.#parts.heldBy === "WORKER" ? this.worker.start() : this.#load().pausePool(false);
+    return this.#parts.heldBy === "WORKER" ? this.#workers.release() : this.#load().pausePool(false);
   }
 
   submit(job: BenchJob): Promise<void> {
@@ -92,15 +91,13 @@ export class MainspringRig implements Rig {
     return Number(rows[0]?.count);
   }
 
-  settled(finished: number): Promise<number> {
-    return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, ASK_EVERY_MS, async () =>
-      (await this.#succeeded()) >= finished ? nowMs() : null,
-    );
+  async settled(finished: number): Promise<number> {
+    return (await settled(finished, ASK_EVERY_MS, () => this.#counted())).answeredAtMs;
   }
 
   async recount(finished: number): Promise<Recount> {
     const { database } = this.#parts;
-    if (database === null) return { finished: await this.#succeeded(), unfinished: 0 };
+    if (database === null) return await this.#counted();
     const { rows } = await database.client.query<{ finished: string; unfinished: string }>(RECOUNT);
     return { finished: Number(rows[0]?.finished ?? finished), unfinished: Number(rows[0]?.unfinished) };
   }
@@ -124,10 +121,10 @@ export class MainspringRig implements Rig {
     await database?.drop();
   }
 
-  /** Each node counts what it committed. */
-  async #succeeded(): Promise<number> {
+  /** Each node counts what it committed, and nothing else. */
+  async #counted(): Promise<Recount> {
     const counts = await Promise.all(this.#parts.loads.map((load) => load.succeeded()));
-    return counts.reduce((sum, count) => sum + count, 0);
+    return { finished: counts.reduce((sum, count) => sum + count, 0), unfinished: 0 };
   }
 
   #load(): HttpLoad {
