@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type DrillOptions, drillRun } from "../drill/drill-run.ts";
+import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { formatReport } from "../format-report.ts";
 import { chaosRun } from "./chaos-run.ts";
 
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     restarts: { type: "string", default: "0" },
     outages: { type: "string", default: "0" },
     blackouts: { type: "string", default: "0" },
-    rate: { type: "string", default: "60" },
+    rate: { type: "string", default: String(DRILL_RATE) },
     seed: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
   },

@@ -9,10 +9,13 @@ import { DEEDS, type Deed } from "./deeds.ts";
 import { type Done, drillFigures } from "./drill-figures.ts";
 import { SHARDS } from "./gaps.ts";
 
+/** Jobs a second of each of the two clients, where nobody says otherwise. */
+export const DRILL_RATE = 60;
+
 export interface DrillOptions extends Telling {
   /** How often each is done. */
   times: Partial<Record<Deed, number>>;
-  /** Jobs a second of each of the two clients; default: 60. */
+  /** Jobs a second of each of the two clients; default: `DRILL_RATE`. */
   rate?: number;
 }
 
@@ -25,14 +28,9 @@ const CALM_MS = 1_000;
  * measures what becomes of the work. Nothing may be lost, fail or run twice: no worker is touched, and no way to one.
  * @throws {Error} something did not come back in time; the message names the folder with the logs
  */
-export function drillRun({ times, rate, ...telling }: DrillOptions): Promise<Report> {
+export function drillRun({ times, rate = DRILL_RATE, ...telling }: DrillOptions): Promise<Report> {
   return play("drill", telling, async (ground) => {
-    const stage = await openCluster({
-      ...ground,
-      nodes: NODES,
-      clients: "steady",
-      ...(rate !== undefined && { rate }),
-    });
+    const stage = await openCluster({ ...ground, nodes: NODES, steadyRate: rate });
     try {
       await warmUp(stage);
       stage.say("under load");

@@ -14,17 +14,15 @@ export interface ClusterStage extends ClusterWorld, Playground {}
 interface ClusterOptions {
   folder: string;
   nodes: number;
-  /** Who brings the work; default: customers of all kinds. */
-  clients?: "client" | "steady";
-  /** Jobs a second of each steady one. */
-  rate?: number;
+  /** Jobs a second of each client, all small ones; default: clients are customers of all kinds. */
+  steadyRate?: number;
   dice: Dice;
   say(message: string): void;
 }
 
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
-  const { folder, nodes: count, clients: clientRole = "client", rate = 60, dice, say } = options;
+  const { folder, nodes: count, steadyRate, dice, say } = options;
   // PostgreSQL runs as another user, who has to get to its own folder in it.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
@@ -33,7 +31,8 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterStage
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
   const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, hired % 2 === 0 ? "0" : "20"]);
-  const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6)), String(rate)]);
+  const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
+  const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6)), ...rate]);
   // The judge's own way to the servers leads around the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const people = playground({
