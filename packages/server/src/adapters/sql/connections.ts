@@ -4,6 +4,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { isDataError, storeError } from "./errors.ts";
 import { Silence } from "./silence.ts";
+import { SpareConnections } from "./spare-connections.ts";
 
 /**
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
@@ -105,12 +106,8 @@ const SETTINGS: Record<Purpose, Record<string, string>> = {
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
   readonly #open = new Set<pg.PoolClient>();
-  /**
-   * Hot connections that nobody uses. A pool hands its own out a turn later, when all else that came of an answer is done:
-   * statements would leave after the HTTP answers that were written meanwhile.
-   */
-  readonly #spare = new Map<Purpose, pg.PoolClient[]>();
-  readonly #broken = new WeakSet<pg.PoolClient>();
+  /** Of the hot pools alone. */
+  readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
   readonly #silence: Silence;
 
@@ -127,12 +124,12 @@ export class Connections {
       // A connection that breaks is replaced when one is needed; without listeners it would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
       pool.on("connect", (client) => {
-        client.on("error", () => this.#broke(purpose, client));
+        client.on("error", ignore);
         this.#open.add(client);
       });
       pool.on("remove", (client) => this.#open.delete(client));
       this.#pools.set(purpose, pool);
-      if (SETTINGS[purpose].plan_cache_mode !== undefined) this.#spare.set(purpose, []);
+      if (SETTINGS[purpose].plan_cache_mode !== undefined) this.#spare.set(purpose, new SpareConnections(pool));
     }
   }
 
@@ -160,7 +157,7 @@ export class Connections {
   /** How busy each pool is now. */
   load(): ConnectionLoad[] {
     return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
-      const idle = idleCount + (this.#spare.get(purpose)?.length ?? 0);
+      const idle = idleCount + (this.#spare.get(purpose)?.count ?? 0);
       return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount };
     });
   }
@@ -171,7 +168,7 @@ export class Connections {
       for (const client of this.#open) void (client as unknown as pg.Client).end().catch(ignore);
     });
     const ended = [...this.#pools.values()].map((pool) => pool.end());
-    for (const spare of this.#spare.values()) for (const client of spare.splice(0)) client.release();
+    for (const spare of this.#spare.values()) spare.releaseAll();
     await Promise.all(ended);
     timer.cancel();
     this.#silence.stop();
@@ -191,7 +188,7 @@ export class Connections {
     isHarmless: (error: unknown) => boolean,
     use: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
-    let client = this.#spare.get(purpose)?.pop();
+    let client = this.#spare.get(purpose)?.take();
     try {
       client ??= await this.#pool(purpose).connect();
       const answer = await use(client);
@@ -206,19 +203,8 @@ export class Connections {
 
   #giveBack(purpose: Purpose, client: pg.PoolClient): void {
     const spare = this.#spare.get(purpose);
-    const { waitingCount, ending } = this.#pool(purpose);
-    if (spare === undefined || waitingCount > 0 || ending || this.#broken.has(client)) client.release();
-    else spare.push(client);
-  }
-
-  /** Without a listener it would end the process. Whoever uses the connection hears of it by his statement. */
-  #broke(purpose: Purpose, client: pg.PoolClient): void {
-    this.#broken.add(client);
-    const spare = this.#spare.get(purpose);
-    const at = spare?.indexOf(client) ?? -1;
-    if (at < 0) return;
-    spare?.splice(at, 1);
-    client.release(true);
+    if (spare === undefined) client.release();
+    else spare.giveBack(client);
   }
 
   async #ask(client: pg.PoolClient, statement: Statement): Promise<Row[]> {
