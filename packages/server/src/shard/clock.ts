@@ -59,9 +59,10 @@ function endAdoption(step: Step, entry: Entry, assigned: Assigned): void {
  * The worker is there, through another gateway, and says that it does not have it. What it said before it was last at the
  * gateway that this was sent through proves nothing, and neither does that it was somewhere before this was taken over.
  */
-function neverArrived({ state }: Step, { workerId, startedAt, leftOn, missedOn }: Assigned): boolean {
-  if (startedAt !== null || leftOn === null || missedOn === null) return false;
-  return state.workers.get(workerId) !== undefined && (leftOn === 0 || missedOn > leftOn);
+function neverArrived({ state }: Step, { workerId, gateway, startedAt, leftOn, missedOn }: Assigned): boolean {
+  if (startedAt !== null || missedOn === null || state.workers.get(workerId) === undefined) return false;
+  if (leftOn === null) return !state.gateways.has(gateway);
+  return leftOn === 0 || missedOn > leftOn;
 }
 
 /** The worker was told to stop and did not say that it had: its later words are refused. */

@@ -56,7 +56,7 @@ export interface Assigned {
   adopting: boolean;
   /**
    * While adopting: over which connection the gateway that it was sent through had the worker last. 0: that gateway does
-   * not say, or is gone; null: it may still have it.
+   * not say; null: it may still have it, if it lives.
    */
   leftOn: number | null;
   /** While adopting: over which connection the worker has told this owner, through another gateway, that it does not have it. */

@@ -140,13 +140,15 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
 /** Gateways that live, also where this owner cannot reach them: what was sent through them may be running. */
 export function takeGateways(step: Step, gateways: readonly Incarnation[]): void {
   const { state } = step;
+  const before = state.gateways;
   state.gateways = new Set(gateways);
   for (const entries of state.adopting.values()) {
     for (const entry of entries) {
       const { assigned } = entry;
-      if (assigned === null || assigned.missedOn === null || state.gateways.has(assigned.gateway)) continue;
-      assigned.leftOn ??= 0;
-      adoptSoon(step, entry);
+      if (assigned === null || assigned.missedOn === null || assigned.leftOn !== null) continue;
+      if (!state.gateways.has(assigned.gateway)) adoptSoon(step, entry);
+      // It was taken for dead, and what was sent through it for lost.
+      else if (!before.has(assigned.gateway)) setTimer(state, entry, step.now + state.limits.adoptWithinMs);
     }
   }
 }
@@ -154,8 +156,7 @@ export function takeGateways(step: Step, gateways: readonly Incarnation[]): void
 /** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */
 function missElsewhere(step: Step, entry: Entry, assigned: Assigned, { connection }: WorkerSlots): void {
   assigned.missedOn = Math.max(connection, assigned.missedOn ?? 0);
-  if (!step.state.gateways.has(assigned.gateway)) assigned.leftOn ??= 0;
-  if (assigned.leftOn !== null) adoptSoon(step, entry);
+  if (assigned.leftOn !== null || !step.state.gateways.has(assigned.gateway)) adoptSoon(step, entry);
 }
 
 /** Where it is known to have gone, its next gateway will say whether it has this. */

@@ -134,6 +134,13 @@ describe("a takeover", () => {
     assert.equal(endOf(story.later(1_000)), "RELEASED");
   });
 
+  it("waits for a gateway that it had taken for dead, from the moment on at which it lives", () => {
+    const { story } = inFlight("w1", {}, "gateway-0", [GATEWAY]);
+    const both = { kind: "GATEWAYS" as const, nodes: ["gateway-0", GATEWAY] };
+    story.up(profile, [], { connection: 1 }).later(4_000).tell(both).later(20_000).tell(both);
+    losesWorkerAfter(story, 10_000);
+  });
+
   describe("of what was sent to a worker through a gateway that it has left", () => {
     const both = ["gateway-0", GATEWAY];
     const leave = (story: Story, connection: number) =>
