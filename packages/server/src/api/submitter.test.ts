@@ -41,28 +41,57 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
     const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime);
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
-  return { store, counted, submit };
+  /** What was read in one turn of the loop is over. */
+  const turn = () => runtime.advance(0);
+  return { store, counted, submit, turn };
 }
 
 const sizes = (store: SlowStore) => store.commits.map(({ batch }) => batch.length);
 
 describe("the submitter", () => {
-  it("asks an idle store at once, and gathers what comes while two commits are under way", async () => {
-    const { store, counted, submit } = scene();
-    const answers = Array.from({ length: 12 }, () => submit());
-    assert.deepEqual(sizes(store), [1, 1]);
-    store.commits[1]?.answer();
+  it("asks an idle store at once, and gathers what comes while it is asked", async () => {
+    const { store, counted, submit, turn } = scene();
+    const answers = [submit()];
+    await turn();
+    for (let late = 0; late < 11; late++) {
+      answers.push(submit());
+      await turn();
+    }
+    assert.deepEqual(sizes(store), [1]);
+    store.commits[0]?.answer();
     await settled();
-    assert.deepEqual(sizes(store), [1, 1, 10]);
-    for (const commit of store.commits) commit.answer();
+    assert.deepEqual(sizes(store), [1, 11]);
+    store.commits[1]?.answer();
     const outcomes = await Promise.all(answers);
     assert.ok(outcomes.every(({ kind }) => kind === "ACCEPTED"));
-    assert.deepEqual(counted, ["commit of 1", "commit of 1", "commit of 10"]);
+    assert.deepEqual(counted, ["commit of 1", "commit of 11"]);
+  });
+
+  it("takes together what comes in one turn of the loop", async () => {
+    const { store, submit, turn } = scene();
+    for (let caller = 0; caller < 12; caller++) void submit();
+    assert.deepEqual(sizes(store), []);
+    await turn();
+    assert.deepEqual(sizes(store), [12]);
+  });
+
+  it("does not wait for an answer where many jobs wait, but for no more than two", async () => {
+    const { store, submit, turn } = scene({ crowdJobs: 3 });
+    for (const jobs of [1, 2, 1, 5]) {
+      void submit(jobs);
+      await turn();
+    }
+    assert.deepEqual(sizes(store), [1, 2]);
+    store.commits[1]?.answer();
+    await settled();
+    assert.deepEqual(sizes(store), [1, 2, 1]);
   });
 
   it("gives everybody his own answer", async () => {
-    const { store, submit } = scene({ commitsInFlight: 1 });
-    const answers = [submit(), submit(2), submit(3)];
+    const { store, submit, turn } = scene();
+    const answers = [submit()];
+    await turn();
+    answers.push(submit(2), submit(3));
     store.commits[0]?.answer();
     await settled();
     store.commits[1]?.answer();
@@ -71,8 +100,9 @@ describe("the submitter", () => {
   });
 
   it("divides a long queue into commits of bounded size, but no submission", async () => {
-    const { store, submit } = scene({ commitsInFlight: 1, commitJobs: 5, commitBytes: 100 });
+    const { store, submit, turn } = scene({ commitsInFlight: 1, commitJobs: 5, commitBytes: 100 });
     void submit();
+    await turn();
     for (const jobs of [3, 2, 9, 1]) void submit(jobs);
     void submit(1, Buffer.alloc(90));
     void submit(1, Buffer.alloc(20));
@@ -85,10 +115,12 @@ describe("the submitter", () => {
   });
 
   it("turns submits away while too much waits, and takes them again later", async () => {
-    const { store, submit } = scene({ commitsInFlight: 1, jobs: 3, bytes: 100 });
+    const { store, submit, turn } = scene({ jobs: 3, bytes: 100 });
     const refused = (error: unknown) =>
       error instanceof ProblemError && error.problem.status === 429 && error.headers["retry-after"] === "1";
-    const first = [submit(2), submit(1)];
+    const first = [submit(2)];
+    await turn();
+    first.push(submit(1));
     await assert.rejects(submit(), refused);
     store.commits[0]?.answer();
     await first[0];
@@ -98,15 +130,18 @@ describe("the submitter", () => {
   });
 
   it("takes a submission that is larger than the bounds if it is alone", async () => {
-    const { store, submit } = scene({ jobs: 3 });
+    const { store, submit, turn } = scene({ jobs: 3 });
     const answer = submit(50);
+    await turn();
     store.commits[0]?.answer();
     assert.equal((await answer).kind, "ACCEPTED");
   });
 
   it("tells all of a commit that the store did not answer, and goes on", async () => {
-    const { store, counted, submit } = scene({ commitsInFlight: 1 });
-    const answers = [submit(), submit(), submit()];
+    const { store, counted, submit, turn } = scene();
+    const answers = [submit()];
+    await turn();
+    answers.push(submit(), submit());
     store.commits[0]?.answer();
     await settled();
     store.commits[1]?.fail();
@@ -116,6 +151,7 @@ describe("the submitter", () => {
       ["fulfilled", "rejected", "rejected"],
     );
     const later = submit();
+    await turn();
     store.commits[2]?.answer();
     assert.equal((await later).kind, "ACCEPTED");
     assert.deepEqual(counted, ["commit of 1", "outage", "commit of 1"]);

@@ -11,6 +11,8 @@ export interface SubmitLimits {
   commitJobs: number;
   commitBytes: number;
   commitsInFlight: number;
+  /** While a commit is under way the next one leaves when so many jobs wait. */
+  crowdJobs: number;
 }
 
 export const SUBMIT_LIMITS: SubmitLimits = {
@@ -18,8 +20,10 @@ export const SUBMIT_LIMITS: SubmitLimits = {
   bytes: 64 * 1024 * 1024,
   commitJobs: 2_000,
   commitBytes: 16 * 1024 * 1024,
-  // A second commit keeps the store busy while the first one's answer is under way; more only make groups smaller.
+  // A second commit keeps the store busy while the first one's answer is under way; more only make groups smaller,
   commitsInFlight: 2,
+  // and so does a second one for a few: a commit costs as much as some twenty jobs in it.
+  crowdJobs: 32,
 };
 
 interface Waiting {
@@ -38,13 +42,16 @@ interface SubmitterParts {
 }
 
 /**
- * Group commit in front of the store: what arrives while commits are under way goes into the next one together. An idle
- * store is asked at once, so that one submit alone waits for nobody.
+ * Group commit in front of the store: what arrives in one turn of the loop, or while commits are under way, goes into the
+ * next one together. An idle store is asked at once, so that one submit alone waits for nobody.
  */
 export class Submitter {
   readonly #parts: SubmitterParts;
   readonly #limits: SubmitLimits;
   #queue: Waiting[] = [];
+  /** In the queue. */
+  #waitingJobs = 0;
+  #isDispatching = false;
   #jobs = 0;
   #bytes = 0;
   #inFlight = 0;
@@ -67,7 +74,8 @@ export class Submitter {
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
       this.#queue.push({ submission, bytes, resolve, reject });
-      this.#dispatch();
+      this.#waitingJobs += submission.jobs.length;
+      this.#dispatchSoon();
     });
   }
 
@@ -76,11 +84,29 @@ export class Submitter {
     return this.#jobs + jobs > this.#limits.jobs || this.#bytes + bytes > this.#limits.bytes;
   }
 
+  /** At the end of the turn: what was read from many connections at once leaves together. */
+  #dispatchSoon(): void {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
+    const dispatch = () => {
+      this.#isDispatching = false;
+      this.#dispatch();
+    };
+    const { defer } = this.#parts.runtime;
+    if (defer === undefined) this.#parts.runtime.setTimer(0, dispatch);
+    else defer(dispatch);
+  }
+
   #dispatch(): void {
-    while (this.#queue.length > 0 && this.#inFlight < this.#limits.commitsInFlight) {
+    while (this.#queue.length > 0 && this.#mayCommit) {
       this.#inFlight++;
       void this.#commit(this.#takeGroup());
     }
+  }
+
+  get #mayCommit(): boolean {
+    const { commitsInFlight, crowdJobs } = this.#limits;
+    return this.#inFlight === 0 || (this.#inFlight < commitsInFlight && this.#waitingJobs >= crowdJobs);
   }
 
   #takeGroup(): Waiting[] {
@@ -92,7 +118,9 @@ export class Submitter {
       return index === 0 || (jobs <= this.#limits.commitJobs && bytes <= this.#limits.commitBytes);
     };
     const end = this.#queue.findIndex((waiting, index) => !fits(waiting, index));
-    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+    const group = this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+    for (const { submission } of group) this.#waitingJobs -= submission.jobs.length;
+    return group;
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
