@@ -20,6 +20,8 @@ const BATCHES = 0.04;
 const WITHOUT_KEY = 0.05;
 const REPEATS = 0.05;
 const WATCHES = 0.15;
+/** Whoever has so many errands waits for one to be done before the next order: orders do not pile up for as long as a run lasts. */
+const ERRANDS_MAX = 8;
 
 /** Submits one order after the other, alone or in batches, and writes down what it asked for and what it was told. */
 export class Customer {
@@ -38,6 +40,7 @@ export class Customer {
     while (!leaving.aborted) {
       await (dice.chance(BATCHES) ? this.#batch(dice.between(5, 20)) : this.#single());
       await sleep(dice.between(REST_MS.least, REST_MS.most));
+      while (this.#errands.size >= ERRANDS_MAX) await Promise.race(this.#errands);
     }
     await Promise.all(this.#errands);
   }
