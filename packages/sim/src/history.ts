@@ -60,6 +60,10 @@ export type Seen =
   // ---- between owners and gateways
   /** An owner sends an assignment; `owner` is its incarnation. */
   | ({ kind: "ASSIGN_LEFT"; owner: string } & Ref)
+  /** An owner has a worker told to stop an attempt. */
+  | ({ kind: "STOP_LEFT"; owner: string } & Ref)
+  /** An owner says what has become of a command. */
+  | { kind: "ANSWER_LEFT"; owner: string; commandId: string; outcome: string }
   /** Said anew only when it changed. */
   | {
       kind: "OWNER_ARRIVED";

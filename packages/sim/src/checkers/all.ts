@@ -35,6 +35,7 @@ import { retriesWait } from "./retries-wait.ts";
 import { Roll } from "./roll.ts";
 import { slotsAreLentOnce } from "./slots-are-lent-once.ts";
 import { startsInTime } from "./starts-in-time.ts";
+import { stopsAreOrdered } from "./stops-are-ordered.ts";
 import { tokensGrow } from "./tokens-grow.ts";
 import { uniqueKeysHold } from "./unique-keys-hold.ts";
 import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
@@ -87,6 +88,7 @@ export function allCheckers(
     retriesWait(ledger),
     slotsAreLentOnce(roll),
     startsInTime(ledger, roll, quiet, poolLimits),
+    stopsAreOrdered(ledger),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(roll),

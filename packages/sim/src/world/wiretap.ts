@@ -48,6 +48,11 @@ class BusTap {
     } else if (message.kind === "ASSIGN") {
       for (const assign of message.assigns)
         this.#history.add({ kind: "ASSIGN_LEFT", owner: this.#node, ...refOf(assign) });
+    } else if (message.kind === "CANCEL" && "token" in message) {
+      this.#history.add({ kind: "STOP_LEFT", owner: this.#node, ...refOf(message.token) });
+    } else if (message.kind === "COMMAND_DONE") {
+      const { commandId, outcome } = message;
+      this.#history.add({ kind: "ANSWER_LEFT", owner: this.#node, commandId, outcome });
     } else if (message.kind === "WORKER_LOST") {
       this.#granted.get(to)?.delete(message.workerId);
       this.#history.add({ kind: "DECLARED_LOST", server, worker: message.workerId, reason: message.reason });
