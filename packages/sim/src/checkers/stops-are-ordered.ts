@@ -21,7 +21,8 @@ export function stopsAreOrdered(ledger: Ledger): Checker {
     const executionId = cancels.get(commandId) ?? "";
     const last = sent.get(executionId);
     const account = ledger.get(executionId);
-    if (last?.owner !== owner || account === undefined) return;
+    // What was assigned and cancelled in one commit was never sent: then the one before was the last, and has ended.
+    if (last?.owner !== owner || account === undefined || account.ended.has(last.attempt)) return;
     const epoch = account.assigned.get(last.attempt)?.epoch;
     if (epoch === epochs.get(account.row.job.shard)) promised.push({ executionId, attempt: last.attempt, atMs });
   };
