@@ -1,13 +1,9 @@
 import type { Contender } from "../contenders/contender.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
-import { mainspringCluster, mainspringEmbedded } from "../contenders/mainspring/mainspring.ts";
+import { mainspringClusters, mainspringEmbedded } from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
 
-const ALL: readonly Contender[] = [
-  ...CONTENDERS,
-  mainspringEmbedded,
-  ...[1, 2, 3].map((nodes) => mainspringCluster(nodes)),
-];
+const ALL: readonly Contender[] = [...CONTENDERS, mainspringEmbedded, ...mainspringClusters];
 
 export function contenderOf(name: string): Contender {
   const found = ALL.find((contender) => contender.name === name);

@@ -1,4 +1,4 @@
-import { mainspringCluster } from "../contenders/mainspring/mainspring.ts";
+import { mainspringClusters } from "../contenders/mainspring/mainspring.ts";
 import { cycleCase } from "./cycle.ts";
 import { drainCase } from "./drain.ts";
 import type { Scenario } from "./scenario.ts";
@@ -12,6 +12,6 @@ export const cluster: Scenario = {
       ...item,
       name: `cluster-${item.name}`,
       title: `cluster: ${item.title}`,
-      contenders: [1, 2, 3].map((nodes) => mainspringCluster(nodes)),
+      contenders: mainspringClusters,
     })),
 };

@@ -6,9 +6,9 @@ import { createServer } from "node:net";
 const given = new Set<number>();
 
 /**
- * Each time another port below those that the system gives to outgoing connections: one of these could be taken while the server is
- * down, and a client that tries to reach it there may even get connected to itself. No seed decides on it: two runs of
- * one seed would want the same.
+ * Each time another port below those that the system gives to outgoing connections: one of these could be taken while
+ * the server is down, and a client that tries to reach it there may even get connected to itself. No seed decides on
+ * it: two runs of one seed would want the same.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

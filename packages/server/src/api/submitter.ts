@@ -1,5 +1,5 @@
 import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Runtime } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../ports/store.ts";
 import { busy } from "./errors.ts";
 
@@ -88,13 +88,10 @@ export class Submitter {
   #dispatchSoon(): void {
     if (this.#isDispatching) return;
     this.#isDispatching = true;
-    const dispatch = () => {
+    atEndOfTurn(this.#parts.runtime, () => {
       this.#isDispatching = false;
       this.#dispatch();
-    };
-    const { defer } = this.#parts.runtime;
-    if (defer === undefined) this.#parts.runtime.setTimer(0, dispatch);
-    else defer(dispatch);
+    });
   }
 
   #dispatch(): void {

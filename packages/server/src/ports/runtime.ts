@@ -21,3 +21,9 @@ export interface Timer {
   /** Idempotent; a cancelled timer never runs. */
   cancel(): void;
 }
+
+/** Runs it when this turn of the loop is over: what comes up in one turn goes on together. */
+export function atEndOfTurn(runtime: Pick<Runtime, "defer" | "setTimer">, run: () => void): void {
+  if (runtime.defer === undefined) runtime.setTimer(0, run);
+  else runtime.defer(run);
+}

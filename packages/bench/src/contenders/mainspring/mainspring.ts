@@ -64,6 +64,9 @@ export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy
   };
 }
 
+/** What a cluster costs, by its size. */
+export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) => mainspringCluster(nodes));
+
 interface Remote extends OpenOptions {
   nodes: number;
   env?: Record<string, string>;

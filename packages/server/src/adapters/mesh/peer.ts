@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
-import type { Runtime, Timer } from "../../ports/runtime.ts";
+import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
 import { RETRY_FIRST_MS, RETRY_MAX_MS, WAITING_MAX_BYTES, WELCOME_WITHIN_MS } from "./limits.ts";
 import { type LinkTo, MeshLink } from "./mesh-link.ts";
 import { type Letter, packed } from "./packet.ts";
@@ -66,10 +66,7 @@ export class Peer {
   send(letter: Letter): void {
     if (this.#isBroken || this.#isClosed) return this.#lost(1);
     if (this.#letters.push(letter) > 1) return;
-    const leave = () => this.#leave();
-    const { defer } = this.#parts.runtime;
-    if (defer === undefined) this.#parts.runtime.setTimer(0, leave);
-    else defer(leave);
+    atEndOfTurn(this.#parts.runtime, () => this.#leave());
   }
 
   close(): void {
