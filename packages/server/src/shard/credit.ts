@@ -127,6 +127,8 @@ export function recall(step: Step, from: string, workers: readonly { workerId: s
 
 export function giveBackRecalled(step: Step): void {
   const { recalled } = step.state;
+  // To clear a Set makes a new table, empty or not.
+  if (recalled.size === 0) return;
   for (const worker of recalled) {
     const { gateway, account, granted, sent } = worker;
     const unused = Array.from({ length: granted - sent }, (_, i) => sent + 1 + i);

@@ -66,7 +66,7 @@ it("survives that an idle connection is ended", async () => {
 
 it("waits for what is under way when it closes, but not for ever", async () => {
   const connection = await server.newDatabase();
-  const db = open(connection, hurriedRuntime(undefined, Number.POSITIVE_INFINITY));
+  const db = open(connection, hurriedRuntime(undefined, 5_000));
   const endless = db.run("maintain", { text: "SELECT pg_sleep(600)" });
   const sleeping = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
   while ((await asked(connection, sleeping)).length === 0);

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { answerOf } from "./answer.ts";
 import { isDataError, storeError } from "./errors.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
@@ -117,6 +118,8 @@ export class Connections {
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
         ...clientConfig(connection, incarnation, purpose),
+        // See `answerOf`.
+        query_timeout: 0,
         max: size,
         // The hot connections keep their prepared statements.
         idleTimeoutMillis: purpose === "query" || purpose === "maintain" ? 10_000 : 0,
@@ -136,12 +139,12 @@ export class Connections {
   /** @throws {StoreUnavailable} the statement may or may not have been executed */
   run(purpose: Purpose, statement: Statement): Promise<Row[]> {
     // A statement by itself that was refused for its data has done nothing to its connection.
-    return this.#borrow(purpose, isDataError, (client) => this.#ask(client, statement));
+    return this.#borrow(purpose, isDataError, (client) => this.#ask(purpose, client, statement));
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
   session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.#borrow(purpose, never, (client) => use({ run: (statement) => this.#ask(client, statement) }));
+    return this.#borrow(purpose, never, (client) => use({ run: (statement) => this.#ask(purpose, client, statement) }));
   }
 
   /** All that is done within is done at once or not at all. */
@@ -207,8 +210,8 @@ export class Connections {
     else spare.giveBack(client);
   }
 
-  async #ask(client: pg.PoolClient, statement: Statement): Promise<Row[]> {
-    const result = await client.query(queryConfig(statement));
+  async #ask(purpose: Purpose, client: pg.PoolClient, statement: Statement): Promise<Row[]> {
+    const result = await answerOf(client, queryConfig(statement), answerTimeoutMs(purpose), this.#runtime);
     this.#silence.heard();
     return rows(result);
   }
@@ -233,8 +236,12 @@ export function clientConfig(connection: Connection, incarnation: Incarnation, p
     options: options(purpose, given.options),
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUTS_MS[purpose] ?? STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
+    query_timeout: answerTimeoutMs(purpose),
   };
+}
+
+function answerTimeoutMs(purpose: Purpose): number {
+  return ANSWER_TIMEOUTS_MS[purpose] ?? STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS;
 }
 
 /** In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. */

@@ -6,6 +6,11 @@ const SILENT_AFTER_MS = 3_000;
 /** When our own timer is so late, nobody listened. */
 const HELD_UP_MS = 1_000;
 
+/** It lets go of its request itself: tables that a Set has outgrown remember what was in it until all memory is looked through. */
+interface Waiter {
+  reject: ((error: StoreUnavailable) => void) | null;
+}
+
 /**
  * Notices that PostgreSQL says nothing at all, over any connection, as when packets are lost and connections stand. Whoever has people
  * waiting then has an answer within seconds instead of after the time that a statement may take, and is not asked again before
@@ -16,7 +21,7 @@ export class Silence {
   /** Since when it was asked without a break and has said nothing; of no meaning while nobody asks. */
   #sinceMs = 0;
   #asked = 0;
-  readonly #impatient = new Set<(error: StoreUnavailable) => void>();
+  readonly #impatient = new Set<Waiter>();
   #timer: Timer | null = null;
 
   constructor(runtime: Runtime) {
@@ -44,14 +49,16 @@ export class Silence {
    */
   async watchImpatiently<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#isSilent) throw this.#error(true);
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.#impatient.add(reject);
-    const work = this.watch(ask);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const waiter: Waiter = { reject };
+    this.#impatient.add(waiter);
+    this.watch(ask).then(resolve, reject);
     this.#wait();
     try {
-      return await Promise.race([work, promise]);
+      return await promise;
     } finally {
-      this.#impatient.delete(reject);
+      this.#impatient.delete(waiter);
+      waiter.reject = null;
       if (this.#impatient.size === 0) this.stop();
     }
   }
@@ -76,7 +83,7 @@ export class Silence {
     this.#timer = this.#runtime.setTimer(delayMs, () => {
       this.#timer = null;
       if (this.#runtime.monotonicMs() - dueMs > HELD_UP_MS) this.heard();
-      if (this.#isSilent) for (const reject of this.#impatient) reject(this.#error(false));
+      if (this.#isSilent) for (const { reject } of this.#impatient) reject?.(this.#error(false));
       else if (this.#impatient.size > 0) this.#wait();
     });
   }

@@ -77,7 +77,7 @@ export async function openTestStore(
  * A pause is over at once, and the clock jumps there: what goes on after seconds goes on in a moment.
  * @param pauseMaxMs what is longer is a limit to how long something may take, and takes its time
  */
-export function hurriedRuntime(now = systemRuntime().now(), pauseMaxMs = 1_000): Runtime {
+export function hurriedRuntime(now = systemRuntime().now(), pauseMaxMs = 900): Runtime {
   const runtime = systemRuntime();
   let passedMs = 0;
   return {
