@@ -24,8 +24,9 @@ export async function campaign(runs: readonly SimulationOptions[], say: (text: s
   let told = 0;
   const worker = async () => {
     const child = fork(new URL("run-process.ts", import.meta.url), { execArgv: RUN_FLAGS, stdio: STDIO });
+    const ended = once(child, "exit");
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      ran[next[0]] = await ask(child, next[1]);
+      ran[next[0]] = await ask(child, ended, next[1]);
       for (let done = ran[told]; done !== undefined; done = ran[++told]) say(lineOf(done));
     }
     child.disconnect();
@@ -42,14 +43,13 @@ export async function campaign(runs: readonly SimulationOptions[], say: (text: s
   return failed === 0 && never.length === 0;
 }
 
-/** A process that ends instead of answering has failed as a whole. */
-async function ask(child: ChildProcess, options: SimulationOptions): Promise<Ran> {
+/** @param ended instead of answering: then all has failed */
+async function ask(child: ChildProcess, ended: Promise<unknown[]>, options: SimulationOptions): Promise<Ran> {
   child.send(options);
-  const ended = once(child, "exit").then(([code]) => {
+  const failed = ended.then(([code]) => {
     throw new Error(`the process that ran seed ${options.seed} ended with ${code}`);
   });
-  const [answer] = (await Promise.race([once(child, "message"), ended])) as [Ran];
-  ended.catch(() => undefined);
+  const [answer] = (await Promise.race([once(child, "message"), failed])) as [Ran];
   return answer;
 }
 

@@ -13,6 +13,7 @@ import type { Patience } from "../shard/patience.ts";
 import type { PermitLetter } from "../shard/permits/permits.ts";
 import { createState, type MachineState } from "../shard/state.ts";
 import { isStillWanted, sendableAt } from "../shard/unsent.ts";
+import { Departures } from "./departures.ts";
 import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
@@ -45,9 +46,6 @@ export interface RunnerEvents {
   trusted(): boolean;
 }
 
-/** How long a failed read of payloads waits before it is repeated. */
-const PAYLOAD_RETRY_MS = 200;
-
 /**
  * One life of the machine: drains inputs, steps the machine, commits, and only then lets the
  * messages go that depend on the commit. While a commit is in flight the next batch fills: that is the group commit.
@@ -56,6 +54,7 @@ export class ShardRunner {
   readonly state: MachineState;
   readonly #parts: RunnerParts;
   readonly #hydrator: Hydrator;
+  readonly #departures: Departures;
   readonly #events: RunnerEvents;
   readonly #reads = new Map<number, number>();
   #batch = new Batch(1);
@@ -69,6 +68,14 @@ export class ShardRunner {
     this.#parts = parts;
     this.#events = events;
     this.state = createState(DEFAULT_LIMITS, parts.tzdata, parts.patience);
+    this.#departures = new Departures({
+      payloads: parts.payloads,
+      runtime: parts.runtime,
+      log: parts.log,
+      stillWanted: (assigns) => this.#stillWanted(assigns),
+      sendableAt: (assign) => sendableAt(this.state, assign),
+      send: (assigns) => this.#send(assigns),
+    });
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
@@ -238,47 +245,19 @@ export class ShardRunner {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
     }
     const wanted = this.#stillWanted(batch.assigns);
-    if (wanted.length > 0) void this.#sendAssigns(wanted);
+    if (wanted.length > 0) void this.#departures.send(wanted);
     const resends = batch.resends.filter((assign) => isStillWanted(this.state, assign));
-    if (resends.length > 0) void this.#sendAssigns(resends);
+    if (resends.length > 0) void this.#departures.send(resends);
   }
 
   /** The others are given back: neither what was missed nor what was given up meanwhile may begin now. */
   #stillWanted(assigns: readonly Assignment[]): readonly Assignment[] {
+    if (this.#over) return [];
     const wanted = assigns.filter((assign) => isStillWanted(this.state, assign));
     if (wanted.length === assigns.length) return assigns;
     const unsent = assigns.filter((assign) => !isStillWanted(this.state, assign));
     this.take([{ kind: "UNSENT", assigns: unsent }]);
     return wanted;
-  }
-
-  async #sendAssigns(assigns: readonly Assignment[]): Promise<void> {
-    const { payloads, runtime, log } = this.#parts;
-    for (;;) {
-      try {
-        const reading = payloads.attach(assigns);
-        if (reading === null) return this.#sendWhenDue(assigns);
-        await reading;
-        if (this.#over) return;
-        return this.#sendWhenDue(this.#stillWanted(assigns));
-      } catch (error) {
-        log.warn({ err: error }, "payloads could not be read and are tried again");
-        await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
-      }
-      if (this.#over) return;
-    }
-  }
-
-  #sendWhenDue(assigns: readonly Assignment[]): void {
-    const { runtime } = this.#parts;
-    const now = runtime.now();
-    const early = assigns.filter((assign) => sendableAt(this.state, assign) > now);
-    if (early.length === 0) return this.#send(assigns);
-    if (early.length < assigns.length) this.#send(assigns.filter((assign) => sendableAt(this.state, assign) <= now));
-    const nextAt = Math.min(...early.map((assign) => sendableAt(this.state, assign)));
-    runtime.setTimer(nextAt - now, () => {
-      if (!this.#over) this.#sendWhenDue(this.#stillWanted(early));
-    });
   }
 
   #send(assigns: readonly Assignment[]): void {

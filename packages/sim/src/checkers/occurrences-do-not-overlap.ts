@@ -6,8 +6,11 @@ import type { PlanBooks } from "./plan-books.ts";
 /** An occurrence fires while one before it is open only where its job allows it; a fixed delay is kept; misfires are such. */
 export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Checker {
   const lastOf = new Map<string, { id: string; version: number }>();
-  /** Their results were refused for their data: they have ended, and the next commit says as what. */
-  const refused = new Set<string>();
+  /**
+   * Their results were refused for their data: they have ended, and a later commit says as what. When, if it was for good: what follows
+   * from the end was written, and where the owner is lost before that commit, the next one has another end to tell.
+   */
+  const refused = new Map<string, number | null>();
   const fired = (event: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
     for (const { id, job, jobVersion, trigger, state } of event.born) {
       const book = books.all.get(job.jobId);
@@ -23,10 +26,11 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       if (!isOver(before.state) && !refused.has(before.id))
         throw new Violation(`${id} fired while ${last.id} was ${before.state}`);
       const { times } = version.rule;
-      if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || before.finishedAt === null) continue;
+      const endedAt = refused.get(before.id) ?? before.finishedAt;
+      if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || endedAt === null) continue;
       // Planned by the rule before, and fired by this one: an edit came between.
       if (before.job.definition.scheduledAt <= (version.followedAt ?? 0)) continue;
-      const afterMs = job.definition.scheduledAt - before.finishedAt;
+      const afterMs = job.definition.scheduledAt - endedAt;
       if (afterMs < times.everyMs) throw new Violation(`${id} was planned ${afterMs} ms after the end of ${last.id}`);
     }
   };
@@ -50,7 +54,10 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
     name: "occurrences do not overlap",
     saw(event) {
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      for (const { id } of event.outcome.refused) refused.add(id);
+      for (const { id } of event.outcome.refused) {
+        const change = event.asked.changes.find((one) => one.id === id);
+        refused.set(id, refused.get(id) ?? change?.finishedAt ?? null);
+      }
       fired(event);
       skipped(event);
     },

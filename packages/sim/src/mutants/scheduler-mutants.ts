@@ -11,7 +11,7 @@ export const schedulerMutants: readonly Mutant[] = [
     name: "send before commit",
     file: RUNNER,
     find: "void this.#commit(batch);",
-    replace: "void this.#sendAssigns(batch.assigns);\n      void this.#commit(batch);",
+    replace: "void this.#departures.send(batch.assigns);\n      void this.#commit(batch);",
     why: "an assignment runs that nobody knows of after a crash",
   },
   {
