@@ -121,7 +121,10 @@ export class Batch {
     else tokens.push(token);
   }
 
-  /** What was refused is not durable: its worker hears that it is when what is written instead is. */
+  /**
+   * What was refused is not durable: its worker hears that it is when what is written instead is. So does one who said it twice
+   * that the second time was too late: he would forget a result that nobody has yet.
+   */
   postpone(refused: ReadonlySet<ExecutionId>, next: Batch): void {
     for (const freed of this.freed) if (refused.has(freed.executionId)) next.freed.push(freed);
     keep(this.freed, ({ executionId }) => !refused.has(executionId));
@@ -131,6 +134,10 @@ export class Batch {
         keep(tokens, ({ executionId }) => !refused.has(executionId));
       }
     }
+    const isTooEarly = ({ message }: { message: ToGateway }) =>
+      message.kind === "REFUSED" && message.tokens.some(({ executionId }) => refused.has(executionId));
+    next.toGateway.push(...this.toGateway.filter(isTooEarly));
+    keep(this.toGateway, (mail) => !isTooEarly(mail));
   }
 
   get hasWrites(): boolean {

@@ -23,3 +23,14 @@ it("buries what the store refuses, acknowledges it only then, and does not begin
   assert.deepEqual([only(changesOf(burial)).state, only(changesOf(burial)).reason], ["DEAD", "RESULT_REFUSED"]);
   assert.equal(only([...burial.acks.values()].flatMap((workers) => [...workers.values()].flat())).executionId, row.id);
 });
+
+it("tells whoever said it twice only then that the second time was too late: he would forget what nobody has", () => {
+  const row = candidate();
+  const story = new Story().hint(row).worker("w1");
+  const assign = only(story.commit().assigns);
+  const ended = story.finish(assign).finish(assign).commit();
+  bury(story.state, ended, story.batch, [{ change: only(changesOf(ended)), shard: row.shard, message: "too odd" }]);
+  const refusals = (mail: typeof ended.toGateway) => mail.filter(({ message }) => message.kind === "REFUSED");
+  assert.deepEqual(refusals(ended.toGateway), []);
+  assert.equal(refusals(story.commit().toGateway).length, 1);
+});
