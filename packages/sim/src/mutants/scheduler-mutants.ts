@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
+const DEPARTURES = "packages/server/src/scheduler/departures.ts";
 const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
 const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
 const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
@@ -54,8 +55,8 @@ export const schedulerMutants: readonly Mutant[] = [
   },
   {
     name: "sent before its time",
-    file: RUNNER,
-    find: "const early = assigns.filter((assign) => sendableAt(this.state, assign) > now);",
+    file: DEPARTURES,
+    find: "const early = assigns.filter((assign) => sendableAt(assign) > now);",
     replace: "const early: typeof assigns = [];",
     why: "what is assigned ahead of its time begins ahead of it",
   },
