@@ -15,6 +15,7 @@ describe("an assignment on its way out", () => {
       runtime,
       payloads: { attach: () => readings.shift() ?? null },
       log: { warn: () => undefined },
+      isOver: () => false,
       stillWanted: (assigns) => assigns.filter(({ executionId }) => !ended.has(executionId)),
       sendableAt: ({ executionId }) => dueAt.get(executionId) ?? 0,
       send: (assigns) => sent.push(...assigns.map(({ executionId }) => executionId)),

@@ -8,7 +8,9 @@ interface DeparturesParts {
   payloads: Pick<Payloads, "attach">;
   runtime: Pick<Runtime, "now" | "setTimer">;
   log: Pick<Logger, "warn">;
-  /** Those that may still begin; the others are given back. None once the ownership is over. */
+  /** Whether the ownership is over: nothing is sent any more. */
+  isOver(): boolean;
+  /** Those that may still begin; the others are given back. None once it is over. */
   stillWanted(assigns: readonly Assignment[]): readonly Assignment[];
   /** What is assigned shortly before its time must not begin before it. */
   sendableAt(assign: Assignment): EpochMs;
@@ -27,21 +29,20 @@ export class Departures {
     this.#parts = parts;
   }
 
-  /** @param assigns still wanted */
+  /** @param assigns still wanted; once anything was waited for that is looked at again */
   async send(assigns: readonly Assignment[]): Promise<void> {
-    const { payloads, runtime, log, stillWanted } = this.#parts;
-    let wanted = assigns;
-    for (;;) {
+    const { payloads, runtime, log, isOver, stillWanted } = this.#parts;
+    let reading = payloads.attach(assigns);
+    if (reading === null) return this.#sendWhenDue(assigns);
+    while (!isOver()) {
       try {
-        const reading = payloads.attach(wanted);
-        if (reading === null) return this.#sendWhenDue(wanted);
         await reading;
-        return this.#sendWhenDue(stillWanted(wanted));
+        return this.#sendWhenDue(stillWanted(assigns));
       } catch (error) {
         log.warn({ err: error }, "payloads could not be read and are tried again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
       }
-      wanted = stillWanted(wanted);
+      if (!isOver()) reading = payloads.attach(assigns);
     }
   }
 

@@ -72,6 +72,7 @@ export class ShardRunner {
       payloads: parts.payloads,
       runtime: parts.runtime,
       log: parts.log,
+      isOver: () => this.#over,
       stillWanted: (assigns) => this.#stillWanted(assigns),
       sendableAt: (assign) => sendableAt(this.state, assign),
       send: (assigns) => this.#send(assigns),
