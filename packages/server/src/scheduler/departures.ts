@@ -34,7 +34,7 @@ export class Departures {
     const { payloads, runtime, log, isOver, stillWanted } = this.#parts;
     let reading = payloads.attach(assigns);
     if (reading === null) return this.#sendWhenDue(assigns);
-    while (!isOver()) {
+    for (;;) {
       try {
         await reading;
         return this.#sendWhenDue(stillWanted(assigns));
@@ -42,7 +42,8 @@ export class Departures {
         log.warn({ err: error }, "payloads could not be read and are tried again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
       }
-      if (!isOver()) reading = payloads.attach(assigns);
+      if (isOver()) return;
+      reading = payloads.attach(assigns);
     }
   }
 
