@@ -45,8 +45,8 @@ class Claims {
  * seen used is never more than the worker can hold.
  */
 export function slotsAreLentOnce(roll: Roll): Checker {
-  /** By gateway and worker, then by owner. */
-  const loans = new Map<string, Map<string, Loan>>();
+  /** By gateway, worker and owner. */
+  const loans = new Map<string, Map<string, Map<string, Loan>>>();
   const claims = new Map<string, Claims>();
   /** By gateway and worker: the how-manieth connection of the worker its last one there was. */
   const connections = new Map<string, number>();
@@ -55,19 +55,23 @@ export function slotsAreLentOnce(roll: Roll): Checker {
     const known = claims.get(server) ?? new Claims();
     claims.set(server, known);
     for (const owner of known.hear(moment)) {
-      for (const [name, owners] of loans) if (name.startsWith(`${server}/`)) owners.delete(owner);
+      for (const owners of ofGateway(server).values()) owners.delete(owner);
     }
   };
   /** It tried another gateway in between: what was lent of it here before is lent no more. */
   const greeted = ({ server, worker, count }: Extract<Moment, { kind: "GREETED" }>) => {
     const name = `${server}/${worker}`;
-    if (count > (connections.get(name) ?? count) + 1) loans.delete(name);
+    if (count > (connections.get(name) ?? count) + 1) ofGateway(server).delete(worker);
     connections.set(name, Math.max(count, connections.get(name) ?? 0));
   };
+  const ofGateway = (server: string) => {
+    const known = loans.get(server) ?? new Map<string, Map<string, Loan>>();
+    loans.set(server, known);
+    return known;
+  };
   const ofWorker = (server: string, worker: string) => {
-    const name = `${server}/${worker}`;
-    const known = loans.get(name) ?? new Map<string, Loan>();
-    loans.set(name, known);
+    const known = ofGateway(server).get(worker) ?? new Map<string, Loan>();
+    ofGateway(server).set(worker, known);
     return known;
   };
   const lent = (moment: Extract<Moment, { kind: "LENT" }>) => {
@@ -88,7 +92,7 @@ export function slotsAreLentOnce(roll: Roll): Checker {
         if (loan?.account === moment.account) for (const credit of moment.credits) loan.used.add(credit);
       } else if (moment.kind === "OWNER_ARRIVED") heard(moment);
       else if (moment.kind === "GREETED") greeted(moment);
-      else if (moment.kind === "DECLARED_LOST") loans.delete(`${moment.server}/${moment.worker}`);
+      else if (moment.kind === "DECLARED_LOST") ofGateway(moment.server).delete(moment.worker);
       if (moment.kind !== "LENT") return;
       lent(moment);
       const { server, worker } = moment;

@@ -23,7 +23,13 @@ export class Exchange {
 
   /** Machines that can be connected to: a process that died refuses, one that is cut off one way is only silent. */
   living(): SimBus[] {
-    return [...this.#buses.values()].filter(({ process }) => process.isAlive);
+    const living: SimBus[] = [];
+    for (const bus of this.#buses.values()) {
+      if (bus.process.isAlive) living.push(bus);
+      // Its host comes back under another name: a day's dead would be looked at each time.
+      else this.#buses.delete(bus.node);
+    }
+    return living;
   }
 }
 
