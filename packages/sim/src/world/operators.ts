@@ -6,6 +6,8 @@ import type { SimServer } from "./sim-server.ts";
 
 const DEEDS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
 const AGAIN_MS = 500;
+/** Nothing that the store was asked takes effect any more after so long. */
+const LATEST_MS = 30_000;
 
 /** People who run the servers: they replay and discard what died, and pause the pool for a while. */
 export class Operators {
@@ -36,11 +38,7 @@ export class Operators {
   #do(deed: (typeof DEEDS)[number]): void {
     const forMs = deed === "PAUSE" ? this.#dice.between(1_000, 60_000) : 0;
     this.#history.add({ kind: "OPERATED", deed, forMs });
-    if (deed === "PAUSE") {
-      void this.#pause(true);
-      this.#clock.plan(forMs, () => void this.#resume());
-      return;
-    }
+    if (deed === "PAUSE") return this.#pauseFor(forMs);
     const [what, which] = deed.split("_");
     const action = what === "REPLAY" ? "REPLAY" : "DISCARD";
     const done = which === "ALL" ? this.#server()?.deadLetters?.begin(action, {}) : this.#some(action);
@@ -57,6 +55,18 @@ export class Operators {
       action,
       listed.items.map(({ executionId }) => executionId),
     );
+  }
+
+  /** A pause that nobody confirmed may take effect when the pool has long been resumed. */
+  #pauseFor(forMs: number): void {
+    let isKnown = false;
+    void this.#pause(true).then((isDone) => {
+      isKnown = isDone;
+    });
+    this.#clock.plan(forMs, () => void this.#resume());
+    this.#clock.plan(forMs + LATEST_MS, () => {
+      if (!isKnown) void this.#resume();
+    });
   }
 
   async #pause(paused: boolean): Promise<boolean> {
