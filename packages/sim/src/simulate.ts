@@ -189,7 +189,9 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
-    this.#operators = new Operators(this.#clock, this.#dice.fork("operators"), this.history, () => server("api"));
+    const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
+    const hands = this.#dice.fork("operators");
+    this.#operators = new Operators(this.#clock, hands, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {

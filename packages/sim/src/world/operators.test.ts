@@ -32,7 +32,13 @@ describe("whoever runs the servers", () => {
       return new Promise(() => undefined);
     };
     const server = { store: { putPool, deadLetters: { list: async () => ({ items: [] }) } } } as unknown as SimServer;
-    const operators = new Operators(clock, new Dice(1), new History(clock), () => server);
+    const operators = new Operators(
+      clock,
+      new Dice(1),
+      new History(clock),
+      () => server,
+      () => isPaused,
+    );
     operators.start(120_000);
     await clock.runUntil(DAY_MS);
     assert.equal(late, 1);

@@ -15,13 +15,24 @@ export class Operators {
   readonly #dice: Dice;
   readonly #history: History;
   readonly #server: () => SimServer | null;
+  readonly #isPaused: () => boolean;
   readonly #times: NowAndThen;
+  /** As they wanted it. */
+  #pausedUntilMs = 0;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+  /** @param isPaused whether the pool is, in the store */
+  constructor(
+    clock: VirtualClock,
+    dice: Dice,
+    history: History,
+    server: () => SimServer | null,
+    isPaused: () => boolean,
+  ) {
     this.#clock = clock;
     this.#dice = dice;
     this.#history = history;
     this.#server = server;
+    this.#isPaused = isPaused;
     this.#times = new NowAndThen(clock, dice);
   }
 
@@ -57,16 +68,17 @@ export class Operators {
     );
   }
 
-  /** A pause that nobody confirmed may take effect when the pool has long been resumed. */
   #pauseFor(forMs: number): void {
-    let isKnown = false;
-    void this.#pause(true).then((isDone) => {
-      isKnown = isDone;
-    });
+    const untilMs = this.#clock.nowMs + forMs;
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs);
+    void this.#pause(true);
     this.#clock.plan(forMs, () => void this.#resume());
-    this.#clock.plan(forMs + LATEST_MS, () => {
-      if (!isKnown) void this.#resume();
-    });
+    this.#clock.plan(forMs + LATEST_MS, () => this.#lookAgain());
+  }
+
+  /** A pause that was given up unanswered may have taken effect when the pool had long been resumed. */
+  #lookAgain(): void {
+    if (this.#isPaused() && this.#clock.nowMs > this.#pausedUntilMs) void this.#resume();
   }
 
   async #pause(paused: boolean): Promise<boolean> {
