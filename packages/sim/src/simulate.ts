@@ -190,8 +190,8 @@ class World {
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
-    const hands = this.#dice.fork("operators");
-    this.#operators = new Operators(this.#clock, hands, this.history, () => server("api"), isPaused);
+    const dice = this.#dice.fork("operators");
+    this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
