@@ -11,15 +11,21 @@ interface Settled {
 }
 
 /** Asks a store until it has that many finished and none unfinished. @throws it does not within three minutes */
-export function settled(
+export async function settled(
   finished: number,
   askEveryMs: number,
   recount: (finished: number) => Promise<Recount>,
 ): Promise<Settled> {
-  return until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, askEveryMs, async () => {
+  let counted: Recount | null = null;
+  const probe = async () => {
     const askedAtMs = nowMs();
-    const counted = await recount(finished);
+    counted = await recount(finished);
     const isSettled = counted.unfinished === 0 && counted.finished >= finished;
     return isSettled ? { askedAtMs, answeredAtMs: nowMs() } : null;
-  });
+  };
+  try {
+    return await until(`the end of ${finished} jobs`, SETTLED_WITHIN_MS, askEveryMs, probe);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; counted last: ${JSON.stringify(counted)}`, { cause: error });
+  }
 }
