@@ -46,7 +46,6 @@ export class MainspringRig implements Rig {
   readonly anotherWorker: Rig["anotherWorker"];
   readonly #workers: RigWorkers;
   #turn = 0;
-  #recountedAtMs = nowMs();
 
   constructor(parts: MainspringParts) {
     this.#parts = parts;
@@ -95,13 +94,21 @@ export class MainspringRig implements Rig {
   }
 
   async settled(finished: number): Promise<number> {
-    this.#recountedAtMs = nowMs();
-    return (await settled(finished, ASK_EVERY_MS, (count) => this.#counted(count))).answeredAtMs;
+    let recountedAtMs = nowMs();
+    // Nodes do not count what was written although their lease had run out before the answer came.
+    const ask = async () => {
+      const counted = await this.#counted();
+      const isShort = this.#parts.loads.length > 1 && counted.finished < finished;
+      if (!isShort || nowMs() - recountedAtMs <= RECOUNT_EVERY_MS) return counted;
+      recountedAtMs = nowMs();
+      return await this.recount(finished);
+    };
+    return (await settled(finished, ASK_EVERY_MS, ask)).answeredAtMs;
   }
 
   async recount(finished: number): Promise<Recount> {
     const { database } = this.#parts;
-    if (database === null) return await this.#counted(finished);
+    if (database === null) return await this.#counted();
     const { rows } = await database.client.query<{ finished: string; unfinished: string }>(RECOUNT);
     return { finished: Number(rows[0]?.finished ?? finished), unfinished: Number(rows[0]?.unfinished) };
   }
@@ -125,19 +132,10 @@ export class MainspringRig implements Rig {
     await database?.drop();
   }
 
-  /**
-   * Each node counts what it committed and was answered: not what was written although its lease had run out before the
-   * answer came. So where several nodes fall short, the store is asked, seldom.
-   */
-  async #counted(finished: number): Promise<Recount> {
-    const { loads } = this.#parts;
-    const counts = await Promise.all(loads.map((load) => load.succeeded()));
-    const sum = counts.reduce((total, count) => total + count, 0);
-    if (loads.length > 1 && sum < finished && nowMs() - this.#recountedAtMs > RECOUNT_EVERY_MS) {
-      this.#recountedAtMs = nowMs();
-      return await this.recount(finished);
-    }
-    return { finished: sum, unfinished: 0 };
+  /** Each node counts what it committed, and nothing else. */
+  async #counted(): Promise<Recount> {
+    const counts = await Promise.all(this.#parts.loads.map((load) => load.succeeded()));
+    return { finished: counts.reduce((sum, count) => sum + count, 0), unfinished: 0 };
   }
 
   #load(): HttpLoad {
