@@ -258,16 +258,18 @@ export class Fleet {
 
   /** Tells every owner all that is lent to it, and looks again whether there is something to lend. */
   callRoll(): void {
-    const { owners, news } = this.#shared;
-    for (const owner of owners.all) {
-      const credits: Credit[] = [];
-      for (const session of this.#sessions.values()) {
-        const credit = session.creditOf(owner);
-        if (credit !== null) credits.push(credit);
-      }
-      news.tellRoll(owner, credits);
-    }
+    for (const owner of this.#shared.owners.all) this.tellRoll(owner);
     for (const session of this.#sessions.values()) this.touch(session);
+  }
+
+  /** All that is lent to it. */
+  tellRoll(owner: Incarnation): void {
+    const credits: Credit[] = [];
+    for (const session of this.#sessions.values()) {
+      const credit = session.creditOf(owner);
+      if (credit !== null) credits.push(credit);
+    }
+    this.#shared.news.tellRoll(owner, credits);
   }
 
   chaseResults(nowMs: number): void {

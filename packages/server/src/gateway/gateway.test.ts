@@ -202,6 +202,35 @@ describe("owners", () => {
     assert.equal(worker.assigns.length, 1, "of the account before");
   });
 
+  it("hears, when it has more shards, of workers with attempts of those, and is called the roll of all", () => {
+    const stage = new Stage();
+    stage.own(NODE, 1, [1, 2]);
+    stage.own(OTHER, 1, [3]);
+    const [first, second] = [1, 2].map((n) => stage.connect().hello({ workerId: `worker-${n}`, holds: [held(n + 1)] }));
+    second?.say({ finished: [{ ...held(3), outcome: 1 }] });
+    stage.forgetNews();
+    const shards = [
+      { shard: 1, epoch: 1 },
+      { shard: 2, epoch: 1 },
+      { shard: 3, epoch: 2 },
+    ];
+    stage.bus.deliver(NODE, [{ kind: "OWNER", term: 2, life: 1, shards, demand: [] }]);
+    const news = stage.news();
+    assert.deepEqual(
+      news.flatMap((said) => (said.kind === "WORKER_UP" ? [[said.worker.workerId, said.term, said.holds.length]] : [])),
+      [["worker-2", 2, 1]],
+    );
+    assert.deepEqual(
+      news.flatMap((said) => (said.kind === "CREDITS" && said.roll ? said.credits.map((each) => each.workerId) : [])),
+      ["worker-1", "worker-2"],
+    );
+    assert.deepEqual(
+      [first, second].map((worker) => worker?.received.at(-1)?.resendResults === true),
+      [false, true],
+      "the owner before may not have written its result down",
+    );
+  });
+
   it("gets nothing delivered that was assigned under an older epoch or for another gateway", () => {
     const { stage, worker } = stageWithWorker();
     stage.own(NODE, 2);

@@ -1,4 +1,4 @@
-import type { Incarnation, WorkerId } from "../domain/ids.ts";
+import type { Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Assignment, ToGateway, Token } from "../ports/messages.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Session, Surroundings } from "./session.ts";
@@ -50,7 +50,7 @@ export class Orders {
     const { news, owners, demands } = this.#shared;
     // What was gathered before is said before.
     news.flush();
-    const { isNew, isForgetful, gone } = owners.record(from, message);
+    const { isNew, claimed, isForgetful, gone } = owners.record(from, message);
     for (const owner of gone) demands.forget(owner);
     if (gone.length > 0) {
       for (const session of this.#fleet.all()) {
@@ -59,18 +59,24 @@ export class Orders {
       }
     }
     this.#recordDemand(from, message);
-    if (isNew) this.#introduceAll(from, isForgetful);
+    if (isNew) this.#introduceTo(from, claimed, isForgetful);
   }
 
-  /** The owner before it may not have lived to write down what it was told. */
-  #introduceAll(owner: Incarnation, isForgetful: boolean): void {
+  /**
+   * The owner before it may not have lived to write down what it was told. Of workers that it knows already, and that hold
+   * nothing of what it has now, the roll is enough: it asks for those of which it wants to know more.
+   */
+  #introduceTo(owner: Incarnation, claimed: ReadonlySet<ShardId>, isForgetful: boolean): void {
     for (const workerId of this.#fleet.deadIds()) this.#fleet.tellLoss(owner, workerId);
     for (const session of this.#fleet.all()) {
-      if (isForgetful || session.credits.account(owner) === undefined) session.openAccount(owner);
+      const isUnknown = isForgetful || session.credits.account(owner) === undefined;
+      if (!isUnknown && !session.holdsAnyOf(claimed)) continue;
+      if (isUnknown) session.openAccount(owner);
       session.introduceTo(owner);
       session.askForResults();
       this.#fleet.touch(session);
     }
+    if (!isForgetful) this.#fleet.tellRoll(owner);
   }
 
   #recordDemand(from: Incarnation, { term, demand }: Pick<OwnerNews, "term" | "demand">): void {

@@ -1,6 +1,6 @@
 import type { Finished, Started, WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import { attemptKey, type EpochMs, type Incarnation } from "../domain/ids.ts";
+import { attemptKey, type EpochMs, type Incarnation, type ShardId } from "../domain/ids.ts";
 import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Owners } from "../shard/owners.ts";
@@ -232,6 +232,11 @@ export class Session {
     if (account === undefined) return null;
     const { number, granted, highest } = account;
     return { workerId: this.profile.workerId, account: number, granted, highest, missing: account.missing() };
+  }
+
+  holdsAnyOf(shards: ReadonlySet<ShardId>): boolean {
+    for (const { token } of this.held) if (shards.has(token.shard)) return true;
+    return false;
   }
 
   #holdsOf(owner: Incarnation): HeldAttempt[] {

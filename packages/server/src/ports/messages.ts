@@ -110,8 +110,7 @@ export interface HintedRow {
 export type FromGateway =
   /**
    * A worker is connected to this gateway. `holds` is complete: every attempt of the owner's shards that the worker runs,
-   * has waiting, or has an unacknowledged result of. Sent when it connects, and for every worker in answer to a new term
-   * and to WHO.
+   * has waiting, or has an unacknowledged result of. Sent when it connects, and in answer to a new term and to WHO.
    */
   | {
       kind: "WORKER_UP";
@@ -184,9 +183,9 @@ export type ToGateway =
   /**
    * A node owns these shards, all of them, under these epochs; said when it has taken any over, and repeated each second.
    * The gateway records the epochs before all else, and drops Assigns of older ones from then on. To a new `term` (they grow
-   * within an incarnation, with every takeover) it answers with a WORKER_UP and a credit for every worker, and asks workers
-   * for results that were not acknowledged. `life`: the term in which the owner began with nothing in memory; a new one
-   * begins new accounts.
+   * within an incarnation, with every takeover) it answers with a WORKER_UP of every worker that holds attempts of the shards
+   * that came, which it asks for results that were not acknowledged, and with a roll of all. `life`: the term in which the
+   * owner began with nothing in memory; a new one begins new accounts, and each worker is introduced.
    */
   | { kind: "OWNER"; term: number; life: number; shards: readonly OwnedShard[]; demand: readonly Demand[] }
   /** Pools for which the owner has ready work and no credit, in full; said when that changes. */

@@ -9,8 +9,10 @@ interface Ownership {
 
 /** What an OWNER message changed. */
 export interface OwnershipChange {
-  /** The owner is to hear of all workers: a term that was not known yet, a shard more, or it is back. */
+  /** A term that was not known yet, a shard more, or the owner is back. */
   isNew: boolean;
+  /** Shards that are the owner's only now, or anew under another epoch. */
+  claimed: ReadonlySet<ShardId>;
   /** The owner remembers no credit. */
   isForgetful: boolean;
   /** Own nothing any more. */
@@ -57,28 +59,29 @@ export class Owners {
     { term, life, shards }: { term: number; life: number; shards: readonly OwnedShard[] },
   ): OwnershipChange {
     const known = this.termOf(owner);
-    if (term < known) return { isNew: false, isForgetful: false, gone: [] };
+    if (term < known) return { isNew: false, claimed: new Set(), isForgetful: false, gone: [] };
     this.#terms.set(owner, term);
     const isForgetful = life > (this.#lives.get(owner) ?? 0);
     this.#lives.set(owner, life);
-    const hasMore = this.#claim(owner, shards);
+    const claimed = this.#claim(owner, shards);
+    const hasMore = claimed.size > 0;
     const hasLess = this.#giveUp(owner, shards);
     const before = this.#all;
     if (hasMore || hasLess) this.#all = [...new Set(this.#shards.flatMap((ownership) => ownership?.owner ?? []))];
     const isNew = (hasMore || term > known) && this.#all.includes(owner);
-    return { isNew, isForgetful, gone: before.filter((node) => !this.#all.includes(node)) };
+    return { isNew, claimed, isForgetful, gone: before.filter((node) => !this.#all.includes(node)) };
   }
 
-  #claim(owner: Incarnation, shards: readonly OwnedShard[]): boolean {
-    let hasMore = false;
+  #claim(owner: Incarnation, shards: readonly OwnedShard[]): Set<ShardId> {
+    const claimed = new Set<ShardId>();
     for (const { shard, epoch } of shards) {
       const known = this.#shards[shard];
       // undefined: no such shard.
       if (known === undefined || (known !== null && epoch <= known.epoch)) continue;
       this.#shards[shard] = { owner, epoch };
-      hasMore = true;
+      claimed.add(shard);
     }
-    return hasMore;
+    return claimed;
   }
 
   /** The epoch stays: nothing older counts. */
