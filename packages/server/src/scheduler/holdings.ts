@@ -253,7 +253,7 @@ export class Holdings {
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
     if (!this.#stopped && Number.isFinite(terms.ttlMs))
-      this.#expiry = runtime.setTimer(this.#trustUntilMs - runtime.monotonicMs(), expire);
+      this.#expiry = runtime.setTimer(Math.max(0, this.#trustUntilMs - runtime.monotonicMs()), expire);
     return nodes;
   }
 
