@@ -9,12 +9,12 @@ import { startEmbedded } from "../adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import { SHARD_COUNT } from "../domain/ids.ts";
+import { type ExecutionId, type JobId, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Store } from "../ports/store.ts";
+import type { Command, Store } from "../ports/store.ts";
 import { type ApiParts, createApi } from "./create-api.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { About } from "./node-routes.ts";
@@ -113,6 +113,19 @@ function resolved(app: HttpApp, schema: Node): Node {
   const found = components.schemas[String(schema.$ref).replace("#/components/schemas/", "")];
   assert.ok(found, `${schema.$ref} leads nowhere`);
   return found;
+}
+
+/** What the store keeps for a job and its execution: others may be of the same shard. */
+export async function commandsFor(
+  store: Pick<Store, "load" | "readCommands">,
+  { jobId, executionId }: { jobId: JobId; executionId: ExecutionId },
+): Promise<Command[]> {
+  const [row] = await store.load([executionId]);
+  assert.ok(row);
+  const kept = await store.readCommands([row.shard], 100);
+  return kept.filter((command) =>
+    command.kind === "CANCEL" ? command.executionId === executionId : command.jobId === jobId,
+  );
 }
 
 /** Plays the owner of all shards: hears what the api says, and may answer. Ends with the returned function. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { CommandOutcome } from "../ports/messages.ts";
 import type { Command } from "../ports/store.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { commandsFor, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 const HOUR_MS = 3_600_000;
 const later = { target: { handler: "echo" }, delayMs: HOUR_MS };
@@ -19,7 +19,6 @@ describe("changing jobs over HTTP", () => {
   const put = (path: string, payload: object, headers: Record<string, string> = {}) =>
     api.inject({ method: "PUT", url: `/v1/jobs/${path}`, payload, headers });
   const remove = (path: string) => api.inject({ method: "DELETE", url: `/v1/jobs/${path}` });
-  const shardOf = async (executionId: string) => (await api.store.load([executionId]))[0]?.shard ?? 0;
 
   /** An owner who says of every command that this came of it. */
   const owner = (outcome: CommandOutcome) => {
@@ -46,7 +45,7 @@ describe("changing jobs over HTTP", () => {
       assert.equal(nextFireAt === null, outcome === "KEPT");
       assert.equal(answer.headers.etag, `"${version}"`);
       // Durable before it was sent.
-      assert.deepEqual((await api.store.readCommands([await shardOf(executionId)], 10)).at(-1), heard[0]);
+      assert.deepEqual((await commandsFor(api.store, { jobId, executionId })).at(-1), heard[0]);
     }
     const read = await api.inject({ method: "GET", url: `/v1/jobs/${jobId}` });
     assert.deepEqual([read.headers.etag, read.json().payload], ['"3"', "KEPT"]);
@@ -58,10 +57,7 @@ describe("changing jobs over HTTP", () => {
     assert.deepEqual([answer.statusCode, answer.json().execution], [202, "REQUESTED"]);
     const gone = await remove(jobId);
     assert.deepEqual([gone.statusCode, gone.json()], [202, { jobId, state: "DELETED" }]);
-    // Other tests' jobs may be of the same shard.
-    const kept = (await api.store.readCommands([await shardOf(executionId)], 10)).filter(
-      (command) => command.kind !== "CANCEL" && command.jobId === jobId,
-    );
+    const kept = await commandsFor(api.store, { jobId, executionId });
     assert.deepEqual(
       kept.map(({ kind }) => kind),
       ["REPLACE", "DELETE"],

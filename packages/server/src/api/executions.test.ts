@@ -4,7 +4,7 @@ import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { LiveExecution } from "../ports/messages.ts";
 import type { Command, RowChange } from "../ports/store.ts";
 import { takeShards } from "../ports/store-scene.conformance.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { commandsFor, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 const WORKER = "worker-1";
 
@@ -61,11 +61,6 @@ describe("reading and cancelling executions over HTTP", () => {
     };
     await commit(row.shard, [change], []);
   };
-  /** Other tests' executions may be of the same shard. */
-  const cancelsOf = async (executionId: string, shard: ShardId) =>
-    (await api.store.readCommands([shard], 10)).filter(
-      (command) => command.kind === "CANCEL" && command.executionId === executionId,
-    );
   const commit = async (shard: ShardId, changes: RowChange[], commandsDone: string[]) => {
     const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone };
     const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
@@ -238,7 +233,7 @@ describe("reading and cancelling executions over HTTP", () => {
   });
 
   it("cancels what has not started, and says so again when asked again", async () => {
-    const { executionId } = await submit();
+    const { jobId, executionId } = await submit();
     const end = playOwner(api.bus, (message, node) => {
       if (message.kind !== "COMMAND") return;
       void obey(message.command).then(() => {
@@ -250,7 +245,7 @@ describe("reading and cancelling executions over HTTP", () => {
     });
     const obey = async (command: Command) => {
       // Durable before it was sent: the owner finds it in the store as well.
-      assert.deepEqual(await cancelsOf(executionId, command.shard), [command]);
+      assert.deepEqual(await commandsFor(api.store, { jobId, executionId }), [command]);
       await finish(executionId, "CANCELLED");
       await commit(command.shard, [], [command.id]);
     };
@@ -262,7 +257,7 @@ describe("reading and cancelling executions over HTTP", () => {
   });
 
   it("says that a running one was told, and that the command is kept while nobody owns the shard", async () => {
-    const { executionId } = await submit();
+    const { jobId, executionId } = await submit();
     assert.equal((await cancel(executionId)).statusCode, 202);
     const end = playOwner(api.bus, (message, node) => {
       if (message.kind !== "COMMAND") return;
@@ -275,8 +270,7 @@ describe("reading and cancelling executions over HTTP", () => {
     end();
     assert.equal(answer.statusCode, 202);
     assert.equal(answer.json().cancelRequested, true);
-    const [row] = await api.store.load([executionId]);
-    assert.equal((await cancelsOf(executionId, row?.shard ?? 0)).length, 2);
+    assert.equal((await commandsFor(api.store, { jobId, executionId })).length, 2);
   });
 
   it("refuses to cancel what ended otherwise", async () => {
