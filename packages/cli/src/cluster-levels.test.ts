@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
-import { FEATURE_LEVEL } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 200;
-const OLDER = FEATURE_LEVEL - 1;
+/** Level of a program that knows neither draining nor recurring jobs nor limits of pools, and of the one after it. */
+const OLDER = 1;
+const NEWER = 2;
 
 describe("nodes of two ages in one cluster", () => {
   let cluster: TestCluster;
@@ -14,7 +15,7 @@ describe("nodes of two ages in one cluster", () => {
   before(async () => {
     cluster = await TestCluster.open();
     older = await cluster.nodeOf(OLDER);
-    newer = await cluster.node();
+    newer = await cluster.nodeOf(NEWER);
   });
   let worker: Worker | null = null;
   after(async () => {
@@ -28,7 +29,7 @@ describe("nodes of two ages in one cluster", () => {
       name: "tick",
       run: async (_payload, context) => void runs.set(context.executionId, (runs.get(context.executionId) ?? 0) + 1),
     });
-    const upgraded = await cluster.node();
+    const upgraded = await cluster.nodeOf(NEWER);
     const url = [older, newer, upgraded].map(({ grpcAddress }) => grpcAddress);
     worker = new Worker({ tasks: [tick], url, pool: "ticks", warn: () => undefined });
     await worker.start();
@@ -69,7 +70,7 @@ describe("nodes of two ages in one cluster", () => {
     assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);
     assert.equal((await older.command.done).code, 0);
 
-    assert.equal((await client.cluster.status()).level, FEATURE_LEVEL);
+    assert.equal((await client.cluster.status()).level, NEWER);
     assert.equal((await client.submit(recurring)).state, "ACTIVE");
     assert.equal((await client.pools.set("ticks", { maxRunning: 5 })).maxRunning, 5);
     assert.equal((await client.cluster.drain(nodeId)).state, "DRAINING");
@@ -77,12 +78,12 @@ describe("nodes of two ages in one cluster", () => {
   });
 
   it("are not more than one level apart: who is, is refused before it touches anything", async () => {
-    const { stderr, code } = await cluster.startOf(FEATURE_LEVEL + 2).done;
+    const { stderr, code } = await cluster.startOf(NEWER + 2).done;
     assert.match(
       stderr,
       new RegExp(
-        `of feature level ${FEATURE_LEVEL}, and this program has level ${FEATURE_LEVEL + 2}: nodes of one cluster may be ` +
-          `one level apart, so bring every node to a program of level ${FEATURE_LEVEL + 1} first\\. Nothing was changed`,
+        `of feature level ${NEWER}, and this program has level ${NEWER + 2}: nodes of one cluster may be ` +
+          `one level apart, so bring every node to a program of level ${NEWER + 1} first\\. Nothing was changed`,
       ),
     );
     assert.equal(code, 1);

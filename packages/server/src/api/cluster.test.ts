@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { FEATURE_LEVEL } from "../domain/feature-level.ts";
+import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeProfile } from "../ports/leases.ts";
 import { startTestApi, type TestApi } from "./api.fixture.ts";
@@ -94,7 +94,7 @@ describe("the cluster over HTTP", () => {
 
   it("drains nobody while a node lives that does not know of it", async () => {
     await lives("a");
-    await lives("old", { level: FEATURE_LEVEL - 1, version: "0.9.0" });
+    await lives("old", { level: levelOf("DRAINING") - 1, version: "0.9.0" });
     const { code, detail } = await order("a", "drain");
     assert.equal(code, 409);
     assert.match(

@@ -3,7 +3,7 @@
  * release that says or writes what the one before does not know. Nodes of two adjacent levels can form a cluster, so that
  * it is upgraded one node after the other.
  */
-export const FEATURE_LEVEL = 2;
+export const FEATURE_LEVEL = 3;
 /** Of nodes that say nothing of a level. */
 export const FIRST_LEVEL = 1;
 
