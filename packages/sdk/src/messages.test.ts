@@ -71,6 +71,7 @@ const REPORTS: fc.Arbitrary<FinishedReport> = fc.record({
   advice: fc.option(fc.oneof(fc.constant({ kind: "NEVER" as const }), fc.constant({ kind: "AT" as const, atMs: 5 }))),
   startedAtMs: NUMBERS,
   finishedAtMs: NUMBERS,
+  stillRunning: fc.boolean(),
 });
 
 describe("columns", () => {

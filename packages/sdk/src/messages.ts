@@ -4,9 +4,11 @@ import {
   CancelReason,
   ErrorSchema,
   type Finished,
+  FinishedSchema,
   LogSchema,
   ProgressSchema,
   type Token,
+  TokenSchema,
   RetryAdvice as WireAdvice,
   Outcome as WireOutcome,
   type WorkerMessage,
@@ -67,7 +69,14 @@ export function finishedMessage(token: Token, { error, advice, ...report }: Fini
     ...(error !== null && { error: create(ErrorSchema, { ...error, stack: error.stack ?? "" }) }),
     advice: advice === null ? WireAdvice.UNSPECIFIED : ADVICES[advice.kind],
     retryAtMs: advice?.kind === "AT" ? BigInt(advice.atMs) : 0n,
+    stillRunning: report.stillRunning,
   };
+}
+
+/** Hands back an attempt that the worker did not take. */
+export function releasedMessage({ executionId, attempt, shard }: Token, nowMs: number): Finished {
+  const token = create(TokenSchema, { executionId, attempt, shard });
+  return create(FinishedSchema, { token, outcome: WireOutcome.RELEASED, finishedAtMs: BigInt(nowMs) });
 }
 
 /** Spread over as many messages as their size asks for. */

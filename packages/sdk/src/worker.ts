@@ -48,7 +48,10 @@ export class Worker {
     const warn = options.warn ?? ((message) => console.error(`mainspring worker ${name}: ${message}`));
     const runtime = systemRuntime(false);
     const life = { workerId: runtime.uuid(), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
-    this.#life = new WorkerLife(life, (profile, events) => new ThreadSession({ profile, targets, apiKey }, events));
+    this.#life = new WorkerLife(
+      life,
+      (profile, cells, events) => new ThreadSession({ profile, targets, apiKey, cells }, events),
+    );
     this.closed = this.#life.closed;
   }
 

@@ -190,7 +190,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#fleet.judgeLiveness(nowMs);
     this.#endSilentLinks(nowMs);
     this.#fleet.sendSomeAway(nowMs);
-    this.#fleet.chaseResults(nowMs);
+    this.#fleet.chase(nowMs);
     if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
       this.#rollCalledAtMs = nowMs;
       this.#fleet.callRoll();

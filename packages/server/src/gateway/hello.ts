@@ -1,4 +1,4 @@
-import { type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import { Feature, type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
 import type { WorkerProfile } from "../ports/messages.ts";
 import type { ConnectionRefusal } from "./connection.ts";
 import { CAPABILITIES_MAX, HANDLERS_MAX, NAME_MAX_CHARS, PREFETCH_MAX, SLOTS_MAX } from "./limits.ts";
@@ -10,6 +10,8 @@ export interface Greeting {
   holds: ReportedHold[];
   /** The how-manieth connection of the worker it is, at any gateway; 0: it did not say. */
   connection: number;
+  /** Whether it answers for what it holds: questions, slots that outlive their attempts, Assigns that it does not take. */
+  isAuthority: boolean;
 }
 
 export interface Refusal {
@@ -36,9 +38,10 @@ export function readHello(hello: Hello | undefined): Greeting | Refusal {
     holds.push(hold);
   }
   const { workerId, name, pool, slots, prefetch, connection } = hello;
+  const isAuthority = (hello.features & Feature.AUTHORITY) !== 0;
   const handlers = [...new Set(hello.handlers)];
   const capabilities = [...new Set(hello.capabilities)];
-  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection };
+  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection, isAuthority };
 }
 
 function invalid(detail: string): Refusal {
@@ -58,7 +61,7 @@ function identityFault(hello: Hello): string | null {
 function capacityFault({ slots, prefetch, holds }: Hello): string | null {
   if (slots < 1 || slots > SLOTS_MAX) return `slots: 1 to ${SLOTS_MAX} are allowed, not ${slots}`;
   if (prefetch > PREFETCH_MAX) return `prefetch: 0 to ${PREFETCH_MAX} are allowed, not ${prefetch}`;
-  const unfinished = holds.filter((held) => !held.finished).length;
+  const unfinished = holds.filter((held) => !held.finished && !held.over).length;
   if (unfinished <= slots + prefetch) return null;
   return `holds: ${unfinished} unfinished attempts are more than slots (${slots}) and prefetch (${prefetch}) allow`;
 }

@@ -48,6 +48,14 @@ export const UNUSED_MS = 300;
 export const RESEND_AFTER_MS = 2_000;
 /** and ever less often while none is: owners that are slow only have more to do for being told everything again. */
 export const RESEND_WAIT_MAX_MS = 10_000;
+/** An attempt that has not begun for so long may be missing at the worker: the gateway asks. */
+export const DOUBT_AFTER_MS = 5_000;
+/** Attempts in one such question. */
+export const DOUBTS_MAX = 1_000;
+/** A worker that speaks but leaves a question unanswered for twice as long is disconnected, which settles what it holds. */
+export const ANSWER_WITHIN_MS = 5_000;
+/** A worker is asked no more often than this to hand back what it has not started. */
+export const TAKE_BACK_EVERY_MS = 1_000;
 /** Acknowledgements wait so long for something else that goes to their worker: a message costs more than what is in it, */
 export const ACKS_WAIT_MS = 1_000;
 /** looked at so often, so that not all leave at once; */

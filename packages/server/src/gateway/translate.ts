@@ -1,4 +1,5 @@
 import {
+  type Ask,
   type Assign,
   type Cancel,
   CancelReason,
@@ -10,7 +11,7 @@ import {
   type Token as WireToken,
 } from "@mainspring/proto";
 import type { ExecutionError } from "../domain/execution.ts";
-import { type EpochMs, SHARD_COUNT, type WorkerId } from "../domain/ids.ts";
+import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS, RESULT_MAX_BYTES } from "./limits.ts";
@@ -36,6 +37,8 @@ export interface ReportedHold {
   token: Token;
   startedAt: EpochMs | null;
   finished: boolean;
+  /** Settled; its handler still runs and keeps a slot. */
+  over: boolean;
 }
 
 /** null: nothing that this server can have sent. */
@@ -47,7 +50,7 @@ export function tokenOf(token: WireToken | undefined): Token | null {
 
 export function reportedHoldOf(held: WireHeld): ReportedHold | null {
   const token = tokenOf(held.token);
-  return token && { token, startedAt: instantOf(held.startedAtMs), finished: held.finished };
+  return token && { token, startedAt: instantOf(held.startedAtMs), finished: held.finished, over: held.over };
 }
 
 /** 0 means none. */
@@ -71,6 +74,20 @@ export function assignOf(assignment: Assignment): Assign {
     failures: assignment.failures,
     maxAttempts: assignment.maxAttempts,
     scheduledAtMs: BigInt(assignment.scheduledAt),
+    epoch: BigInt(assignment.epoch),
+  };
+}
+
+export function askOf(nonce: number, tokens: readonly Token[], epochs: ReadonlyMap<ShardId, Epoch>): Ask {
+  return {
+    $typeName: "mainspring.worker.v1.Ask",
+    nonce: BigInt(nonce),
+    tokens: tokens.map(wireTokenOf),
+    epochs: Array.from(epochs, ([shard, epoch]) => ({
+      $typeName: "mainspring.worker.v1.ShardEpoch",
+      shard,
+      epoch: BigInt(epoch),
+    })),
   };
 }
 

@@ -121,7 +121,14 @@ export type FromGateway =
       /** Assignments under older accounts are not delivered any more. */
       account: number;
       holds: readonly HeldAttempt[];
+      /**
+       * Whether the worker itself has answered, under the owner's present epochs: attempts of older epochs that it does not name
+       * were never taken, and never will be. Older nodes do not say.
+       */
+      isAnswer?: boolean;
     }
+  /** These workers have no connection to this gateway, nor one that broke a moment ago. The answer to WHO with `askedAt`. */
+  | { kind: "ABSENT"; askedAt: EpochMs; workerIds: readonly WorkerId[] }
   /** Declared lost, by the rules of liveness.ts. What it held over that connection is not coming back. */
   | { kind: "WORKER_LOST"; workerId: WorkerId; connection: number; reason: string }
   /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
@@ -143,6 +150,10 @@ export interface Credit {
   /** The highest number of an assignment that came, and the lower ones that did not (in a roll; else empty). */
   highest: number;
   missing: readonly number[];
+  /** Slots of the worker that nothing occupies, in a roll. Older nodes do not say. */
+  free?: number;
+  /** Slots of handlers that still run although their attempts are over, in a roll. Older nodes do not say. */
+  stuck?: number;
 }
 
 export interface WorkerProfile {
@@ -192,8 +203,13 @@ export type ToGateway =
   | { kind: "DEMAND"; term: number; demand: readonly Demand[] }
   /** Numbers of assignments that were not and will not be sent: their slots are free. */
   | { kind: "VOID"; workerId: WorkerId; account: number; credits: readonly number[] }
-  /** Introduce these workers (again). */
-  | { kind: "WHO"; workerIds: readonly WorkerId[] }
+  /**
+   * Introduce these workers (again). With `askedAt`, the owner's time, the gateway first asks each worker what it holds, and
+   * answers ABSENT for workers that it does not have.
+   */
+  | { kind: "WHO"; workerIds: readonly WorkerId[]; askedAt?: EpochMs }
+  /** Another worker has a free slot for these attempts: the worker hands back those that have not started. */
+  | { kind: "TAKE_BACK"; workerId: WorkerId; tokens: readonly Token[] }
   | { kind: "ASSIGN"; assigns: readonly Assignment[] }
   | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
   /** The result is durable: forget it. */
@@ -336,6 +352,10 @@ export type CommandOutcome =
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
   running: number;
+  /** Slots that nothing occupies. Older nodes do not say. */
+  free?: number;
+  /** Slots of handlers that still run although their attempts are over. Older nodes do not say. */
+  stuck?: number;
   connectedAt: EpochMs;
   lastHeartbeatAt: EpochMs;
   /** How late the worker's own loop was at its last heartbeat. */

@@ -8,7 +8,6 @@ import { currentDemand } from "../shard/demand.ts";
 import { explain } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
-import { Patience } from "../shard/patience.ts";
 import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
@@ -17,7 +16,7 @@ import { ShortLives } from "./short-lives.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
-export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "patience"> &
+export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers"> &
   Pick<HoldingsParts, "leases" | "terms" | "profile">;
 
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
@@ -43,7 +42,6 @@ export class Scheduler {
       metrics: this.#tally.beside(metrics),
       payloads: new Payloads(store),
       watchers: new Watchers(bus),
-      patience: new Patience(),
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
@@ -123,8 +121,6 @@ export class Scheduler {
   }
 
   #lookAround(): Demand[] {
-    const { patience, runtime } = this.#parts;
-    patience.look(runtime.monotonicMs(), runtime.now());
     if (this.#runner === null) return [];
     this.#runner.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
     return currentDemand({ state: this.#runner.state });

@@ -9,7 +9,6 @@ import { Batch } from "../shard/batch.ts";
 import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
-import type { Patience } from "../shard/patience.ts";
 import type { PermitLetter } from "../shard/permits/permits.ts";
 import { createState, type MachineState } from "../shard/state.ts";
 import { isStillWanted, sendableAt } from "../shard/unsent.ts";
@@ -29,7 +28,6 @@ export interface RunnerParts {
   metrics: Metrics;
   payloads: Payloads;
   watchers: Watchers;
-  patience: Patience;
   /** The time zone database that this process computes with, as `2025b`. */
   tzdata: string;
 }
@@ -67,7 +65,7 @@ export class ShardRunner {
   constructor(parts: RunnerParts, events: RunnerEvents) {
     this.#parts = parts;
     this.#events = events;
-    this.state = createState(DEFAULT_LIMITS, parts.tzdata, parts.patience);
+    this.state = createState(DEFAULT_LIMITS, parts.tzdata);
     this.#departures = new Departures({
       payloads: parts.payloads,
       runtime: parts.runtime,
@@ -93,7 +91,6 @@ export class ShardRunner {
     const { term, epochs, recovered, pools, seen, gateways } = owned;
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
-    this.#parts.patience.look(this.#parts.runtime.monotonicMs(), this.#parts.runtime.now());
     this.take([
       { kind: "POOLS", pools },
       { kind: "EPOCHS_SEEN", epochs: seen },
@@ -145,18 +142,11 @@ export class ShardRunner {
 
   /** Ends this ownership; nothing more is committed or sent. */
   stop(): void {
-    if (!this.#over) this.#leavePatience();
     this.#over = true;
     this.#wake?.cancel();
     this.#hydrator.stop();
     this.#leave();
     this.#land();
-  }
-
-  #leavePatience(): void {
-    const { patience, runtime } = this.#parts;
-    patience.look(runtime.monotonicMs(), runtime.now());
-    patience.leave(this.state, new Set(this.state.epochs.keys()), runtime.now());
   }
 
   /** Resolves when everything that was taken so far is committed and sent, or the ownership is over. */

@@ -17,7 +17,7 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
   }
   // Of an attempt that was taken over nobody knows yet where it is: its worker is told when it is back, and until then
   // the time that it may take to come back is what counts.
-  if (isFirst && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
+  if (isFirst && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
   return "REQUESTED";
 }
 

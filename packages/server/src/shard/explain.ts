@@ -30,7 +30,7 @@ function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned):
   const { attempt } = row;
   const reasons: WaitReason[] = [];
   if (isCancelled(entry)) reasons.push({ reason: "CANCEL_REQUESTED", attempt, workerId });
-  if (assigned.adopting) {
+  if (assigned.soughtSince !== null) {
     const until = timer?.key ?? assigned.at + state.limits.adoptWithinMs;
     reasons.push({ reason: "WORKER_AWAITED", attempt, workerId, until });
   } else if (startedAt === null) reasons.push({ reason: "ASSIGNED", attempt, workerId, assignedAt: assigned.at });
@@ -92,7 +92,9 @@ function workerReason(state: MachineState, row: Candidate, isDue: boolean): Wait
     const missing = missingCapabilities(offering, requires);
     return { reason: "NO_WORKER_WITH_CAPABILITY", handler, missing, workersWithHandler: offering.length };
   }
-  const isFree = able.some(({ granted, sent, draining, silent }) => granted > sent && !draining && !silent);
+  const isFree = able.some(
+    ({ granted, sent, draining, gateway }) => granted > sent && !draining && !state.workers.silent.has(gateway),
+  );
   return isFree || !isDue ? null : busyReason(able);
 }
 

@@ -120,8 +120,10 @@ export interface Limits {
   leadMs: number;
   /** How long an attempt runs before its own row says RUNNING. */
   ownRowAfterMs: number;
-  /** How long a worker that an earlier owner assigned to may take to show up. */
+  /** How long a sought worker may take to show up where some living gateway has not answered that it does not have it. */
   adoptWithinMs: number;
+  /** How long a sought worker may take to connect again where no living gateway has it. */
+  reconnectMs: number;
   /** How long after its gateway was last heard of a worker is given up. */
   silenceMs: number;
   /** An assignment that did not arrive is sent again after this. */
@@ -140,6 +142,7 @@ export const DEFAULT_LIMITS: Limits = {
   leadMs: 5,
   ownRowAfterMs: 1_000,
   adoptWithinMs: 30_000,
+  reconnectMs: 5_000,
   silenceMs: 30_000,
   resendAfterMs: 2_000,
 };

@@ -13,7 +13,6 @@ import type { Step } from "./state.ts";
 export function letGo(step: Step, lost: readonly ShardId[]): void {
   const { state, batch } = step;
   const shards = new Set(lost);
-  state.patience.leave(state, shards, step.now);
   for (const entry of [...state.entries.values()]) if (shards.has(entry.row.shard)) drop(step, entry);
   for (const [id, commands] of state.loading) {
     if (commands.every(({ shard }) => shards.has(shard))) state.loading.delete(id);

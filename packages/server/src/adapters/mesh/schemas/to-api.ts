@@ -21,6 +21,8 @@ const Worker = Type.Object({
   state: oneOf("ALIVE", "DISCONNECTED", "DRAINING", "DEAD"),
   running: Count,
   connectedAt: Instant,
+  free: Type.Optional(Count),
+  stuck: Type.Optional(Count),
   lastHeartbeatAt: Instant,
   loopLagMs: Type.Number(),
 });

@@ -53,7 +53,10 @@ export const toGateway: SchemasOf<ToGateway> = {
   VOID: schemaOf<Is<"VOID">>()(
     Type.Object({ kind: Type.Literal("VOID"), workerId: Id, account: Count, credits: Type.Array(Count) }),
   ),
-  WHO: schemaOf<Is<"WHO">>()(Type.Object({ kind: Type.Literal("WHO"), workerIds: Type.Array(Id) })),
+  WHO: schemaOf<Is<"WHO">>()(
+    Type.Object({ kind: Type.Literal("WHO"), workerIds: Type.Array(Id), askedAt: Type.Optional(Instant) }),
+  ),
+  TAKE_BACK: schemaOf<Is<"TAKE_BACK">>()(Type.Object({ kind: Type.Literal("TAKE_BACK"), ...tokens })),
   ASSIGN: schemaOf<Is<"ASSIGN">>()(Type.Object({ kind: Type.Literal("ASSIGN"), assigns: Type.Array(Assignment) })),
   CANCEL: schemaOf<Is<"CANCEL">>()(
     Type.Object({
