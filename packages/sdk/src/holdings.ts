@@ -161,5 +161,6 @@ function keyOf({ executionId, attempt }: AttemptRef): string {
 }
 
 function heldMessage({ token, startedAtMs, finished }: Holding): Held {
-  return create(HeldSchema, { token, startedAtMs: BigInt(startedAtMs), finished: finished !== null });
+  const over = finished?.stillRunning === true;
+  return create(HeldSchema, { token, startedAtMs: BigInt(startedAtMs), finished: finished !== null, over });
 }

@@ -103,7 +103,8 @@ export class Session implements SessionControl {
   #beatOn(): void {
     this.#beat = this.#runtime.setTimer(BEAT_EVERY_MS, () => {
       this.#beatOn();
-      this.#noticesStall();
+      // Without a server nobody can say what still waits for this worker: the executor hands it back after a while.
+      if (this.#isWelcome) this.#noticesStall();
     });
   }
 
@@ -114,7 +115,7 @@ export class Session implements SessionControl {
   #noticesStall(): boolean {
     if (!this.#guard.beat()) return false;
     this.#events.orders(NO_ORDERS);
-    if (this.#connection !== null) this.#reconnector.drop("this process stood still, so the worker connects again");
+    this.#reconnector.drop("this process stood still, so the worker connects again");
     return true;
   }
 
@@ -196,7 +197,7 @@ export class Session implements SessionControl {
   }
 
   #receive(message: ServerMessage): void {
-    if (this.#noticesStall()) return;
+    if (this.#isWelcome && this.#noticesStall()) return;
     if (message.welcome !== undefined) this.#welcome(message.welcome.heartbeatIntervalMs);
     // Tokens that are settled go first: an Assign of the same message may be the next attempt of one of them.
     for (const token of message.acks) this.#holdings.settle(token);
@@ -246,6 +247,7 @@ export class Session implements SessionControl {
   }
 
   #welcome(heartbeatIntervalMs: number): void {
+    this.#guard.beat();
     this.#isWelcome = true;
     this.#wasWelcome = true;
     this.#pulse?.cancel();

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** A process that stood still for longer than this may have been declared lost, and its work given to other workers. */
+/** A worker that stood still, or had no server, for longer than this may be lost, and its work given to other workers. */
 export const STALL_MS = 4_000;
 
 /** Memory that the session's thread and the handlers' thread share: the time of the last beat, and the number of stalls. */
@@ -12,8 +12,8 @@ const BEAT = 0;
 const STALLS = 1;
 
 /**
- * Notices that the whole process stood still: frozen, suspended, or starved. The session beats about once a second; after
- * a longer gap neither thread can know what the server did meanwhile. Times are whole milliseconds of the monotonic clock, cut
+ * Notices that the whole process stood still (frozen, suspended, starved) or had no server for a while. The session beats about
+ * once a second while it is connected; after a longer gap neither thread can know what the server did meanwhile. Times are whole milliseconds of the monotonic clock, cut
  * to 32 bits; both threads read the same clock.
  */
 export class StallGuard {

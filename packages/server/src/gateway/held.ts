@@ -80,7 +80,7 @@ export class HeldAttempts {
 
   /** Moves it on; it never goes back. */
   advance(held: Held, state: "STARTED" | "FINISHED", stillRunning = false): void {
-    if (held.state === "FINISHED" || held.state === "OVER" || held.state === state) return;
+    if (held.state === "OVER" || (held.state === "FINISHED" && state === "STARTED")) return;
     this.#count(held, -1);
     held.state = state;
     held.stillRunning = stillRunning;

@@ -41,13 +41,13 @@ export function reconcile(session: Session, holds: readonly ReportedHold[], shar
 function adopt(session: Session, { token, startedAt, finished, over }: ReportedHold, shared: Surroundings): void {
   const { held } = session;
   const known = held.get(token.executionId, token.attempt);
-  if (over) return held.settle(known ?? held.add({ token, state: "OVER", startedAt }), true);
+  if (over && !finished) return held.settle(known ?? held.add({ token, state: "OVER", startedAt }), true);
   // The order that refused it was lost, and is given again.
   if (known?.state === "OVER") held.delete(token);
   if (known === null || known.state === "OVER") {
     const added = held.add({ token, state: startedAt === null ? "ASSIGNED" : "STARTED", startedAt });
-    if (finished) session.finish(added);
-  } else if (finished) session.finish(known);
+    if (finished) session.finish(added, over);
+  } else if (finished) session.finish(known, over);
   else noteStart(session, known, startedAt, shared);
 }
 

@@ -37,7 +37,7 @@ export interface ReportedHold {
   token: Token;
   startedAt: EpochMs | null;
   finished: boolean;
-  /** Settled; its handler still runs and keeps a slot. */
+  /** Its handler still runs and keeps a slot, although the attempt is finished or settled. */
   over: boolean;
 }
 

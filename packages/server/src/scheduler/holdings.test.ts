@@ -76,6 +76,7 @@ async function takenAfterMs({ isReachable }: { isReachable: boolean }): Promise<
   const owned = new Map<ShardId, Epoch>();
   let tookAtMs = 0;
   const machine: HoldingsParts["machine"] = {
+    gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       tookAtMs = runtime.monotonicMs();
@@ -117,7 +118,7 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
     release: async () => {},
   };
   const store = new SlowStore(runtime, 0, OTHER, SHARED.ttlMs + 1);
-  const machine = { has: () => new Map(), own: () => undefined, letGo: async () => true, drop: () => undefined };
+  const machine = { has: () => new Map(), own: () => undefined, letGo: async () => true, gatewaysChanged: () => undefined, drop: () => undefined };
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
   const log = pino({ level: "silent" });
   const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
@@ -143,6 +144,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   const owned = new Map<ShardId, Epoch>();
   const dropped: string[] = [];
   const machine: HoldingsParts["machine"] = {
+    gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
@@ -176,6 +178,7 @@ it("counts among the living gateways whose leases stand, though only this node c
   };
   const owned = new Map<ShardId, Epoch>();
   const machine: HoldingsParts["machine"] = {
+    gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);

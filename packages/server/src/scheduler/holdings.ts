@@ -53,6 +53,8 @@ export interface HoldingsParts {
     /** The shards in it as they are now, and under which epochs; goes on changing. */
     has(): ReadonlyMap<ShardId, Epoch>;
     own(owned: Owned): void;
+    /** Other gateways live than before. */
+    gatewaysChanged(): void;
     /** @returns whether they were let go properly, with nothing on its way */
     letGo(shards: readonly ShardId[]): Promise<boolean>;
     drop(reason: string): void;
@@ -72,6 +74,8 @@ export class Holdings {
   readonly #placement = new Placement();
   /** As they were listed last. */
   #leases: readonly NodeLease[] = [];
+  /** Gateways that lived at the last look, in order. */
+  #gatewaysSeen = "";
   #placed: ReadonlySet<ShardId> | null = null;
   /** Since when something is missing; null: since ever, or nothing is. */
   #behindSinceMs: number | null = null;
@@ -249,12 +253,21 @@ export class Holdings {
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
     this.#leases = nodes;
+    this.#lookAtGateways();
     this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
     if (!this.#stopped && Number.isFinite(terms.ttlMs))
       this.#expiry = runtime.setTimer(Math.max(0, this.#trustUntilMs - runtime.monotonicMs()), expire);
     return nodes;
+  }
+
+  /** The workers of a gateway that is gone concern every shard, also of an owner that takes nothing over. */
+  #lookAtGateways(): void {
+    const seen = [...this.gateways].sort().join();
+    if (seen === this.#gatewaysSeen) return;
+    this.#gatewaysSeen = seen;
+    this.#parts.machine.gatewaysChanged();
   }
 
   /** The lease must not run out meanwhile: others would take the same shards, as slowly, and nobody would ever have them. */

@@ -89,6 +89,7 @@ export class Scheduler {
         for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
+      gatewaysChanged: () => void this.#lookAround(),
       letGo: async (shards) => {
         const isDone = (await this.#runner?.letGo(shards)) ?? false;
         if (this.#runner?.state.epochs.size === 0) this.#endRunner();

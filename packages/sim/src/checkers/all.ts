@@ -11,6 +11,7 @@ import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { drainedNodesAreEmptied } from "./drained-nodes-are-emptied.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
+import { givenUpDoesNotBegin } from "./given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
 import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
@@ -70,6 +71,7 @@ export function allCheckers(
     epochsGrow(),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books),
+    givenUpDoesNotBegin(),
     givenUpIsNotSent(),
     limitsHold(),
     livingOwnersAreNotRobbed(nodes),

@@ -3,7 +3,7 @@ import { type Checker, Violation } from "./checker.ts";
 import type { Account, Ledger } from "./ledger.ts";
 import type { PoolLimitsHold } from "./pool-limits-hold.ts";
 import type { Quiet } from "./quiet.ts";
-import { isFree, nameOf, type Roll } from "./roll.ts";
+import { nameOf, type Roll } from "./roll.ts";
 
 /** Where nobody is hindered, work that could run waits no longer. */
 const BOUND_MS = 20_000;
@@ -41,10 +41,11 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     const attempt = current ?? 0;
     const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
     const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
-    const attendance = roll.get(worker);
     if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
-    if (attendance === undefined || !isFree(attendance, nowMs - BOUND_MS)) return;
-    throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began`);
+    // What waits at a worker leaves it where another one could run it.
+    const free = roll.freeFor(row.job.definition.requires, nowMs - BOUND_MS);
+    if (free === null) return;
+    throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began; ${free} was free`);
   };
   return {
     name: "starts in time",

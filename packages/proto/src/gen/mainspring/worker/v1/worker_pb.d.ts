@@ -353,7 +353,8 @@ export declare type Held = Message<"mainspring.worker.v1.Held"> & {
   finished: boolean;
 
   /**
-   * Over for the server; its handler still runs and keeps a slot until `ended` names it.
+   * Its handler still runs and keeps a slot until `ended` names it, although the attempt is over: settled by the server, or
+   * `finished` by force.
    *
    * @generated from field: bool over = 4;
    */
