@@ -49,22 +49,22 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "what is fenced is sent all the same",
     file: RUNNER,
-    find: "    batch.drop(new Set(shards));\n",
+    find: "    batch.drop(new Set(fenced));\n",
     replace: "",
     why: "assignments leave that were never written, because another owns their shard",
   },
   {
     name: "sent before its time",
     file: DEPARTURES,
-    find: "const early = assigns.filter((assign) => sendableAt(assign) > now);",
+    find: "const early = assigns.filter((assign) => sendableAt(state, assign) > now);",
     replace: "const early: typeof assigns = [];",
     why: "what is assigned ahead of its time begins ahead of it",
   },
   {
     name: "the unsent filter forgotten",
-    file: RUNNER,
-    find: "if (wanted.length === assigns.length) return assigns;",
-    replace: "if (wanted.length <= assigns.length) return assigns;",
+    file: DEPARTURES,
+    find: "if (isStillWanted(this.#parts.state, assign)) wanted.push(assign);",
+    replace: "if (assign.attempt > 0) wanted.push(assign);",
     why: "what was cancelled while its assignment was on its way to the store begins after its end",
   },
   {
