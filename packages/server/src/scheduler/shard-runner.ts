@@ -17,6 +17,7 @@ import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { Payloads } from "./payloads.ts";
+import type { PoolReader } from "./pool-reader.ts";
 import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 
@@ -28,6 +29,7 @@ export interface RunnerParts {
   metrics: Metrics;
   payloads: Payloads;
   watchers: Watchers;
+  pools: PoolReader;
   patience: Patience;
   /** The time zone database that this process computes with, as `2025b`. */
   tzdata: string;
@@ -75,18 +77,19 @@ export class ShardRunner {
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
       plans: () => this.state.plans.byId.size,
+      pools: parts.pools,
       tzdata: parts.tzdata,
     });
   }
 
   /** More shards are owned from now on. */
   own(owned: Owned): void {
-    const { term, epochs, recovered, pools, seen, gateways } = owned;
+    const { term, epochs, recovered, seen, gateways } = owned;
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
     this.#parts.patience.look(this.#parts.runtime.monotonicMs(), this.#parts.runtime.now());
     this.take([
-      { kind: "POOLS", pools },
+      { kind: "POOLS", pools: this.#parts.pools.known },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // Before: whose gateway lives, his workers may too.
       { kind: "GATEWAYS", nodes: gateways },
@@ -152,11 +155,13 @@ export class ShardRunner {
     patience.leave(this.state, new Set(this.state.epochs.keys()), runtime.now());
   }
 
-  /** Resolves when everything that was taken so far is committed and sent, or the ownership is over. */
-  async settled(): Promise<void> {
-    while (!this.#over && (this.#flying !== null || this.#batch.hasWrites)) {
+  /** Resolves when everything that was taken so far is committed and sent. @returns false: the ownership is over */
+  async settled(): Promise<boolean> {
+    const last = this.#batch.hasWrites ? this.#batch.number : this.#flying?.number;
+    while (!this.#over && last !== undefined && (this.#flying ?? this.#batch).number <= last) {
       await new Promise<void>((resolve) => this.#landed.push(resolve));
     }
+    return !this.#over;
   }
 
   #wakeAt(at: number | null): void {
