@@ -5,6 +5,8 @@ const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
 const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
 const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
 const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
+const SCHEDULER = "packages/server/src/scheduler/scheduler.ts";
+const POOL_CHANGER = "packages/server/src/api/pool-changer.ts";
 
 /** In what surrounds the machine. */
 export const schedulerMutants: readonly Mutant[] = [
@@ -115,5 +117,33 @@ export const schedulerMutants: readonly Mutant[] = [
     find: "if (next.letGo !== null) await this.#letGo(next.letGo, holders);",
     replace: "",
     why: "nothing moves to a node that came, or from one that is drained",
+  },
+  {
+    name: "confirmed before it was read",
+    file: SCHEDULER,
+    find: "await pools.refresh();",
+    replace: "void pools.refresh().catch(() => undefined);",
+    why: "a pause is answered for, and the owner goes on by what it read before",
+  },
+  {
+    name: "confirmed before what was assigned is durable",
+    file: SCHEDULER,
+    find: "if (await runner?.settled()) bus",
+    replace: "if (runner !== null) bus",
+    why: "a commit that is under way assigns executions of a pool whose pause was answered for",
+  },
+  {
+    name: "only one owner is asked",
+    file: POOL_CHANGER,
+    find: "return [...owners];",
+    replace: "return [...owners].slice(0, confirmed.size === 0 ? 1 : 0);",
+    why: "a pause is answered for while other owners do not know of it",
+  },
+  {
+    name: "settings that were read earlier count",
+    file: "packages/server/src/scheduler/pool-reader.ts",
+    find: "if (read < this.#newest) return;",
+    replace: "",
+    why: "a slow look at the store takes a confirmed pause back",
   },
 ];
