@@ -92,6 +92,8 @@ export interface PermitAnswer {
   starts: number;
   /** `at` of the last call that was taken. */
   at: EpochMs;
+  /** The limit by which the home has granted them; null: none. Older nodes do not say. */
+  maxRunning?: number | null;
   /** Figures for people: permits that are out or may be, whether all owners have said what they hold, */
   taken: number;
   isComplete: boolean;
