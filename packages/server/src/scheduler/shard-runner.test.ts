@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { pino } from "pino";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
-import type { FromGateway } from "../ports/messages.ts";
+import type { FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
 import { Patience } from "../shard/patience.ts";
 import { candidate } from "../shard/testing/story.ts";
@@ -26,7 +26,7 @@ class Scene {
     const metrics = new Proxy({}, { get: () => () => undefined });
     const store = { commit: (shards: ShardCommit[]) => this.#commit(shards), lookOut: () => new Promise(() => {}) };
     const recurrences = { readAwaiting: async () => [], readOtherZones: async () => [] };
-    const bus = { node: "node-1", nodes: () => [], send: (_to: unknown, message: FromGateway) => this.#sent(message) };
+    const bus = { node: "node-1", nodes: () => [], send: (_to: unknown, message: ToGateway) => this.#sent(message) };
     const pools = new PoolReader({ readPools: async () => [] }, () => undefined);
     const rest = {
       log: pino({ level: "silent" }),
@@ -83,10 +83,11 @@ class Scene {
     this.runner.take([{ kind: "GATEWAY", from: GATEWAY, message }]);
   }
 
-  #sent(message: { kind: string; assigns?: readonly { executionId: string }[]; credits?: readonly number[] }): void {
-    if (message.kind === "ASSIGN")
-      this.left.push(`assign ${message.assigns?.map(({ executionId }) => executionId).join()}`);
-    if (message.kind === "VOID") this.left.push(`void ${message.credits?.join()}`);
+  #sent(message: ToGateway): void {
+    if (message.kind === "ASSIGN") {
+      this.left.push(`assign ${message.assigns.map(({ executionId }) => executionId).join()}`);
+    }
+    if (message.kind === "VOID") this.left.push(`void ${message.credits.join()}`);
   }
 }
 

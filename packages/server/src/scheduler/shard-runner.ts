@@ -157,8 +157,8 @@ export class ShardRunner {
 
   /** Resolves when everything that was taken so far is committed and sent. @returns false: the ownership is over */
   async settled(): Promise<boolean> {
-    const last = this.#batch.hasWrites ? this.#batch.number : this.#flying?.number;
-    while (!this.#over && last !== undefined && (this.#flying ?? this.#batch).number <= last) {
+    const next = this.#batch.hasWrites ? this.#batch.number + 1 : this.#batch.number;
+    while (!this.#over && (this.#flying ?? this.#batch).number < next) {
       await new Promise<void>((resolve) => this.#landed.push(resolve));
     }
     return !this.#over;
