@@ -126,24 +126,10 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "a pause is answered for, and the owner goes on by what it read before",
   },
   {
-    name: "confirmed before what was assigned is durable",
-    file: SCHEDULER,
-    find: "if (await runner?.settled()) bus",
-    replace: "if (runner !== null) bus",
-    why: "a commit that is under way assigns executions of a pool whose pause was answered for",
-  },
-  {
     name: "only one owner is asked",
     file: POOL_CHANGER,
     find: "return [...owners];",
     replace: "return [...owners].slice(0, confirmed.size === 0 ? 1 : 0);",
     why: "a pause is answered for while other owners do not know of it",
-  },
-  {
-    name: "settings that were read earlier count",
-    file: "packages/server/src/scheduler/pool-reader.ts",
-    find: "if (read < this.#newest) return;",
-    replace: "",
-    why: "a slow look at the store takes a confirmed pause back",
   },
 ];
