@@ -35,6 +35,7 @@ export type { FollowOptions } from "./follow.ts";
 export { JobHandle } from "./handle.ts";
 export type { Isolation } from "./isolation.ts";
 export type {
+  ChangedPool,
   ClusterNode,
   ClusterStatus,
   DeadLetter,

@@ -70,6 +70,20 @@ export interface Pool extends Required<PoolSettings> {
   } | null;
 }
 
+/** A pool after a change. */
+export interface ChangedPool extends Pool {
+  /**
+   * Servers that own shards and did not confirm in time that they go by the change; they follow once they can reach the store.
+   * Empty: every server goes by it, and nothing more of a paused pool is assigned. Missing: the server is older and cannot tell.
+   */
+  unconfirmedBy?: {
+    /** One life of the server. */
+    nodeId: string;
+    /** host:port where other servers reach it; null: its lease ended long ago. */
+    address: string | null;
+  }[];
+}
+
 /** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */
 export interface WaitReason {
   reason:

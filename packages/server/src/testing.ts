@@ -14,6 +14,7 @@ export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export { JobPlans } from "./api/job-plans.ts";
 export { JobRuns } from "./api/job-runs.ts";
+export { type ChangedPool, PoolChanger } from "./api/pool-changer.ts";
 export { PoolOrders } from "./api/pool-orders.ts";
 export { linkTo } from "./builtin-worker.ts";
 export type {

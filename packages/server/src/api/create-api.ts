@@ -30,6 +30,7 @@ import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { planRoutes } from "./plan-routes.ts";
+import { PoolChanger } from "./pool-changer.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
@@ -73,7 +74,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const { timeZoneData } = about;
-  const intake = createIntake({ ...parts, timeZoneData });
+  const orders = new PoolOrders(store, runtime);
+  const intake = createIntake({ ...parts, timeZoneData, orders });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -84,7 +86,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, commands });
-  const changer = new JobChanger({ ...parts, timeZoneData, commands, orders: new PoolOrders(store, runtime) });
+  const changer = new JobChanger({ ...parts, timeZoneData, commands, orders });
   changeRoutes(app, changer);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
@@ -94,7 +96,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, letters);
-  poolRoutes(app, { store, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
+  const pools = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
+  poolRoutes(app, { store, changer: pools, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });

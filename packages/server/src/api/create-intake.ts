@@ -5,7 +5,7 @@ import type { Store } from "../ports/store.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake } from "./job-intake.ts";
-import { PoolOrders } from "./pool-orders.ts";
+import type { PoolOrders } from "./pool-orders.ts";
 import { Submitter } from "./submitter.ts";
 
 export interface IntakeParts {
@@ -15,11 +15,13 @@ export interface IntakeParts {
   metrics: ApiMetrics;
   /** The version of the time zone database that first fires are worked out by. */
   timeZoneData: string;
+  orders: PoolOrders;
   lacking?: Lacking | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake({ store, bus, runtime, metrics, timeZoneData, lacking }: IntakeParts): JobIntake {
+export function createIntake(parts: IntakeParts): JobIntake {
+  const { store, bus, runtime, metrics, timeZoneData, orders, lacking } = parts;
   const submitter = new Submitter({
     store,
     runtime,
@@ -30,6 +32,5 @@ export function createIntake({ store, bus, runtime, metrics, timeZoneData, lacki
       sendHints(bus, jobs);
     },
   });
-  const orders = new PoolOrders(store, runtime);
   return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData, lacking });
 }

@@ -3,8 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { ToScheduler } from "../ports/messages.ts";
-import { applied, type JobSample, Scene } from "../ports/store-scene.conformance.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { ALL_SHARDS, applied, type JobSample, Scene } from "../ports/store-scene.conformance.ts";
+import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { CHUNK_LETTERS } from "./dead-letter-runs.ts";
 
 describe("operating over HTTP", () => {
@@ -13,6 +13,7 @@ describe("operating over HTTP", () => {
   before(async () => {
     api = await startTestApi();
     scene = await Scene.open({ store: api.store, runtime: systemRuntime(), close: async () => {} });
+    await scene.takeOver(ALL_SHARDS, api.bus.node);
   });
   after(() => api.stop());
 
@@ -97,6 +98,7 @@ describe("operating over HTTP", () => {
   it("sets up a pool, changes what is named, and lists it by name", async () => {
     const put = async (name: string, payload: object) =>
       (await api.inject({ method: "PUT", url: `/v1/pools/${name}`, payload })).json();
+    const end = playOwner(api.bus, (message, from) => void applyPools(api, message, from));
     const usual = await get("/v1/pools/batch");
     assert.deepEqual(usual, {
       ...{ name: "batch", paused: false, strategy: "PRIORITY", priorityStepSec: 3600, placement: "LEAST_LOADED" },
@@ -104,8 +106,10 @@ describe("operating over HTTP", () => {
     });
     assert.equal((await put("batch", { paused: true })).paused, true);
     const changed = { ...usual, paused: true, strategy: "FIFO", priorityStepSec: 1.5 };
-    assert.deepEqual(await put("batch", { strategy: "FIFO", priorityStepSec: 1.5 }), changed);
+    const confirmed = { ...changed, unconfirmedBy: [] };
+    assert.deepEqual(await put("batch", { strategy: "FIFO", priorityStepSec: 1.5 }), confirmed);
     await put("adhoc", {});
+    end();
     const first = await get("/v1/pools?limit=1");
     const second = await get(`/v1/pools?limit=1&cursor=${first.nextCursor}`);
     assert.deepEqual([first.items[0].name, second.items[0], second.nextCursor], ["adhoc", changed, null]);
@@ -121,6 +125,7 @@ describe("operating over HTTP", () => {
     const put = async (payload: object) => api.inject({ method: "PUT", url: "/v1/pools/narrow", payload });
     const asked: string[] = [];
     const stop = playOwner(api.bus, (message, from) => {
+      void applyPools(api, message, from);
       if (message.kind !== "ASK_POOLS") return;
       asked.push(message.kind);
       const pools = [{ pool: "narrow", taken: 2, nextStartAt: Date.UTC(2030, 0, 1) }];

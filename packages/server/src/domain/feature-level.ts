@@ -15,6 +15,8 @@ const SINCE = {
   RECURRING_JOBS: 2,
   /** Nor may they ask for permits before they begin something, or grant any. */
   POOL_LIMITS: 2,
+  /** A node of an older level does not answer when it is asked whether it goes by new settings of pools. */
+  POOL_CONFIRMATIONS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

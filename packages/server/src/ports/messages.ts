@@ -33,6 +33,8 @@ export type ToScheduler =
   | PermitAnswer
   /** Of the pools that you are the home of: what is used of their limits? */
   | { kind: "ASK_POOLS"; request: string }
+  /** Read the settings of all pools anew and go by them. Answered by POOLS_APPLIED; not answered while that is impossible. */
+  | { kind: "APPLY_POOLS"; request: string }
   | FromGateway;
 
 /**
@@ -90,6 +92,8 @@ export interface PermitAnswer {
   starts: number;
   /** `at` of the last call that was taken. */
   at: EpochMs;
+  /** The limit by which the home has granted them; null: none. Older nodes do not say. */
+  maxRunning?: number | null;
   /** Figures for people: permits that are out or may be, whether all owners have said what they hold, */
   taken: number;
   isComplete: boolean;
@@ -269,6 +273,11 @@ export type ToApi =
   | { kind: "TALLY"; request: string; tally: Tally }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
+  /**
+   * The owner of these shards goes by settings of pools that it read after it was asked, and each assignment that it made by
+   * older ones is durable.
+   */
+  | { kind: "POOLS_APPLIED"; request: string; shards: readonly OwnedShard[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
   | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }

@@ -10,6 +10,7 @@ import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";
 const OTHER = "019a0000-0000-7000-8000-000000000002";
+const readPools = async () => {};
 const profile: NodeProfile = {
   incarnation: ME,
   name: "a:8081",
@@ -53,10 +54,6 @@ class SlowStore {
     return new Promise((resolve) => this.#runtime.setTimer(this.#recoverMs, () => resolve({} as Recovered)));
   }
 
-  async readPools() {
-    return [];
-  }
-
   async letGo() {}
 }
 
@@ -88,7 +85,7 @@ async function takenAfterMs({ isReachable }: { isReachable: boolean }): Promise<
   const store = new SlowStore(runtime, 0, OTHER);
   const log = pino({ level: "silent" });
   const bus = Object.assign(memoryBus(ME), { nodes: () => (isReachable ? [ME, OTHER] : [ME]) });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
   const started = holdings.start();
   await settled();
   await started;
@@ -121,7 +118,7 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
   const machine = { has: () => new Map(), own: () => undefined, letGo: async () => true, gatewaysChanged: () => undefined, drop: () => undefined };
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
   const started = holdings.start();
   await settled();
   await runtime.advance(3 * SHARED.ttlMs);
@@ -155,7 +152,17 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   const store = new SlowStore(runtime, recoverMs);
   const terms = SHARED;
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({ store, leases, bus: memoryBus(ME), runtime, log, profile, terms, machine });
+  const holdings = new Holdings({
+    store,
+    leases,
+    bus: memoryBus(ME),
+    runtime,
+    log,
+    profile,
+    terms,
+    readPools,
+    machine,
+  });
   const started = holdings.start();
   await settled();
   await runtime.advance(recoverMs);
@@ -189,7 +196,7 @@ it("counts among the living gateways whose leases stand, though only this node c
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME] });
   const log = pino({ level: "silent" });
   const store = new SlowStore(runtime, 0);
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
   const started = holdings.start();
   await settled();
   await runtime.advance(1);

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
-import type { Pool } from "../domain/pool.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -20,7 +19,6 @@ export interface Owned {
   term: number;
   epochs: Map<ShardId, Epoch>;
   recovered: Recovered;
-  pools: Pool[];
   /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
   seen: Map<ShardId, Epoch>;
   /** Gateways that live. */
@@ -42,7 +40,9 @@ export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
 export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
 
 export interface HoldingsParts {
-  store: Pick<Store, "readShards" | "takeOver" | "recover" | "readPools" | "letGo">;
+  store: Pick<Store, "readShards" | "takeOver" | "recover" | "letGo">;
+  /** Reads the settings of pools for the machine. @throws {StoreUnavailable} */
+  readPools(): Promise<void>;
   leases: Pick<Leases, "renew" | "release">;
   bus: Bus;
   runtime: Runtime;
@@ -291,9 +291,10 @@ export class Holdings {
     });
     if (epochs.size === 0) return null;
     const recovered = await store.recover([...epochs.keys()]);
-    const pools = await store.readPools();
+    // After the takeover: whoever changes a pool asks the owners that the store shows after the change.
+    await this.#parts.readPools();
     const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
-    return { epochs, recovered, pools, seen };
+    return { epochs, recovered, seen };
   }
 
   async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { Input, ReadMark, Want } from "../shard/inputs.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
+import type { PoolReader } from "./pool-reader.ts";
 
 /** How often the store is looked at for what no hint told of. */
 const SWEEP_EVERY_MS = 1_000;
@@ -26,6 +27,8 @@ export interface Reader {
   size(): number;
   /** Recurring jobs in memory. */
   plans(): number;
+  /** Hears the settings of pools that a look shows. */
+  readonly pools: Pick<PoolReader, "begin">;
   /** The time zone database that this process computes with. */
   readonly tzdata: string;
 }
@@ -132,8 +135,9 @@ export class Hydrator {
   async #lookAround(): Promise<boolean> {
     const now = this.#runtime.now();
     const ahead = { dueUntil: now + AHEAD_MS, firesUntil: now + PLANS_AHEAD_MS };
+    const poolsRead = this.#reader.pools.begin();
     const signs = await this.#store.lookOut(this.#reader.shards(), ahead);
-    if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools: signs.pools });
+    poolsRead(signs.pools);
     const full = signs.waiting && (await this.#readWaiting());
     if (signs.ready) await this.#readLanes();
     else this.#lanesAfter = null;

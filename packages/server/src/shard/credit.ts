@@ -81,7 +81,7 @@ function resend(step: Step, entry: Entry): void {
 }
 
 /** Numbers that no assignment will come with: the gateway lends their slots anew. */
-export function voidCredits(
+function voidCredits(
   step: Step,
   at: { gateway: string; workerId: string; account: number },
   credits: readonly number[],

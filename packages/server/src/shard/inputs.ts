@@ -1,7 +1,7 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { Assignment, Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
+import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
 import type { Freed } from "./batch.ts";
@@ -37,8 +37,6 @@ export type Input =
   | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
   /** Attempts that had permits have ended by a commit that went through. */
   | { kind: "FREED"; freed: readonly Freed[] }
-  /** Assignments that became durable and were not sent, because they were not wanted any more. */
-  | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** A recurring job was submitted, and fires soon. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   /** A commit was answered: executions that it made of planned instants. */

@@ -11,6 +11,7 @@ import type { Step } from "./state.ts";
  * the next owner learns from the store what is true, and from workers what they hold.
  */
 export function letGo(step: Step, lost: readonly ShardId[]): void {
+  if (lost.length === 0) return;
   const { state, batch } = step;
   const shards = new Set(lost);
   for (const entry of [...state.entries.values()]) if (shards.has(entry.row.shard)) drop(step, entry);

@@ -27,6 +27,7 @@ import { pausesHold } from "./pauses-hold.ts";
 import { PlanBooks } from "./plan-books.ts";
 import { plansMoveOn } from "./plans-move-on.ts";
 import { PoolLimitsHold } from "./pool-limits-hold.ts";
+import { poolPausesHold } from "./pool-pauses-hold.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
 import { replayedOnce } from "./replayed-once.ts";
@@ -82,6 +83,7 @@ export function allCheckers(
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
     pausesHold(),
+    poolPausesHold(),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),

@@ -5,6 +5,8 @@ const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
 const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
 const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
 const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
+const SCHEDULER = "packages/server/src/scheduler/scheduler.ts";
+const POOL_CHANGER = "packages/server/src/api/pool-changer.ts";
 
 /** In what surrounds the machine. */
 export const schedulerMutants: readonly Mutant[] = [
@@ -49,22 +51,22 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "what is fenced is sent all the same",
     file: RUNNER,
-    find: "    batch.drop(new Set(shards));\n",
+    find: "    batch.drop(new Set(fenced));\n",
     replace: "",
     why: "assignments leave that were never written, because another owns their shard",
   },
   {
     name: "sent before its time",
     file: DEPARTURES,
-    find: "const early = assigns.filter((assign) => sendableAt(assign) > now);",
+    find: "const early = assigns.filter((assign) => sendableAt(state, assign) > now);",
     replace: "const early: typeof assigns = [];",
     why: "what is assigned ahead of its time begins ahead of it",
   },
   {
     name: "the unsent filter forgotten",
-    file: RUNNER,
-    find: "if (wanted.length === assigns.length) return assigns;",
-    replace: "if (wanted.length <= assigns.length) return assigns;",
+    file: DEPARTURES,
+    find: "if (isStillWanted(this.#parts.state, assign)) wanted.push(assign);",
+    replace: "if (assign.attempt > 0) wanted.push(assign);",
     why: "what was cancelled while its assignment was on its way to the store begins after its end",
   },
   {
@@ -115,5 +117,19 @@ export const schedulerMutants: readonly Mutant[] = [
     find: "if (next.letGo !== null) await this.#letGo(next.letGo, holders);",
     replace: "",
     why: "nothing moves to a node that came, or from one that is drained",
+  },
+  {
+    name: "confirmed before it was read",
+    file: SCHEDULER,
+    find: "await pools.refresh();",
+    replace: "",
+    why: "a pause is answered for, and the owner goes on by what it read before",
+  },
+  {
+    name: "only one owner is asked",
+    file: POOL_CHANGER,
+    find: "return [...owners];",
+    replace: "return [...owners].slice(0, confirmed.size === 0 ? 1 : 0);",
+    why: "a pause is answered for while other owners do not know of it",
   },
 ];

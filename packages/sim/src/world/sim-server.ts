@@ -14,6 +14,7 @@ import {
   JobRuns,
   Membership,
   type NodeProfile,
+  PoolChanger,
   PoolOrders,
   type Role,
   type Runtime,
@@ -57,6 +58,7 @@ export class SimServer {
   #changer: JobChanger | null = null;
   #plans: JobPlans | null = null;
   #runs: JobRuns | null = null;
+  #pools: PoolChanger | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
@@ -88,6 +90,10 @@ export class SimServer {
     return this.#runs;
   }
 
+  get pools(): PoolChanger | null {
+    return this.#pools;
+  }
+
   get deadLetters(): DeadLetterRuns | null {
     return this.#deadLetters;
   }
@@ -117,11 +123,13 @@ export class SimServer {
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
     if (!this.#has("api")) return;
-    this.#intake = createIntake(parts);
+    const orders = new PoolOrders(store, runtime);
+    this.#intake = createIntake({ ...parts, orders });
     // Nobody is told here, but what would be told is seen.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    const orders = new PoolOrders(store, runtime);
+    const leases = this.#around.leases.client(this.process);
+    this.#pools = new PoolChanger({ ...parts, leases, inbox, orders });
     this.#changer = new JobChanger({ ...parts, commands, orders });
     this.#plans = new JobPlans({ ...parts, commands });
     this.#runs = new JobRuns({ ...parts, orders });

@@ -76,6 +76,9 @@ export const toApi: SchemasOf<ToApi> = {
       pools: Type.Array(Type.Object({ pool: Id, taken: Count, nextStartAt: nullable(Instant) })),
     }),
   ),
+  POOLS_APPLIED: schemaOf<Is<"POOLS_APPLIED">>()(
+    Type.Object({ kind: Type.Literal("POOLS_APPLIED"), request: Id, shards: OwnedSchema }),
+  ),
   PROGRESS: schemaOf<Is<"PROGRESS">>()(
     Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),
   ),

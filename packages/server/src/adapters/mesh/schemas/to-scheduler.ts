@@ -128,6 +128,7 @@ export const toScheduler: SchemasOf<ToScheduler> = {
   WATCH: schemaOf<Is<"WATCH">>()(Type.Object({ kind: Type.Literal("WATCH"), ...watch })),
   UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
   ASK_POOLS: schemaOf<Is<"ASK_POOLS">>()(Type.Object({ kind: Type.Literal("ASK_POOLS"), request: Id })),
+  APPLY_POOLS: schemaOf<Is<"APPLY_POOLS">>()(Type.Object({ kind: Type.Literal("APPLY_POOLS"), request: Id })),
   ...permitSchemas,
   WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
     Type.Object({
