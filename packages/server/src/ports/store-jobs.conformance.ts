@@ -15,7 +15,7 @@ export function jobsConformance(scene: () => Scene): void {
     const outcome = await scene().store.jobs.replace(asked);
     const command = commandOf(job, asked);
     assert.deepEqual(outcome, { kind: "REPLACED", version: 2, command });
-    assert.deepEqual(await scene().store.readCommands([job.shard], 10), [command]);
+    assert.deepEqual(await scene().store.readCommands([job.shard], new Set(), 10), [command]);
     assert.deepEqual((await scene().store.recover([job.shard])).commands, [command]);
     const view = await scene().store.queries.getJob(TENANT, job.jobId);
     assert.deepEqual(view?.definition, asked.definition);
@@ -51,7 +51,7 @@ export function jobsConformance(scene: () => Scene): void {
       PAYLOAD,
     );
     assert.deepEqual(await scene().ready(job), []);
-    assert.deepEqual(await scene().store.readCommands(ALL_SHARDS, 10), []);
+    assert.deepEqual(await scene().store.readCommands(ALL_SHARDS, new Set(), 10), []);
     const [untouched] = await scene().store.load([other.executionId]);
     assert.deepEqual([untouched?.handler, untouched?.jobVersion, untouched?.policy], ["echo", 1, policy(2)]);
     assert.equal((await scene().store.payloads([other.executionId])).get(other.executionId)?.length, 1);
@@ -93,7 +93,7 @@ export function jobsConformance(scene: () => Scene): void {
     await scene().applied(done.shard, { changes: [scene().succeeded(done)] });
     const { jobs, queries, readCommands } = scene().store;
     await jobs.delete({ ...deletion(scene(), gone), cancelRunning: false });
-    const before = await readCommands(ALL_SHARDS, 10);
+    const before = await readCommands(ALL_SHARDS, new Set(), 10);
     const no = async (of: NewJob, more: Partial<JobReplacement>, sample: JobSample = {}) => {
       return jobs.replace({ ...replacement(scene(), of, sample), ...more });
     };
@@ -110,7 +110,7 @@ export function jobsConformance(scene: () => Scene): void {
       ...{ kind: "UNCHANGED", jobId: job.jobId, version: 1, executionIds: [job.executionId] },
       scheduledAt: job.definition.scheduledAt,
     });
-    assert.deepEqual(await readCommands(ALL_SHARDS, 10), before);
+    assert.deepEqual(await readCommands(ALL_SHARDS, new Set(), 10), before);
     assert.equal((await queries.getJob(TENANT, job.jobId))?.version, 1);
   });
 
@@ -119,7 +119,7 @@ export function jobsConformance(scene: () => Scene): void {
     const both = ["a", "b"].map((handler) => ({ ...replacement(scene(), job, { handler }), ifVersion: 1 }));
     const outcomes = await Promise.all(both.map((asked) => scene().store.jobs.replace(asked)));
     assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ["OTHER_VERSION", "REPLACED"]);
-    assert.equal((await scene().store.readCommands([job.shard], 10)).length, 1);
+    assert.equal((await scene().store.readCommands([job.shard], new Set(), 10)).length, 1);
   });
 
   it("puts by name: makes a job, then replaces it, then makes another when that has ended", async () => {
@@ -166,7 +166,7 @@ export function jobsConformance(scene: () => Scene): void {
       outcome.commands.map(({ kind }) => kind),
       ["CANCEL", "DELETE"],
     );
-    assert.deepEqual(await readCommands([job.shard], 10), outcome.commands);
+    assert.deepEqual(await readCommands([job.shard], new Set(), 10), outcome.commands);
     const commandsDone = outcome.commands.map(({ id }) => id);
     await scene().applied(job.shard, { changes: [scene().succeeded(job, { state: "CANCELLED" })], commandsDone });
     assert.deepEqual(await jobs.delete(deletion(scene(), job)), { kind: "DELETED", commands: [] });

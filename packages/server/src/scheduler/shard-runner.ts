@@ -83,6 +83,7 @@ export class ShardRunner {
       readBegins: () => this.#readBegins(),
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
+      commands: () => this.state.openCommands,
       plans: () => this.state.plans.byId.size,
       tzdata: parts.tzdata,
     });
