@@ -152,6 +152,25 @@ export function commitConformance(scene: () => Scene): void {
     );
   });
 
+  it("keeps a unique key until a change frees it", async () => {
+    const job = await scene().submitted({ uniqueKey: "u1" });
+    const holder = async () => {
+      const next = scene().job({ uniqueKey: "u1" });
+      const [outcome] = await scene().store.submit([{ idempotency: null, jobs: [next] }]);
+      assert.ok(outcome?.kind === "ACCEPTED");
+      return outcome.jobs[0]?.executionId === next.executionId ? "nobody" : outcome.jobs[0]?.executionId;
+    };
+    await scene().applied(job.shard, { changes: [scene().running(job)] });
+    assert.equal(await holder(), job.executionId);
+    const running = { wasState: "RUNNING", wasAttempt: 1 } as const;
+    const failed = { ...running, state: "PENDING", queue: "READY", finishedAt: null } as const;
+    await scene().applied(job.shard, { changes: [scene().succeeded(job, failed)] });
+    assert.equal(await holder(), job.executionId);
+    const last = { wasState: "PENDING", wasAttempt: 1, attempt: 2, releaseUniqueKey: true } as const;
+    await scene().applied(job.shard, { changes: [scene().succeeded(job, last)] });
+    assert.equal(await holder(), "nobody");
+  });
+
   it("frees no unique key for a change that missed", async () => {
     const job = await scene().submitted({ uniqueKey: "u1" });
     const stale = scene().succeeded(job, { wasAttempt: 4, attempt: 5, releaseUniqueKey: true });

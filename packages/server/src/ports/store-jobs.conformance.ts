@@ -149,6 +149,30 @@ export function jobsConformance(scene: () => Scene): void {
     assert.deepEqual(outcome.jobIds.sort(), two.map(({ jobId }) => jobId).sort());
   });
 
+  it("keeps the names of one tenant apart from those of another", async () => {
+    const { jobs } = scene().store;
+    for (let i = 0; i < 2; i++) await scene().submitted({ name: "n" });
+    const put = (sample: JobSample) => {
+      const job = scene().job({ ...sample, name: "n", tenant: "acme" });
+      return jobs.putNamed({ job, commandId: scene().runtime.uuid() }).then((outcome) => ({ job, outcome }));
+    };
+    const first = await put({});
+    assert.deepEqual(first.outcome, { kind: "CREATED" });
+    const { outcome } = await put({ handler: "other" });
+    assert.equal(outcome.kind === "REPLACED" && outcome.command.jobId, first.job.jobId);
+  });
+
+  it("does not count a deleted job among those that have a name, though its execution has not ended", async () => {
+    const { jobs } = scene().store;
+    const deleted = await scene().submitted({ name: "n" });
+    await jobs.delete(deletion(scene(), deleted));
+    const job = scene().job({ name: "n" });
+    assert.deepEqual(await jobs.putNamed({ job, commandId: scene().runtime.uuid() }), { kind: "CREATED" });
+    const changed = scene().job({ name: "n", handler: "other" });
+    const outcome = await jobs.putNamed({ job: changed, commandId: scene().runtime.uuid() });
+    assert.equal(outcome.kind === "REPLACED" && outcome.command.jobId, job.jobId);
+  });
+
   it("does not put a named job whose unique key another one holds", async () => {
     const holder = await scene().submitted({ uniqueKey: "u1" });
     const job = scene().job({ name: "n", uniqueKey: "u1" });

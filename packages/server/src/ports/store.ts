@@ -70,7 +70,7 @@ export interface Store {
   /**
    * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command that is committed
    * late is found whatever its id is, and a command that is left open hides none.
-   * @param known ids of commands that the caller has, at most 100_000
+   * @param known ids of commands that the caller has, at most 20_000
    * @param limit 1 to 10_000
    */
   readCommands(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<Command[]>;

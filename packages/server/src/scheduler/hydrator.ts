@@ -13,7 +13,7 @@ const WAITING_ROWS = 5_000;
 const LANE_ROWS = 1_000;
 const COMMAND_ROWS = 1_000;
 /** Open commands that are kept in memory. Each look sends their ids to the store. */
-const COMMANDS_MAX = 100_000;
+const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
 /** What the hydrator needs of the runner around the machine. */
