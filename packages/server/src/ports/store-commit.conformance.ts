@@ -216,6 +216,18 @@ export function commitConformance(scene: () => Scene): void {
     assert.deepEqual(await scene().store.recover([7]), { inFlight: [], journals: [], commands: [] });
   });
 
+  it("leaves the journal of a refused row to the next owner of the shard", async () => {
+    const job = await scene().submitted({ shard: 7 });
+    const { epoch, journalSeq: seq } = await scene().applied(7, { assigned: [scene().entry(job)] });
+    const bad = scene().succeeded(job, { workerId: "w\u0000" });
+    const tick = scene().tick(7, { changes: [bad], settledJournals: [{ epoch, seq }] });
+    assert.equal((await scene().store.commit([tick]))[0]?.refused.length, 1);
+    await scene().takeOver([7]);
+    await scene().applied(7, { changes: [{ ...bad, state: "DEAD", workerId: null }] });
+    const { journals } = await scene().store.recover([7]);
+    assert.deepEqual(journals, [{ shard: 7, ref: { epoch, seq }, unsettled: 0 }]);
+  });
+
   it("writes a tick of thousands", async () => {
     const jobs = Array.from({ length: 3_000 }, () => scene().job());
     await scene().store.submit([{ idempotency: null, jobs }]);

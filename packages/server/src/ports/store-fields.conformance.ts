@@ -3,7 +3,7 @@ import { it } from "node:test";
 import type { Candidate, EndedAttempt } from "../domain/execution.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
-import type { Pool } from "../domain/pool.ts";
+import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { Plan, RecurrenceRule } from "../domain/recurrence.ts";
 import { birth, fire, firstPlan, HOURLY, planned, recurrenceOf, scheduled } from "./recurring-scene.conformance.ts";
 import type { Command, NewJob, PlanCommand, Replacement, RowChange, ShardCommit } from "./store.ts";
@@ -222,7 +222,7 @@ export function fieldsConformance(scene: () => Scene): void {
     assert.deepEqual((await store.recover([8])).commands, byId);
   });
 
-  it("keeps every field of a pool", async () => {
+  it("keeps every field of a pool, also when another field is changed", async () => {
     const { store } = scene();
     const pool: Pool = {
       ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
@@ -232,6 +232,13 @@ export function fieldsConformance(scene: () => Scene): void {
     assert.deepEqual(await store.putPool(pool), pool);
     assert.deepEqual(await store.readPools(), [pool]);
     assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
+    assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
+    const { name: _, ...fields } = pool;
+    let grown: Pool = defaultPool("tpu");
+    for (const [field, value] of Object.entries(fields)) {
+      grown = { ...grown, [field]: value };
+      assert.deepEqual(await store.putPool({ name: "tpu", [field]: value }), grown);
+    }
   });
 
   it("tells journal rows apart by shard, epoch and number", async () => {

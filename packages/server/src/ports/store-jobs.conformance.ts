@@ -84,6 +84,17 @@ export function jobsConformance(scene: () => Scene): void {
     assert.equal((await scene().store.queries.getJob(TENANT, job.jobId))?.version, 3);
   });
 
+  it("keeps the payload of a version that an open command brings to an execution", async () => {
+    const job = await scene().submitted({ payload: Buffer.from("1") });
+    const command = await replaced(scene(), replacement(scene(), job, { handler: "second" }));
+    await replaced(scene(), { ...replacement(scene(), job, { handler: "third" }), payload: Buffer.from("3") });
+    await scene().store.maintain(scene().runtime.now(), { days: 30, deadDays: 90 });
+    const change = following(scene(), job, command);
+    await scene().applied(job.shard, { changes: [change], commandsDone: [command.id] });
+    const found = (await scene().store.payloads([job.executionId])).get(job.executionId);
+    assert.deepEqual(Buffer.from(found ?? []), PAYLOAD);
+  });
+
   it("changes nothing where it says no", async () => {
     const [job, done, gone] = [
       await scene().submitted({ concurrencyKey: "k", uniqueKey: "u" }),

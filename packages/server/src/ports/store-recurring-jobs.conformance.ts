@@ -249,6 +249,18 @@ export function recurringJobsConformance(scene: () => Scene): void {
     assert.equal(await store.queries.getJob(TENANT, job.jobId), null);
   });
 
+  it("keeps a deleted recurring job for as long as a command is about it", async () => {
+    const { store, runtime } = scene();
+    const job = await planned(scene());
+    const outcome = await store.jobs.delete(deletion(scene(), job));
+    assert.ok(outcome.kind === "DELETED");
+    await store.maintain(later(runtime, 40), RETENTION);
+    assert.equal((await store.recurrences.load([job.jobId])).length, 1);
+    await scene().applied(job.shard, { commandsDone: outcome.commands.map(({ id }) => id) });
+    await store.maintain(later(runtime, 40), RETENTION);
+    assert.deepEqual(await store.recurrences.load([job.jobId]), []);
+  });
+
   it("shows the executions of a recurring job that were planned last", async () => {
     const job = await planned(scene());
     const instants = [5, 1, 7, 3, 6, 4, 2];
