@@ -3,7 +3,6 @@ import { it } from "node:test";
 import type { Candidate, EndedAttempt } from "../domain/execution.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { laneHash } from "../domain/lane.ts";
-import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { Plan, RecurrenceRule } from "../domain/recurrence.ts";
 import { birth, fire, firstPlan, HOURLY, planned, recurrenceOf, scheduled } from "./recurring-scene.conformance.ts";
 import type { Command, NewJob, PlanCommand, Replacement, RowChange, ShardCommit } from "./store.ts";
@@ -220,25 +219,6 @@ export function fieldsConformance(scene: () => Scene): void {
     const byId = commands.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     assert.deepEqual(await store.readCommands([8], new Set(), 100), byId);
     assert.deepEqual((await store.recover([8])).commands, byId);
-  });
-
-  it("keeps every field of a pool, also when another field is changed", async () => {
-    const { store } = scene();
-    const pool: Pool = {
-      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
-      order: "FIFO",
-      placement: "ROUND_ROBIN",
-    };
-    assert.deepEqual(await store.putPool(pool), pool);
-    assert.deepEqual(await store.readPools(), [pool]);
-    assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
-    assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
-    const { name: _, ...fields } = pool;
-    let grown: Pool = defaultPool("tpu");
-    for (const [field, value] of Object.entries(fields)) {
-      grown = { ...grown, [field]: value };
-      assert.deepEqual(await store.putPool({ name: "tpu", [field]: value }), grown);
-    }
   });
 
   it("tells journal rows apart by shard, epoch and number", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { defaultPool } from "../domain/pool.ts";
+import { defaultPool, type Pool } from "../domain/pool.ts";
 import { planned } from "./recurring-scene.conformance.ts";
 import type { Command, RankCursor, Signs } from "./store.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
@@ -239,6 +239,25 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.putPool(changed), changed);
     assert.deepEqual(await store.putPool({ name: "gpu" }), changed);
     assert.deepEqual(await store.readPools(), [{ ...defaultPool("batch"), order: "FIFO" }, changed]);
+  });
+
+  it("keeps every field of a pool, also when another field is changed", async () => {
+    const { store } = scene();
+    const pool: Pool = {
+      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
+      order: "FIFO",
+      placement: "ROUND_ROBIN",
+    };
+    assert.deepEqual(await store.putPool(pool), pool);
+    assert.deepEqual(await store.readPools(), [pool]);
+    assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
+    assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
+    const { name: _, ...fields } = pool;
+    let grown: Pool = defaultPool("tpu");
+    for (const [field, value] of Object.entries(fields)) {
+      grown = { ...grown, [field]: value };
+      assert.deepEqual(await store.putPool({ name: "tpu", [field]: value }), grown);
+    }
   });
 
   it("keeps the limits of a pool, and takes them away again", async () => {

@@ -54,7 +54,7 @@ describe("a unique key", () => {
 
   it("is freed by the end of its execution, whichever end that is", () => {
     const waits = row();
-    const loaded = { kind: "LOADED", asked: [waits.id], rows: [waits], since: 1, term: 1 } as const;
+    const loaded = { kind: "LOADED" as const, asked: [waits.id], rows: [waits], since: 1, term: 1 };
     assert.deepEqual(said(new Story().hint(waits).tell(cancel(waits)).tell(loaded)), ["CANCELLED", true]);
     assert.deepEqual(said(new Story().hint(row()).later(2_000)), ["SKIPPED", true]);
     const ends = assigned();
