@@ -30,9 +30,14 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
     },
   });
   port.on("message", (message: ToThread) => {
-    if (message.kind === "REPORT") session.report({ ...message.rest, finished: unpackFinished(message.finished) });
-    else if (message.kind === "DRAIN") session.drain(message.limitMs);
-    else lag.answered();
+    switch (message.kind) {
+      case "REPORT":
+        return session.report({ ...message.rest, finished: unpackFinished(message.finished) });
+      case "DRAIN":
+        return session.drain(message.limitMs);
+      case "PONG":
+        return lag.answered();
+    }
   });
   lag.start();
   session.start();

@@ -12,6 +12,7 @@ import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import type { PlannedPart } from "./world/changes.ts";
+import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
@@ -84,6 +85,8 @@ const EVENTS_A_TURN = 256;
 const OPERATE_EVERY_MS = 120_000;
 /** and drains a server. */
 const DRAIN_EVERY_MS = 240_000;
+/** Of so many seeds one has a crowded inbox once its faults have ended. The others, and all before that, stay as they were. */
+const CROWDED_EVERY = 16;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -148,6 +151,7 @@ class World {
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #recurring: Recurring;
+  readonly #crowd: CrowdedInbox;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
@@ -189,6 +193,7 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
+    this.#crowd = new CrowdedInbox(this.#clock, this.#dice.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const dice = this.#dice.fork("operators");
     this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
@@ -232,6 +237,7 @@ class World {
     this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
+    if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
@@ -249,6 +255,7 @@ class World {
         !isOpen &&
         !isPlanned &&
         !isRunning &&
+        !this.#crowd.isOpen &&
         this.#clock.nowMs >= beganMs + CALM_LEAST_MS
       )
         return;

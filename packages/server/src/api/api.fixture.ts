@@ -122,7 +122,7 @@ export async function commandsFor(
 ): Promise<Command[]> {
   const [row] = await store.load([executionId]);
   assert.ok(row);
-  const kept = await store.readCommands([row.shard], 100);
+  const kept = await store.readCommands([row.shard], new Set(), 100);
   return kept.filter((command) =>
     command.kind === "CANCEL" ? command.executionId === executionId : command.jobId === jobId,
   );

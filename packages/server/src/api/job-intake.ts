@@ -101,9 +101,18 @@ export function idempotencyOf(key: string | undefined, path: string, body: Buffe
 }
 
 function accepted(outcome: SubmitOutcome): Accepted {
-  if (outcome.kind === "ACCEPTED") return outcome;
-  const detail = "this Idempotency-Key was used with another request: take a new one";
-  throw new ProblemError(problem("idempotency-key-reused", detail));
+  switch (outcome.kind) {
+    case "ACCEPTED":
+      return outcome;
+    case "KEY_REUSED": {
+      const detail = "this Idempotency-Key was used with another request: take a new one";
+      throw new ProblemError(problem("idempotency-key-reused", detail));
+    }
+    case "REFUSED": {
+      const message = `cannot be stored: ${outcome.message}. Nothing was written; send other data`;
+      throw new ProblemError(invalid([{ field: "", message }]));
+    }
+  }
 }
 
 function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: EpochMs): TakenJobs["bodies"][number] {

@@ -175,7 +175,14 @@ class WorkerGateway implements Gateway, LinkEvents {
         const progress = talk.progressOf(executionId);
         return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
       }
-      default:
+      case "OWNER":
+      case "ASSIGN":
+      case "CANCEL":
+      case "ACK":
+      case "REFUSED":
+      case "DEMAND":
+      case "VOID":
+      case "WHO":
         return this.#orders.obey(from, message);
     }
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { defaultPool } from "../domain/pool.ts";
+import { defaultPool, type Pool } from "../domain/pool.ts";
 import { planned } from "./recurring-scene.conformance.ts";
 import type { Command, RankCursor, Signs } from "./store.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
@@ -175,11 +175,45 @@ export function readConformance(scene: () => Scene): void {
     });
     for (const command of commands.toReversed()) await store.addCommand(command);
     await store.addCommand(commands[0] as Command);
-    assert.deepEqual(await store.readCommands([6], 10), commands);
-    assert.deepEqual(await store.readCommands([6], 1), commands.slice(0, 1));
-    assert.deepEqual(await store.readCommands([5], 10), []);
+    assert.deepEqual(await store.readCommands([6], new Set(), 10), commands);
+    assert.deepEqual(await store.readCommands([6], new Set(), 1), commands.slice(0, 1));
+    assert.deepEqual(await store.readCommands([5], new Set(), 10), []);
     await scene().applied(6, { commandsDone: [commands[1]?.id ?? ""] });
     assert.deepEqual((await store.recover([6])).commands, [commands[0], commands[2]]);
+  });
+
+  it("reads the commands that the caller does not know, however many stay open before them", async () => {
+    const { store, runtime } = scene();
+    const commands = Array.from({ length: 25 }, (_, i): Command => {
+      return { id: runtime.uuid(), shard: i % 2 === 0 ? 6 : 9, kind: "CANCEL", executionId: runtime.uuid() };
+    });
+    for (const command of commands) await store.addCommand(command);
+    const known = new Set<string>();
+    const pages: number[] = [];
+    for (let page = await store.readCommands([6, 9], known, 10); page.length > 0; ) {
+      pages.push(page.length);
+      assert.deepEqual(page, commands.slice(known.size, known.size + 10));
+      for (const { id } of page) known.add(id);
+      page = await store.readCommands([6, 9], known, 10);
+    }
+    assert.deepEqual(pages, [10, 10, 5]);
+    assert.deepEqual(await store.readCommands([9], new Set([commands[1]?.id ?? ""]), 1), [commands[3]]);
+  });
+
+  it("reads a command that comes late with a smaller id, and one that was known to the owner before", async () => {
+    const { store, runtime } = scene();
+    const [late, early, next] = [0, 1, 2].map((): Command => {
+      return { id: runtime.uuid(), shard: 6, kind: "CANCEL", executionId: runtime.uuid() };
+    }) as [Command, Command, Command];
+    await store.addCommand(early);
+    await store.addCommand(next);
+    const known = new Set([early.id, next.id]);
+    assert.deepEqual(await store.readCommands([6], known, 10), []);
+    await store.addCommand(late);
+    assert.deepEqual(await store.readCommands([6], known, 10), [late]);
+    await scene().takeOver([6]);
+    assert.deepEqual((await store.recover([6])).commands, [late, early, next]);
+    assert.deepEqual(await store.readCommands([6], new Set(), 10), [late, early, next]);
   });
 
   it("lets nobody but the shard's owner say that a command was obeyed", async () => {
@@ -189,7 +223,7 @@ export function readConformance(scene: () => Scene): void {
     const stale = scene().tick(6, { commandsDone: [id] });
     await scene().takeOver([6]);
     assert.equal((await store.commit([stale]))[0]?.status, "FENCED");
-    assert.equal((await store.readCommands([6], 10)).length, 1);
+    assert.equal((await store.readCommands([6], new Set(), 10)).length, 1);
   });
 
   it("has no pools with settings of their own at first", async () => {
@@ -205,6 +239,25 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.putPool(changed), changed);
     assert.deepEqual(await store.putPool({ name: "gpu" }), changed);
     assert.deepEqual(await store.readPools(), [{ ...defaultPool("batch"), order: "FIFO" }, changed]);
+  });
+
+  it("keeps every field of a pool, also when another field is changed", async () => {
+    const { store } = scene();
+    const pool: Pool = {
+      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
+      order: "FIFO",
+      placement: "ROUND_ROBIN",
+    };
+    assert.deepEqual(await store.putPool(pool), pool);
+    assert.deepEqual(await store.readPools(), [pool]);
+    assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
+    assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
+    const { name: _, ...fields } = pool;
+    let grown: Pool = defaultPool("tpu");
+    for (const [field, value] of Object.entries(fields)) {
+      grown = { ...grown, [field]: value };
+      assert.deepEqual(await store.putPool({ name: "tpu", [field]: value }), grown);
+    }
   });
 
   it("keeps the limits of a pool, and takes them away again", async () => {

@@ -67,8 +67,13 @@ export interface Store {
 
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
   addCommand(command: Command): Promise<void>;
-  /** Open commands of the shards, oldest first. @param limit 1 to 10_000 */
-  readCommands(shards: readonly ShardId[], limit: number): Promise<Command[]>;
+  /**
+   * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command that is committed
+   * late is found whatever its id is, and a command that is left open hides none.
+   * @param known ids of commands that the caller has, at most 20_000
+   * @param limit 1 to 10_000
+   */
+  readCommands(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
   /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */

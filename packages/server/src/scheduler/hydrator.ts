@@ -13,6 +13,8 @@ const AHEAD_MS = 3 * SWEEP_EVERY_MS;
 const WAITING_ROWS = 5_000;
 const LANE_ROWS = 1_000;
 const COMMAND_ROWS = 1_000;
+/** Open commands that are kept in memory. Each look sends their ids to the store. */
+const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
 /** What the hydrator needs of the runner around the machine. */
@@ -25,6 +27,8 @@ export interface Reader {
   readEnds(mark: ReadMark): void;
   /** Executions in memory. */
   size(): number;
+  /** Ids of the commands that the machine has and that are not done. */
+  commands(): ReadonlySet<string>;
   /** Recurring jobs in memory. */
   plans(): number;
   /** Hears the settings of pools that a look shows. */
@@ -44,6 +48,7 @@ export class Hydrator {
   #stopped = false;
   #lanesAfter: number | null = null;
   #looking = false;
+  #inboxIsShut = false;
 
   constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader) {
     this.#store = store;
@@ -138,11 +143,11 @@ export class Hydrator {
     const poolsRead = this.#reader.pools.begin();
     const signs = await this.#store.lookOut(this.#reader.shards(), ahead);
     poolsRead(signs.pools);
-    const full = signs.waiting && (await this.#readWaiting());
+    let full = signs.waiting && (await this.#readWaiting());
     if (signs.ready) await this.#readLanes();
     else this.#lanesAfter = null;
     if (signs.plans) await this.#plans.sweep();
-    if (signs.commands) await this.#readCommands();
+    if (signs.commands && (await this.#readCommands())) full = true;
     return full;
   }
 
@@ -168,11 +173,21 @@ export class Hydrator {
       .finally(() => (this.#looking = false));
   }
 
-  async #readCommands(): Promise<void> {
+  /** Commands may stay open for minutes, so the read leaves out those that the machine has. @returns whether there are more */
+  async #readCommands(): Promise<boolean> {
+    const known = this.#reader.commands();
+    const isFull = known.size >= COMMANDS_MAX;
+    if (isFull && !this.#inboxIsShut)
+      this.#log.warn({ open: known.size }, "the scheduler reads no more commands until some of the open ones are done");
+    this.#inboxIsShut = isFull;
+    if (isFull) return false;
+    let full = false;
     await this.#reading(async () => {
-      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
+      const commands = await this.#store.readCommands(this.#reader.shards(), known, COMMAND_ROWS);
+      full = commands.length >= COMMAND_ROWS;
       return { kind: "COMMANDS", commands };
     });
+    return full;
   }
 
   async #readLanes(): Promise<void> {

@@ -198,7 +198,13 @@ export class Scheduler {
       case "UNWATCH":
         watchers.unwatch(message.executionId, from);
         break;
-      default:
+      case "WORKER_UP":
+      case "WORKER_LOST":
+      case "WORKER_DRAINING":
+      case "CREDITS":
+      case "RECALL":
+      case "STARTED":
+      case "FINISHED":
         inputs.push({ kind: "GATEWAY", from, message });
     }
   }

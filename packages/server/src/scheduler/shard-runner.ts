@@ -74,6 +74,7 @@ export class ShardRunner {
       readBegins: () => this.#readBegins(),
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
+      commands: () => this.state.openCommands,
       plans: () => this.state.plans.byId.size,
       pools: parts.pools,
       tzdata: parts.tzdata,

@@ -63,7 +63,7 @@ export function allCheckers(
     attemptsDoNotOverlap(ledger),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
-    commandsAreObeyed(ledger),
+    commandsAreObeyed(ledger, quiet),
     countersEqualARecount(ledger, roll, servers),
     deadlinesHold(ledger, quiet),
     definitionsAreWhole(),

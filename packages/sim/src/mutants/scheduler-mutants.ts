@@ -72,9 +72,16 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "commands only by hint",
     file: HYDRATOR,
-    find: "    if (signs.commands) await this.#readCommands();\n",
+    find: "    if (signs.commands && (await this.#readCommands())) full = true;\n",
     replace: "",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
+  },
+  {
+    name: "open commands are read again",
+    file: HYDRATOR,
+    find: "const known = this.#reader.commands();",
+    replace: "const known = new Set<string>();",
+    why: "a thousand commands that stay open keep the later ones from being read",
   },
   {
     name: "`>` for `<` at a lease",

@@ -26,11 +26,11 @@ export class CommandInbox {
     return [...this.#byId.values()].some((command) => command.kind !== "CANCEL" && command.jobId === jobId);
   }
 
-  /** Oldest first. */
-  read(shards: ReadonlySet<ShardId>, limit: number): Command[] {
+  /** In order of the ids, without the known ones. */
+  read(shards: ReadonlySet<ShardId>, known: ReadonlySet<string>, limit: number): Command[] {
     const found: Command[] = [];
     this.#commands.ascend(null, (command) => {
-      if (shards.has(command.shard)) found.push({ ...command });
+      if (shards.has(command.shard) && !known.has(command.id)) found.push({ ...command });
       return found.length < limit;
     });
     return found;

@@ -129,8 +129,10 @@ export class SimStore implements Store {
   readLanes: Store["readLanes"] = (...asked) => this.#call("readLanes", () => this.#data.executions.lanes(...asked));
   load: Store["load"] = (ids) => this.#call("load", () => reads.load(this.#data, ids));
   payloads: Store["payloads"] = (ids) => this.#call("payloads", () => reads.payloads(this.#data, ids));
-  readCommands: Store["readCommands"] = (shards, limit) =>
-    this.#call("readCommands", () => this.#data.commands.read(new Set(shards), limit));
+  readCommands: Store["readCommands"] = (shards, known, limit) => {
+    const sent = new Set(known);
+    return this.#call("readCommands", () => this.#data.commands.read(new Set(shards), sent, limit));
+  };
   readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
   putPool: Store["putPool"] = (change) => this.#call("putPool", () => reads.putPool(this.#data, change));
   clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());

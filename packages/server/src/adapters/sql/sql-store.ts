@@ -98,7 +98,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     load: (ids) => reads.load(db, ids),
     payloads: (ids) => reads.payloads(db, ids),
     addCommand: (command) => addCommand(db, command),
-    readCommands: (shards, limit) => readCommands(db, shards, limit),
+    readCommands: (...asked) => readCommands(db, ...asked),
     readPools: () => readPools(db),
     putPool: (change) => putPool(db, change),
     clock: () => reads.clock(db),
