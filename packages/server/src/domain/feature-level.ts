@@ -15,6 +15,8 @@ const SINCE = {
   RECURRING_JOBS: 2,
   /** Nor may they ask for permits before they begin something, or grant any. */
   POOL_LIMITS: 2,
+  /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */
+  NO_FREE_SLOT_REASON: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 
