@@ -118,7 +118,6 @@ describe("a node that is operated", () => {
     const finish = Promise.withResolvers<void>();
     const deaf = task({
       name: "deaf",
-      cancelGraceSec: 0,
       run: () => {
         running.resolve();
         return finish.promise;
@@ -127,7 +126,7 @@ describe("a node that is operated", () => {
     const pool = "deaf";
     const worker = new Worker({ url: node.grpcAddress, pool, tasks: [deaf], slots: 1, prefetch: 1, warn: () => {} });
     await worker.start();
-    const first = await deaf.submit(client, undefined as never, { pool });
+    const first = await deaf.submit(client, undefined as never, { pool, cancelGraceSec: 1 });
     await running.promise;
     const second = await deaf.submit(client, undefined as never, { pool });
     while ((await second.get()).state !== "SCHEDULED");
