@@ -26,6 +26,8 @@ export type {
   SchedulePreviewRequest,
   SubmittedJob,
   SubmittedRecurringJob,
+  WorkerDetail,
+  WorkerExecution,
   WorkerInfo,
 } from "./api-types.ts";
 export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";

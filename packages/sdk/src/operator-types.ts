@@ -90,6 +90,7 @@ export interface WaitReason {
     | "FINAL"
     | "RUNNING"
     | "ASSIGNED"
+    | "WORKER_HAS_NO_FREE_SLOT"
     | "WORKER_AWAITED"
     | "CANCEL_REQUESTED"
     | "DUE_LATER"

@@ -125,6 +125,53 @@ describe("a node that is operated", () => {
     await worker.stop();
   });
 
+  it("shows a handler that ignores the end of its attempt, and what waits behind it", async () => {
+    const running = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const deaf = task({
+      name: "deaf",
+      run: () => {
+        running.resolve();
+        return finish.promise;
+      },
+    });
+    const pool = "deaf";
+    const worker = new Worker({ url: node.grpcAddress, pool, tasks: [deaf], slots: 1, prefetch: 1, warn: () => {} });
+    await worker.start();
+    const first = await deaf.submit(client, undefined as never, { pool, cancelGraceSec: 1 });
+    await running.promise;
+    const second = await deaf.submit(client, undefined as never, { pool });
+    while ((await second.get()).state !== "SCHEDULED");
+    await first.cancel();
+    assert.equal((await client.waitForExecution(first.executionId)).state, "CANCELLED");
+    const [listed] = (await client.workers()).filter((one) => one.pool === pool);
+    assert.deepEqual([listed?.running, listed?.free, listed?.stuck], [0, 0, 1]);
+    const { executions, executionsTotal } = await client.getWorker(listed?.workerId ?? "");
+    assert.deepEqual(
+      executions?.map(({ executionId, handler, state }) => [executionId, handler, state]),
+      [
+        [first.executionId, "deaf", "STUCK"],
+        [second.executionId, "deaf", "WAITING"],
+      ],
+    );
+    assert.equal(executionsTotal, 2);
+    // The owner hears of slots with the next roll.
+    const stuckOf = async () => (await client.explain(second.executionId)).reasons[1]?.["stuck"];
+    while ((await stuckOf()) !== 1);
+    const { reasons } = await client.explain(second.executionId);
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ["ASSIGNED", "WORKER_HAS_NO_FREE_SLOT"],
+    );
+    const figures = await (await fetch(`${node.httpUrl}/metrics`)).text();
+    assert.match(figures, /^mainspring_worker_stuck_slots\{pool="deaf"\} 1$/m);
+    assert.match(figures, /^mainspring_workers_without_authority 0$/m);
+    finish.resolve();
+    assert.equal((await client.waitForExecution(second.executionId)).state, "SUCCEEDED");
+    await worker.stop();
+    await assert.rejects(client.getWorker("worker-nobody-knows"), { code: "NOT_FOUND" });
+  });
+
   it("drains a worker, which finishes what it has and ends", async () => {
     const running = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<string>();

@@ -264,6 +264,7 @@ interface Loaded {
 
 function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
   const pools = store.connectionLoad();
+  const workers = gateway?.load();
   const { renewals, silentMs, nodes } = membership;
   const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
   return {
@@ -277,6 +278,8 @@ function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program
     ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
+    workerStuckSlots: workers?.stuckSlots ?? new Map(),
+    workersWithoutAuthority: workers?.workersWithoutAuthority ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
     storeConnectionsMax: new Map(pools.map(({ purpose, max }) => [purpose, max])),
     storeWaiting: new Map(pools.map(({ purpose, waiting }) => [purpose, waiting])),

@@ -13,13 +13,12 @@ import { createIntake } from "./create-intake.ts";
 import { deadLetterRoutes } from "./dead-letter-routes.ts";
 import { DeadLetterRuns } from "./dead-letter-runs.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
-import { drainRoute } from "./drain-route.ts";
 import { eventsRoute } from "./events-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { explainRoute } from "./explain-route.ts";
 import type { Lacking } from "./feature-gate.ts";
-import { drainWorker, listWorkers } from "./fleet.ts";
+import { drainWorker, findWorker, listWorkers } from "./fleet.ts";
 import { Followers } from "./followers.ts";
 import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
 import { Inbox } from "./inbox.ts";
@@ -39,6 +38,7 @@ import { scheduleRoutes } from "./schedule-routes.ts";
 import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
+import { workerRoutes } from "./worker-routes.ts";
 
 /** Where nothing else is said. */
 const RETENTION_DAYS = 30;
@@ -98,7 +98,10 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   deadLetterRoutes(app, store, letters);
   const pools = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
   poolRoutes(app, { store, changer: pools, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
-  drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
+  workerRoutes(app, {
+    find: (workerId) => findWorker({ bus, inbox, runtime }, workerId),
+    drain: (workerId) => drainWorker({ bus, inbox, runtime }, workerId),
+  });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });

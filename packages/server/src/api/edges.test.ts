@@ -164,6 +164,7 @@ describe("the edges of the HTTP API", () => {
           ...{ workerId, name: workerId, pool: "default", handlers: ["echo"], capabilities: [], slots: 1, prefetch: 0 },
           ...{ state: "ALIVE" as const, running: 0, connectedAt: 1_700_000_000_000 + index, loopLagMs: 0 },
           lastHeartbeatAt: 1_700_000_000_000,
+          ...(workerId === "c" && { free: 0, stuck: 1 }),
         }));
         api.bus.send({ node: from, role: "api" }, { kind: "WORKERS", request: message.request, workers });
       }
@@ -171,6 +172,15 @@ describe("the edges of the HTTP API", () => {
     const first = (await api.inject({ method: "GET", url: "/v1/workers?limit=2" })).json();
     const second = (await api.inject({ method: "GET", url: `/v1/workers?limit=2&cursor=${first.nextCursor}` })).json();
     end();
+    const slots = first.items.map(({ free, stuck }: { free: number; stuck: number }) => [free, stuck]);
+    assert.deepEqual(
+      slots,
+      [
+        [0, 1],
+        [1, 0],
+      ],
+      "of b nothing is said, by a server of the release before",
+    );
     const names = [...first.items, ...second.items].map(({ workerId }: { workerId: string }) => workerId);
     assert.deepEqual(names, ["c", "b", "a"]);
     assert.equal(second.nextCursor, null);

@@ -17,6 +17,8 @@ const SINCE = {
   POOL_LIMITS: 2,
   /** A node of an older level does not answer when it is asked whether it goes by new settings of pools. */
   POOL_CONFIRMATIONS: 3,
+  /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */
+  NO_FREE_SLOT_REASON: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

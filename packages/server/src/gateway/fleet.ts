@@ -7,6 +7,7 @@ import { Farewell } from "./farewell.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
+import { listedExecutions } from "./listed-executions.ts";
 import { lossReason } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
 import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
@@ -42,6 +43,14 @@ export class Fleet {
   statuses(): WorkerStatus[] {
     const living = Array.from(this.#sessions.values(), (session) => session.status());
     return [...living, ...this.#dead.list()];
+  }
+
+  /** The worker with the attempts that it holds; empty: this gateway does not know the worker. */
+  statusesOf(workerId: WorkerId): WorkerStatus[] {
+    const session = this.#sessions.get(workerId);
+    if (session !== undefined) return [{ ...session.status(), ...listedExecutions(session.held) }];
+    const dead = this.#dead.list().filter((status) => status.workerId === workerId);
+    return dead.map((status) => ({ ...status, ...listedExecutions([]) }));
   }
 
   /** Workers that went lately and are not back. */

@@ -1,6 +1,6 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import type { Incarnation } from "../domain/ids.ts";
+import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -21,6 +21,7 @@ import {
 } from "./limits.ts";
 import { Link, type LinkEvents } from "./link.ts";
 import { StallWatch } from "./liveness.ts";
+import { type GatewayLoad, loadOf } from "./load.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
 import type { Session, Surroundings } from "./session.ts";
@@ -29,6 +30,8 @@ import { Talk } from "./talk.ts";
 /** Owns the connections of its workers, and stands between them and the owners of shards. */
 export interface Gateway {
   readonly counters: GatewayCounters;
+  /** Slots and workers as they are now, for metrics. */
+  load(): GatewayLoad;
   /** Takes a new connection. Its first message must be a hello. */
   connect(connection: WorkerConnection): ConnectedWorker;
   /**
@@ -90,6 +93,10 @@ class WorkerGateway implements Gateway, LinkEvents {
       link.close("RESOURCE_EXHAUSTED", `this server takes ${CONNECTIONS_MAX} connections of workers and has them`);
     }
     return link;
+  }
+
+  load(): GatewayLoad {
+    return loadOf(this.#fleet.all());
   }
 
   drain(isDraining: boolean): void {
@@ -161,7 +168,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     const { talk } = this.#shared;
     switch (message.kind) {
       case "LIST_WORKERS":
-        return this.#tellWorkers(from, message.request, this.#fleet.statuses());
+        return this.#tellWorkers(from, message.request, this.#statuses(message.workerId));
       case "DRAIN_WORKER": {
         const drained = this.#fleet.drain(message.workerId);
         return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
@@ -185,6 +192,10 @@ class WorkerGateway implements Gateway, LinkEvents {
       case "WHO":
         return this.#orders.obey(from, message);
     }
+  }
+
+  #statuses(workerId?: WorkerId): WorkerStatus[] {
+    return workerId === undefined ? this.#fleet.statuses() : this.#fleet.statusesOf(workerId);
   }
 
   #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {

@@ -66,6 +66,8 @@ export const ACKS_WAITING_MAX = 1_000;
 export const DEAD_LISTED_MS = 600_000;
 /** but not more of them than this. */
 export const DEAD_LISTED_MAX = 1_000;
+/** Attempts in the list of one worker. */
+export const EXECUTIONS_LISTED_MAX = 1_000;
 
 /** What handlers have said lately is kept, of one execution so much at most */
 export const TALK_MAX_ITEMS = 1_000;

@@ -43,6 +43,14 @@ export const FIGURES = {
   workers_lost_total: counter([], "Workers that were declared lost", {
     alert: "it grows: processes are killed (memory?), or the network drops connections",
   }),
+  worker_stuck_slots: gauge(["pool"], "Slots of handlers that still run although their attempts are over", {
+    alert: "it stays above 0 for five minutes: a handler ignores the end of its attempt and keeps its slot",
+  }),
+  workers_without_authority: gauge(
+    [],
+    "Connected workers of the release before: they cannot say what they hold, and show no stuck slots",
+    { alert: "it is above 0 for a day: upgrade these workers; the release after the next one refuses them" },
+  ),
   owned_shards: gauge([], "Shards that this node owns, of 64", { alert: "it is 0 for longer than a minute" }),
   takeovers_total: counter(["cause"], "Times that this node dropped what it knew and took its shards over anew", {
     alert: "it grows: the log says why each time",

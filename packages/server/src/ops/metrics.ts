@@ -23,6 +23,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   shardTakeovers: "shard_takeovers_total",
   workersConnected: "workers_connected",
   workersLost: "workers_lost_total",
+  workerStuckSlots: "worker_stuck_slots",
+  workersWithoutAuthority: "workers_without_authority",
   storeConnectionsBusy: "store_connections_busy",
   storeConnectionsMax: "store_connections_max",
   storeWaiting: "store_waiting",

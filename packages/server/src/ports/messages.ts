@@ -220,7 +220,8 @@ export type ToGateway =
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
   /** Not the current attempt (any more): abort it and forget it. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
-  | { kind: "LIST_WORKERS"; request: string }
+  /** `workerId`: that worker alone, with the attempts that it holds. Older nodes answer with all workers, without attempts. */
+  | { kind: "LIST_WORKERS"; request: string; workerId?: WorkerId }
   /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
   | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
   /**
@@ -369,4 +370,20 @@ export interface WorkerStatus extends WorkerProfile {
   lastHeartbeatAt: EpochMs;
   /** How late the worker's own loop was at its last heartbeat. */
   loopLagMs: number;
+  /** Attempts that the worker holds, a bounded number; only where this one worker was asked for. Older nodes do not say. */
+  executions?: readonly WorkerExecution[];
+  /** Number of all attempts that the worker holds, with those that `executions` leaves out. */
+  executionsTotal?: number;
+}
+
+/** An attempt that occupies a slot of a worker or waits for one there. */
+export interface WorkerExecution {
+  executionId: ExecutionId;
+  attempt: number;
+  /** null: the gateway knows the attempt from the worker's hello alone. */
+  handler: string | null;
+  /** STUCK: the attempt is over, but its handler still runs and keeps its slot. */
+  state: "WAITING" | "RUNNING" | "STUCK";
+  /** null: the handler has not started, or the time of its start is not known. */
+  startedAt: EpochMs | null;
 }

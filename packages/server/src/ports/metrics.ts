@@ -29,6 +29,10 @@ export interface Readings {
   /** Of the gateway. */
   workersConnected?: number;
   workersLost?: number;
+  /** By pool: slots of handlers that still run although their attempts are over. */
+  workerStuckSlots?: ByLabel;
+  /** Connected workers that do not answer for what they hold. */
+  workersWithoutAuthority?: number;
   /** Of the store's connections. */
   storeConnectionsBusy?: ByLabel;
   storeConnectionsMax?: ByLabel;

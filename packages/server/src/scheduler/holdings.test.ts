@@ -207,3 +207,35 @@ it("counts among the living gateways whose leases stand, though only this node c
   assert.deepEqual(holdings.gateways, [ME], "it cannot be reached, and does not renew its lease");
   await holdings.stop();
 });
+
+it("knows the feature level of the cluster: that of the oldest node whose lease stands", async () => {
+  const runtime = new ManualRuntime();
+  const newest = { ...profile, level: 3 };
+  const older = { ...profile, incarnation: OTHER, name: "b:8081", roles: ["api" as const], level: 2, draining: false };
+  let others = [{ ...older, renewedAgoMs: 0 }];
+  const leases: HoldingsParts["leases"] = {
+    renew: async (node) => [{ ...node, renewedAgoMs: 0, draining: false }, ...others],
+    release: async () => {},
+  };
+  const owned = new Map<ShardId, Epoch>();
+  const machine: HoldingsParts["machine"] = {
+    gatewaysChanged: () => undefined,
+    has: () => owned,
+    own: ({ epochs }) => {
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    letGo: async () => true,
+    drop: () => undefined,
+  };
+  const parts = { leases, bus: memoryBus(ME), runtime, log: pino({ level: "silent" }), terms: SHARED, readPools, machine };
+  const holdings = new Holdings({ ...parts, store: new SlowStore(runtime, 0), profile: newest });
+  const started = holdings.start();
+  await settled();
+  await runtime.advance(1);
+  await started;
+  assert.equal(holdings.level, 2);
+  others = [];
+  await runtime.advance(SHARED.renewEveryMs);
+  assert.equal(holdings.level, 3, "the older node is gone");
+  await holdings.stop();
+});

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { clusterLevel } from "../domain/feature-level.ts";
 import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
@@ -123,6 +124,11 @@ export class Holdings {
   fenced(shards: readonly ShardId[]): void {
     const nowMs = this.#parts.runtime.monotonicMs();
     for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
+  }
+
+  /** Feature level of the cluster: what every node understands whose lease stood when leases were last listed. */
+  get level(): number {
+    return clusterLevel(this.#leases, this.#parts.profile.level);
   }
 
   /** A round as soon as may be. @param afterMs below the time that a lease stands */

@@ -31,6 +31,7 @@ class Inbox {
       size: () => 0,
       commands: () => this.taken,
       plans: () => 0,
+      pools: { begin: () => () => undefined },
       tzdata: "2026c",
     });
   }

@@ -5,7 +5,7 @@ import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/me
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries, oldestReadyAt } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
-import { explain } from "../shard/explain.ts";
+import { explain, understoodReasons } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
@@ -245,7 +245,8 @@ export class Scheduler {
   /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
   #explain(node: string, request: string, row: Candidate): void {
     if (!this.#runner?.state.epochs.has(row.shard)) return;
-    const reasons = explain(this.#runner.state, row, this.#parts.runtime.now());
+    const known = explain(this.#runner.state, row, this.#parts.runtime.now());
+    const reasons = understoodReasons(known, this.#holdings.level);
     this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }
 

@@ -51,7 +51,7 @@ export class CrowdedInbox {
   #submit(): void {
     const text = "crowded";
     const work: Work = {
-      ...{ runMs: 600_000, failTimes: 0, blockMs: 0, stubborn: true, isPoison: false },
+      ...{ runMs: 600_000, failTimes: 0, blockMs: 0, stubborn: true, hangs: false, isPoison: false },
       definition: { text, handler: "plain", maxAttempts: 1 },
     };
     const job = { target: { handler: "plain" }, priority: 0, retryPolicy: { maxAttempts: 1 }, ...SAME_SHARD };

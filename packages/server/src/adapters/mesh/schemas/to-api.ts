@@ -16,6 +16,14 @@ const Live = Type.Object({
   cancelRequested: Type.Boolean(),
 });
 
+const WorkerExecution = Type.Object({
+  executionId: Id,
+  attempt: Count,
+  handler: nullable(Type.String()),
+  state: oneOf("WAITING", "RUNNING", "STUCK"),
+  startedAt: nullable(Instant),
+});
+
 const Worker = Type.Object({
   ...WorkerSchema,
   state: oneOf("ALIVE", "DISCONNECTED", "DRAINING", "DEAD"),
@@ -25,6 +33,8 @@ const Worker = Type.Object({
   stuck: Type.Optional(Count),
   lastHeartbeatAt: Instant,
   loopLagMs: Type.Number(),
+  executions: Type.Optional(Type.Array(WorkerExecution)),
+  executionsTotal: Type.Optional(Count),
 });
 
 const said = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };

@@ -69,7 +69,9 @@ export const toGateway: SchemasOf<ToGateway> = {
   ),
   ACK: schemaOf<Is<"ACK">>()(Type.Object({ kind: Type.Literal("ACK"), ...tokens })),
   REFUSED: schemaOf<Is<"REFUSED">>()(Type.Object({ kind: Type.Literal("REFUSED"), ...tokens })),
-  LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id })),
+  LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(
+    Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id, workerId: Type.Optional(Id) }),
+  ),
   DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
     Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),
   ),
