@@ -15,6 +15,8 @@ const SINCE = {
   RECURRING_JOBS: 2,
   /** Nor may they ask for permits before they begin something, or grant any. */
   POOL_LIMITS: 2,
+  /** Shards are placed only on nodes that reach each other: an older one would still wait for the others to take theirs. */
+  REACH: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

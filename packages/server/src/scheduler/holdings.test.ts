@@ -64,11 +64,11 @@ class SlowStore {
 async function takenAfterMs({ isReachable }: { isReachable: boolean }): Promise<number> {
   const runtime = new ManualRuntime();
   const lastMs = runtime.monotonicMs() - 90;
-  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false };
+  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, reaches: null };
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
       const renewedAgoMs = runtime.monotonicMs() - lastMs;
-      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
       return renewedAgoMs > SHARED.ttlMs ? [mine] : [mine, { ...other, renewedAgoMs }];
     },
     release: async () => {},
@@ -107,11 +107,19 @@ it("looks again when a node has missed a renewal that cannot be reached, and tak
 
 it("takes nothing by what it knew before it was held up: who was dead then may live", async () => {
   const runtime = new ManualRuntime();
-  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, renewedAgoMs: 0 };
+  const other = {
+    ...profile,
+    incarnation: OTHER,
+    name: "b:8081",
+    address: "b:8081",
+    draining: false,
+    reaches: null,
+    renewedAgoMs: 0,
+  };
   let renewals = 0;
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
-      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
       return renewals++ === 0 ? [mine] : [mine, other];
     },
     release: async () => {},
@@ -136,7 +144,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
       renewedAtMs.push(runtime.monotonicMs());
-      return [{ ...node, renewedAgoMs: 0, draining: false }];
+      return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
     },
     release: async () => {},
   };
@@ -166,7 +174,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
 
 it("counts among the living gateways whose leases stand, though only this node cannot reach them, and not their earlier lives", async () => {
   const runtime = new ManualRuntime();
-  const lease = { ...profile, draining: false, renewedAgoMs: 0 };
+  const lease = { ...profile, draining: false, reaches: null, renewedAgoMs: 0 };
   const other = { ...lease, incarnation: OTHER, name: "b:8081", roles: ["gateway"] as const, startedAt: 7 };
   const earlier = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", startedAt: 6 };
   let known = [other, earlier];
