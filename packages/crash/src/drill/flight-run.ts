@@ -1,4 +1,4 @@
-import { type Client, FINAL_STATES, type JobRequest, type WorkerInfo } from "@mainspring/sdk";
+import type { Client, JobRequest, WorkerInfo } from "@mainspring/sdk";
 import { monotonicMs, until } from "../clock.ts";
 import type { Node } from "../faults/world.ts";
 import { play, type Report, type Telling } from "../play.ts";
@@ -130,7 +130,7 @@ async function ended(client: Client, id: string): Promise<Flown> {
   const untilMs = monotonicMs() + WITHIN_MS;
   for (;;) {
     const execution = await client.getExecution(id, { waitSec: 30 });
-    if (FINAL_STATES.includes(execution.state) || monotonicMs() > untilMs) return execution;
+    if (execution.finishedAt !== null || monotonicMs() > untilMs) return execution;
   }
 }
 
