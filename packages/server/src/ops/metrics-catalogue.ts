@@ -94,9 +94,7 @@ export const FIGURES = {
       alert: "it is 1 for a minute: see the guide to operating it",
     },
   ),
-  unreached_nodes: gauge([], "Living nodes with which this one has no link in both directions", {
-    alert: "it is above 0 for a minute: nodes do not reach each other",
-  }),
+  unreached_nodes: gauge([], "Living nodes with which this one has no link in both directions"),
   mesh_connections: gauge([], "Nodes that this one can send to now", {
     alert: "it is lower than `mainspring_cluster_nodes` minus one for a minute: nodes do not reach each other",
   }),
