@@ -26,7 +26,7 @@ export interface Flight {
 export type Flown = Pick<Execution, "executionId" | "attempts" | "state">;
 
 /** What is to be reached from the kill to the next start, by who ran the work: 99 of 100 within so many milliseconds. */
-export const GOALS_MS = { BUILT_IN: 1_500, EXTERNAL: 7_000 } as const;
+const GOALS_MS = { BUILT_IN: 1_500, EXTERNAL: 7_000 } as const;
 
 /** @returns null: the node had nothing to do with it */
 export function flightOf({ attempts }: Flown, shard: number, crash: Crash): Flight | null {

@@ -61,10 +61,20 @@ describe("a link to another node", () => {
     for (let ms = 0; ms < 2 * BREAK_AFTER_MS; ms += EVERY_MS) assert.equal(look(false, false), true);
   });
 
-  it("is forgotten with the node", () => {
+  it("is as it was when the node comes back, whose lease may have ended with the store: it has time to connect again", () => {
+    look(true);
+    assert.deepEqual(links.look(nowMs, []), []);
+    nowMs += 30_000;
+    assert.equal(look(false), true);
+    assert.equal(until(false, false), BREAK_AFTER_MS);
+    nowMs += 30_000;
+    assert.equal(look(true), false, "it was broken before");
+  });
+
+  it("is forgotten with a node that is gone for long", () => {
     look(true);
     until(false, false);
-    assert.deepEqual(links.look(nowMs, []), []);
+    nowMs += FORGIVE_AFTER_MS;
     assert.equal(look(true), true);
   });
 

@@ -5,7 +5,7 @@ export const BREAK_AFTER_MS = 2_000;
 /** How long a link that was broken has to stand before it counts again; doubled for each further time. */
 export const HEAL_AFTER_MS = 5_000;
 export const HEAL_AFTER_MAX_MS = 120_000;
-/** A link that has stood for so long is as good as one that never broke. */
+/** A link that has stood for so long is as good as one that never broke; one that was not asked for as long is forgotten. */
 export const FORGIVE_AFTER_MS = 600_000;
 
 /** Another node, as it was found at one moment. */
@@ -21,6 +21,8 @@ interface Link {
   isConnected: boolean;
   /** Since when it is so. */
   sinceMs: number;
+  /** When it was looked at last. */
+  seenMs: number;
   counts: boolean;
   breaks: number;
 }
@@ -38,15 +40,18 @@ export class Links {
    * @returns those whose links count
    */
   look(nowMs: number, living: readonly Sighting[]): Incarnation[] {
-    const names = new Set(living.map(({ incarnation }) => incarnation));
-    for (const node of this.#links.keys()) if (!names.has(node)) this.#links.delete(node);
+    for (const [node, { seenMs }] of this.#links) if (nowMs - seenMs >= FORGIVE_AFTER_MS) this.#links.delete(node);
     return living.filter((sighting) => this.#judge(nowMs, sighting)).map(({ incarnation }) => incarnation);
   }
 
   #judge(nowMs: number, { incarnation, isConnected, isFresh }: Sighting): boolean {
-    const link = this.#links.get(incarnation) ?? { isConnected, sinceMs: nowMs, counts: isConnected, breaks: 0 };
+    const met = { isConnected, sinceMs: nowMs, seenMs: nowMs, counts: isConnected, breaks: 0 };
+    const link = this.#links.get(incarnation) ?? met;
     this.#links.set(incarnation, link);
-    if (link.isConnected !== isConnected) Object.assign(link, { isConnected, sinceMs: nowMs });
+    // After an outage of the store the nodes come back as they were: their connections are given time to be there again.
+    const wasAway = nowMs - link.seenMs >= BREAK_AFTER_MS;
+    if (wasAway || link.isConnected !== isConnected) Object.assign(link, { isConnected, sinceMs: nowMs });
+    link.seenMs = nowMs;
     const forMs = nowMs - link.sinceMs;
     if (link.counts && !isConnected && isFresh && forMs >= BREAK_AFTER_MS) {
       link.counts = false;
