@@ -153,6 +153,10 @@ export interface ClusterNode {
   renewedAgoMs: number;
   /** Whether the node that answered has a connection to it. */
   isReachable: boolean;
+  /** Addresses of living nodes to which it has no link, by its own word; null: a program of an earlier level, which does not say. */
+  unreached: string[] | null;
+  /** Whether it takes no part in the work, because it and the nodes that may own shards do not reach each other. */
+  isCutOff: boolean;
   /** That it owns. */
   shards: number;
   /** That are connected to it; null: it is no gateway, or did not say. */

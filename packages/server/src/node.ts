@@ -125,7 +125,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
   const membership = new Membership({
     leases: mesh === null ? soloLeases() : store.leases,
-    ...{ runtime: ground.runtime, node: bus.node, level: program.level },
+    ...{ bus, runtime: ground.runtime, log, level: program.level },
     told: (nodes) => {
       mesh?.meet(nodes);
       parting?.look(membership.sendsWorkersAway);
@@ -230,6 +230,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
     isMember: () => membership.stands,
     isDraining: () => membership.isDraining,
     isStopping: () => life.isStopping,
+    reach: () => membership.reach,
     share,
   };
   const about = {
@@ -265,7 +266,7 @@ interface Loaded {
 function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
   const pools = store.connectionLoad();
   const workers = gateway?.load();
-  const { renewals, silentMs, nodes } = membership;
+  const { renewals, silentMs, nodes, reach } = membership;
   const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
   return {
     leaseRenewals: new Map([
@@ -275,6 +276,7 @@ function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program
     ...(Number.isFinite(silentMs) && { leaseAgeSec: silentMs / 1_000 }),
     ...{ clusterNodes: nodes.length, featureLevel: level, clusterFeatureLevel: membership.level },
     draining: membership.isDraining ? 1 : 0,
+    ...{ cutOff: reach.isCutOff ? 1 : 0, unreachedNodes: reach.unreached.length },
     ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,

@@ -16,6 +16,7 @@ import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
@@ -87,6 +88,8 @@ const OPERATE_EVERY_MS = 120_000;
 const DRAIN_EVERY_MS = 240_000;
 /** Of so many seeds one has a crowded inbox once its faults have ended. The others, and all before that, stay as they were. */
 const CROWDED_EVERY = 16;
+/** How often a node loses its links for minutes. */
+const LONELY_EVERY_MS = 900_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -155,6 +158,7 @@ class World {
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
+  readonly #lonely: LonelyNodes;
   readonly #faults: Faults;
   readonly #sightings: Sightings;
   readonly #network: Network;
@@ -170,8 +174,12 @@ class World {
     this.#dice = new Dice(options.seed);
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
-    const leased = () => this.#leases.list();
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), leased)];
+    const topology = {
+      nodes: () => this.#leases.list(),
+      owners: () => this.#data.holders(),
+      isLinked: (one: string, other: string) => !this.#network.isDisconnected(one, other),
+    };
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), topology)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -199,6 +207,8 @@ class World {
     this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
+    const machines = this.#machines.map(({ name }) => name);
+    this.#lonely = new LonelyNodes(this.#clock, this.#dice.fork("lonely"), this.history, this.#network, machines);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -207,7 +217,7 @@ class World {
       network: this.#network,
       leases: this.#leases,
       servers: () => this.#servers(),
-      machines: this.#machines.map(({ name }) => name),
+      machines,
       kill: (victim) => this.#kill(victim),
     });
   }
@@ -230,7 +240,9 @@ class World {
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     this.#operators.start(OPERATE_EVERY_MS);
     if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
+    if (nodes > 1 && only.reliableNetwork !== true) this.#lonely.start(LONELY_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
+    this.#lonely.stop();
     this.#faults.stop();
     this.#operators.stop();
     this.#limits.stop(this.#data);

@@ -59,7 +59,7 @@ async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise
 }
 
 /** Every node has its share, and has had it for a moment. */
-async function everythingIsInPlace({ store }: ClusterStage): Promise<void> {
+export async function everythingIsInPlace({ store }: ClusterStage): Promise<void> {
   // All but one may have as many as there may be.
   const share = SHARDS - (NODES - 1) * Math.ceil(SHARDS / NODES);
   await until("every node has its share of the shards", CALM_WITHIN_MS, async () => {

@@ -49,6 +49,27 @@ describe("the cluster over HTTP", () => {
     await gone("a", "b");
   });
 
+  it("tells which nodes do not reach each other, and which of them takes no part in the work", async () => {
+    const roles = ["gateway"] as const;
+    await lives("a", { reaches: ["a", "b"] });
+    await lives("b", { reaches: ["a", "b", "c", "gate"] });
+    await lives("c", { reaches: ["b", "c"] });
+    await lives("gate", { roles, reaches: ["gate", "b"] });
+    await lives("older", { roles, level: FEATURE_LEVEL - 1 });
+    const { nodes } = await status();
+    assert.deepEqual(
+      nodes.map(({ nodeId, isCutOff, unreached }) => [nodeId, isCutOff, unreached?.map((at) => at.split(".")[0])]),
+      [
+        ["a", false, ["c", "gate", "older"]],
+        ["b", false, ["older"]],
+        ["c", true, ["a", "gate", "older"]],
+        ["gate", false, ["a", "c", "older"]],
+        ["older", true, undefined],
+      ],
+    );
+    await gone("a", "b", "c", "gate", "older");
+  });
+
   it("has a node drained and that taken back, and does both twice without harm", async () => {
     await lives("a");
     await lives("b");

@@ -10,6 +10,7 @@ const NAMES: Record<Feature, string> = {
   POOL_LIMITS: "limits of pools",
   POOL_CONFIRMATIONS: "confirmations of pool settings",
   NO_FREE_SLOT_REASON: "the reason WORKER_HAS_NO_FREE_SLOT",
+  REACH: "which nodes reach each other",
 };
 
 /** @throws {ProblemError} 409: a living node would go against it; names the node and says what to do */

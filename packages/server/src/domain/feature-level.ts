@@ -19,6 +19,8 @@ const SINCE = {
   POOL_CONFIRMATIONS: 3,
   /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */
   NO_FREE_SLOT_REASON: 3,
+  /** Shards are placed only on nodes that reach each other: an older one would still wait for the others to take theirs. */
+  REACH: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -95,6 +95,14 @@ export const FIGURES = {
   draining: gauge([], "1 while this node gives its work to the others", {
     alert: "it is 1 for an hour: it was forgotten",
   }),
+  cut_off: gauge(
+    [],
+    "1 while this node takes no part in the work, because it and the nodes that own shards do not reach each other",
+    {
+      alert: "it is 1 for a minute: see the guide to operating it",
+    },
+  ),
+  unreached_nodes: gauge([], "Living nodes with which this one has no link in both directions"),
   mesh_connections: gauge([], "Nodes that this one can send to now", {
     alert: "it is lower than `mainspring_cluster_nodes` minus one for a minute: nodes do not reach each other",
   }),

@@ -34,6 +34,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   featureLevel: "feature_level",
   clusterFeatureLevel: "cluster_feature_level",
   draining: "draining",
+  cutOff: "cut_off",
+  unreachedNodes: "unreached_nodes",
   meshConnections: "mesh_connections",
   meshDropped: "mesh_messages_dropped_total",
   meshWaitingBytes: "mesh_waiting_bytes",

@@ -44,6 +44,8 @@ export interface Readings {
   featureLevel?: number;
   clusterFeatureLevel?: number;
   draining?: number;
+  cutOff?: number;
+  unreachedNodes?: number;
   /** Of the bus between nodes. */
   meshConnections?: number;
   meshDropped?: number;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { pino } from "pino";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
+import { FEATURE_LEVEL } from "../domain/feature-level.ts";
 import { type Epoch, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import type { NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
@@ -58,14 +59,20 @@ class SlowStore {
 }
 
 /** Until all is taken from another node that renewed its lease 90 ms ago for the last time. @returns how long after that */
-async function takenAfterMs({ isReachable }: { isReachable: boolean }): Promise<number> {
+interface Known {
+  isReachable: boolean;
+  /** Nodes to which this one had a link until now; default: it does not say. */
+  reached?: string[];
+}
+
+async function takenAfterMs({ isReachable, reached }: Known): Promise<number> {
   const runtime = new ManualRuntime();
   const lastMs = runtime.monotonicMs() - 90;
-  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false };
+  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, reaches: null };
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
       const renewedAgoMs = runtime.monotonicMs() - lastMs;
-      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: reached ?? null };
       return renewedAgoMs > SHARED.ttlMs ? [mine] : [mine, { ...other, renewedAgoMs }];
     },
     release: async () => {},
@@ -103,13 +110,72 @@ it("looks again when a node has missed a renewal that cannot be reached, and tak
   assert.equal(await takenAfterMs({ isReachable: false }), 2 * SHARED.renewEveryMs + 1);
 });
 
+it("waits for the end of a lease where its link to the node was broken before: a refused connection says nothing then", async () => {
+  assert.equal(await takenAfterMs({ isReachable: false, reached: [ME] }), SHARED.ttlMs + 1);
+  assert.equal(await takenAfterMs({ isReachable: false, reached: [ME, OTHER] }), 2 * SHARED.renewEveryMs + 1);
+});
+
+it("takes nothing while it and the owners do not reach each other, and lets all go at once that it has", async () => {
+  const runtime = new ManualRuntime();
+  const level = FEATURE_LEVEL;
+  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", level, draining: false };
+  const third = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", name: "c:8081", address: "c:8081" };
+  let reaches = [ME, OTHER, third.incarnation];
+  const leases: HoldingsParts["leases"] = {
+    renew: async (node) => [
+      { ...node, level, renewedAgoMs: 0, draining: false, reaches },
+      ...[other, third].map((one) => ({ ...one, renewedAgoMs: 0, reaches: [ME, OTHER, third.incarnation] })),
+    ],
+    release: async () => {},
+  };
+  const owned = new Map<ShardId, Epoch>();
+  const gone: number[] = [];
+  const machine: HoldingsParts["machine"] = {
+    has: () => owned,
+    own: ({ epochs }) => {
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    letGo: async (shards) => {
+      gone.push(shards.length);
+      for (const shard of shards) owned.delete(shard);
+      return true;
+    },
+    drop: () => undefined,
+  };
+  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER, third.incarnation] });
+  const store = new SlowStore(runtime, 0);
+  const log = pino({ level: "silent" });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const started = holdings.start();
+  await settled();
+  await runtime.advance(1);
+  await started;
+  const had = owned.size;
+  assert.ok(had > 0 && had < SHARD_COUNT);
+  reaches = [ME];
+  await runtime.advance(3 * SHARED.renewEveryMs);
+  assert.deepEqual([gone, owned.size, holdings.share], [[had], 0, { placed: 0, had: 0, isSettled: true }]);
+  reaches = [ME, OTHER, third.incarnation];
+  await runtime.advance(SHARED.renewEveryMs);
+  assert.equal(owned.size, had);
+  await holdings.stop();
+});
+
 it("takes nothing by what it knew before it was held up: who was dead then may live", async () => {
   const runtime = new ManualRuntime();
-  const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, renewedAgoMs: 0 };
+  const other = {
+    ...profile,
+    incarnation: OTHER,
+    name: "b:8081",
+    address: "b:8081",
+    draining: false,
+    reaches: null,
+    renewedAgoMs: 0,
+  };
   let renewals = 0;
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
-      const mine = { ...node, renewedAgoMs: 0, draining: false };
+      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
       return renewals++ === 0 ? [mine] : [mine, other];
     },
     release: async () => {},
@@ -134,7 +200,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
   const leases: HoldingsParts["leases"] = {
     renew: async (node) => {
       renewedAtMs.push(runtime.monotonicMs());
-      return [{ ...node, renewedAgoMs: 0, draining: false }];
+      return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
     },
     release: async () => {},
   };
@@ -175,7 +241,7 @@ it("keeps its lease while it takes shards over, however long that takes, and the
 
 it("counts among the living gateways whose leases stand, though only this node cannot reach them, and not their earlier lives", async () => {
   const runtime = new ManualRuntime();
-  const lease = { ...profile, draining: false, renewedAgoMs: 0 };
+  const lease = { ...profile, draining: false, reaches: null, renewedAgoMs: 0 };
   const other = { ...lease, incarnation: OTHER, name: "b:8081", roles: ["gateway"] as const, startedAt: 7 };
   const earlier = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", startedAt: 6 };
   let known = [other, earlier];

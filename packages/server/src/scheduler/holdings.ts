@@ -5,7 +5,17 @@ import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
-import { type LeaseTerms, livingNodes, nextDeathMs, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
+import {
+  type LeaseTerms,
+  livingNodes,
+  nextDeathMs,
+  owningNodes,
+  Placement,
+  plan,
+  SETTLE_MS,
+  stayingNodes,
+  suspects,
+} from "./ownership.ts";
 import { renewingWhile } from "./renewing.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
@@ -81,6 +91,8 @@ export class Holdings {
   /** Since when something is missing; null: since ever, or nothing is. */
   #behindSinceMs: number | null = null;
   #hadAll = false;
+  /** Nothing is placed here as long as this node and the owners do not reach each other. */
+  #isCutOff = false;
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
@@ -110,7 +122,8 @@ export class Holdings {
     const has = machine.has();
     const had = [...placed].filter((shard) => has.has(shard)).length;
     const behindMs = this.#behindSinceMs === null ? 0 : runtime.monotonicMs() - this.#behindSinceMs;
-    return { placed: placed.size, had, isSettled: this.#hadAll && (had === placed.size || behindMs < BEHIND_MAX_MS) };
+    const isSettled = this.#hadAll && (had === placed.size || behindMs < BEHIND_MAX_MS);
+    return { placed: placed.size, had, isSettled: this.#isCutOff || isSettled };
   }
 
   /** Resolves after the first round that went well. @throws {StoreUnusable} */
@@ -169,22 +182,24 @@ export class Holdings {
 
   /** Gateways that live: also those that only this node cannot reach. */
   get gateways(): readonly Incarnation[] {
-    const reachable = this.#parts.bus.nodes("gateway");
-    const leased = livingNodes(this.#leases, (node) => !reachable.includes(node), "gateway");
+    const { bus, profile } = this.#parts;
+    const reachable = bus.nodes("gateway");
+    const leased = livingNodes(this.#leases, suspects(this.#leases, profile.incarnation, reachable), "gateway");
     return [...new Set([...reachable, ...leased.map(({ incarnation }) => incarnation)])];
   }
 
-  readonly #isUnreachable = (node: Incarnation): boolean => {
+  /** Which owners may be dead, though their leases stand. */
+  get #suspects(): (node: Incarnation) => boolean {
     const { bus, profile } = this.#parts;
-    return node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
-  };
+    return suspects(this.#leases, profile.incarnation, bus.nodes("scheduler"));
+  }
 
   async #goRound(): Promise<void> {
     const { log, terms, runtime } = this.#parts;
     let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
-      nextMs = Math.min(nextMs, nextDeathMs(this.#leases, this.#isUnreachable, terms));
+      nextMs = Math.min(nextMs, nextDeathMs(this.#leases, this.#suspects, terms));
       this.#retryMs = FIRST_RETRY_MS;
       this.#settled.resolve();
     } catch (error) {
@@ -202,8 +217,10 @@ export class Holdings {
   async #look(): Promise<void> {
     const { machine, profile } = this.#parts;
     const leases = await this.#renew();
-    const living = livingNodes(leases, this.#isUnreachable);
-    const placed = this.#placement.here(profile.incarnation, stayingNodes(living, leases));
+    const living = livingNodes(leases, this.#suspects);
+    const owners = owningNodes(living, leases);
+    this.#isCutOff = !owners.some(({ incarnation }) => incarnation === profile.incarnation);
+    const placed = this.#placement.here(profile.incarnation, stayingNodes(owners, leases));
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
@@ -217,12 +234,13 @@ export class Holdings {
     if (left.length > 0) await this.#parts.store.letGo(left);
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
-    const next = plan({ me: profile.incarnation, living, placed, holders, mine, isSettling });
+    const isCutOff = this.#isCutOff;
+    const next = plan({ me: profile.incarnation, living, isCutOff, placed, holders, mine, isSettling });
     // Held up since it asked: what it knows of the others is older than a lease, and they may live again.
     if (this.#stopped || !this.trusted) return;
     if (next.take.length > 0) await this.#take(next.take);
     this.#compare(placed);
-    if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+    if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);
   }
 
   #compare(placed: ReadonlySet<ShardId>): void {
@@ -230,7 +248,7 @@ export class Holdings {
     this.#placed = placed;
     const has = machine.has();
     const hasAll = [...placed].every((shard) => has.has(shard));
-    this.#hadAll ||= hasAll;
+    this.#hadAll ||= hasAll && !this.#isCutOff;
     this.#behindSinceMs = hasAll ? null : (this.#behindSinceMs ?? runtime.monotonicMs());
   }
 
@@ -303,10 +321,10 @@ export class Holdings {
     return { epochs, recovered, seen };
   }
 
-  async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {
-    const { store, machine } = this.#parts;
-    if (!(await machine.letGo([shard]))) return;
-    const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
+  async #letGo(shards: readonly ShardId[], holders: readonly ShardHolder[]): Promise<void> {
+    const { store, machine, profile } = this.#parts;
+    if (!(await machine.letGo(shards))) return;
+    const held = holders.filter(({ shard, owner }) => shards.includes(shard) && owner === profile.incarnation);
     await store.letGo(held);
   }
 }

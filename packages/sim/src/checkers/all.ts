@@ -1,4 +1,3 @@
-import type { SeenNode } from "../world/sim-leases.ts";
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
@@ -23,6 +22,7 @@ import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { ownersReachEachOther, type Topology } from "./owners-reach-each-other.ts";
 import { pausesHold } from "./pauses-hold.ts";
 import { PlanBooks } from "./plan-books.ts";
 import { plansMoveOn } from "./plans-move-on.ts";
@@ -46,13 +46,10 @@ import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
  * New ones of each kind.
  * @param ledger hears of everything before they do
  * @param servers what living servers show of themselves
- * @param nodes all that have a lease
+ * @param topology all nodes that have a lease, who owns what, and which of them can reach each other
  */
-export function allCheckers(
-  ledger: Ledger,
-  servers: () => readonly Shown[],
-  nodes: () => readonly SeenNode[],
-): Checker[] {
+export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], topology: Topology): Checker[] {
+  const { nodes } = topology;
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   return [
     // They keep the books of the others, so they hear of everything first.
@@ -82,6 +79,7 @@ export function allCheckers(
     nothingIsLost(),
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
+    ownersReachEachOther(topology),
     pausesHold(),
     poolPausesHold(),
     plansMoveOn(ledger, books, quiet),

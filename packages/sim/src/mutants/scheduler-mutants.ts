@@ -114,14 +114,38 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "draining is not heeded",
     file: OWNERSHIP,
-    find: "living.filter(({ draining }) => !draining)",
-    replace: "living.filter(() => true)",
+    find: "owners.filter(({ draining }) => !draining)",
+    replace: "owners.filter(() => true)",
     why: "a node that is to be stopped keeps its shards, and new ones come to it",
+  },
+  {
+    name: "reach is not heeded",
+    file: OWNERSHIP,
+    find: "? largestGroup(living) : living;",
+    replace: "? living : living;",
+    why: "a node that does not reach the others owns shards, and their work stands still",
+  },
+  {
+    name: "a node that is cut off keeps its shards",
+    file: OWNERSHIP,
+    find: "const letGo = isCutOff ? elsewhere : elsewhere.slice(0, 1);",
+    replace: "const letGo = isCutOff ? [] : elsewhere.slice(0, 1);",
+    why: "the others wait for its shards, and their work stands still",
+  },
+  {
+    name: "each end of a broken link takes itself for the owner",
+    file: HOLDINGS,
+    find: "const owners = owningNodes(living, leases);",
+    replace:
+      "const own = leases.find(({ incarnation }) => incarnation === profile.incarnation)?.reaches ?? null;\n" +
+      "    const owners = owningNodes(living, leases).length < living.length && own !== null\n" +
+      "      ? living.filter(({ incarnation }) => own.includes(incarnation)) : living;",
+    why: "both own shards and do not reach each other",
   },
   {
     name: "shards stay where they are",
     file: HOLDINGS,
-    find: "if (next.letGo !== null) await this.#letGo(next.letGo, holders);",
+    find: "if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);",
     replace: "",
     why: "nothing moves to a node that came, or from one that is drained",
   },

@@ -165,7 +165,7 @@ export class SimServer {
     };
     const membership = new Membership({
       leases: this.#around.leases.client(this.process),
-      ...{ runtime: parts.runtime, node: this.#node, level: FEATURE_LEVEL },
+      ...{ bus: parts.bus, runtime: parts.runtime, log: parts.log, level: FEATURE_LEVEL },
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;

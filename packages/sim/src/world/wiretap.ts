@@ -12,6 +12,7 @@ export function tapped(bus: Bus, server: string, history: History): Bus {
     node: bus.node,
     ownerOf: (shard) => bus.ownerOf(shard),
     nodes: (role) => bus.nodes(role),
+    connected: () => bus.connected(),
     send: (to, message) => {
       tap.sent(to.node, message);
       bus.send(to, message);

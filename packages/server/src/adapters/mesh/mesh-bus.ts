@@ -52,6 +52,11 @@ export class MeshBus implements Bus {
     return this.#mailboxes.hasListener(role) ? [this.node, ...others] : others;
   };
 
+  connected = (): Incarnation[] => {
+    const others = [...this.#peers].filter(([, peer]) => peer.isOpen).map(([node]) => node);
+    return [this.node, ...others];
+  };
+
   send: Bus["send"] = ({ node, role }, message) => {
     if (node === this.node) this.#mailboxes.put(node, role, message);
     else if (this.#peers.has(node)) this.#peers.get(node)?.send({ role, message } as Letter);
