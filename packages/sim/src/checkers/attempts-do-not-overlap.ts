@@ -1,6 +1,7 @@
 import type { Moment } from "../history.ts";
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
+import { nameOf } from "./roll.ts";
 
 /** How an earlier attempt may have ended that a later one runs beside. */
 const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
@@ -13,6 +14,9 @@ type Running = Extract<Moment, { kind: "HANDLER_STARTED" }>;
  */
 export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   const open = new Map<string, Running[]>();
+  const delivered = new Set<string>();
+  /** Given out by a store that has gone back: it may give out the same token again, to another worker. */
+  const forgotten = new Set<string>();
   const leave = (id: string, stays: (running: Running) => boolean) => {
     const rest = (open.get(id) ?? []).filter(stays);
     if (rest.length > 0) open.set(id, rest);
@@ -20,8 +24,15 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   };
   return {
     name: "attempts do not overlap",
+    saw(event) {
+      if (event.kind !== "WENT_BACK") return;
+      for (const token of delivered) forgotten.add(token);
+      open.clear();
+    },
     noticed(moment) {
+      if (moment.kind === "DELIVERED") delivered.add(`${nameOf(moment)} at ${moment.worker}`);
       if (moment.kind === "HANDLER_STARTED") {
+        if (forgotten.has(`${nameOf(moment)} at ${moment.worker}`)) return;
         const others = open.get(moment.executionId) ?? [];
         for (const other of others) judge(other, moment, ledger);
         open.set(moment.executionId, [...others, moment]);

@@ -6,6 +6,8 @@ export function tokensGrow(): Checker {
   return {
     name: "tokens grow",
     saw(event) {
+      // What was assigned since then is forgotten, and is assigned again.
+      if (event.kind === "WENT_BACK") highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       for (const { id, attempt } of event.asked.assigned) {
