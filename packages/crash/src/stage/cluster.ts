@@ -16,17 +16,21 @@ interface ClusterOptions {
   nodes: number;
   /** Jobs a second of each client, all small ones; default: clients are customers of all kinds. */
   steadyRate?: number;
+  /** Whether nodes know all addresses of PostgreSQL, and find the primary themselves; default: proxies lead them there. */
+  findsPrimary?: boolean;
   dice: Dice;
   say(message: string): void;
 }
 
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
-  const { folder, nodes: count, steadyRate, dice, say } = options;
+  const { folder, nodes: count, steadyRate, findsPrimary = false, dice, say } = options;
   // PostgreSQL runs as another user, who has to get to its own folder in it.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
-  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(folder, index + 1, store)));
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, index) => buildNode(folder, index + 1, store, findsPrimary)),
+  );
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
@@ -51,7 +55,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterStage
   return opened({ ...people, nodes, store });
 }
 
-async function buildNode(folder: string, number: number, store: ClusterStore) {
+async function buildNode(folder: string, number: number, store: ClusterStore, findsPrimary: boolean) {
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
   const grpc = { host, port: grpcPort };
@@ -68,7 +72,7 @@ async function buildNode(folder: string, number: number, store: ClusterStore) {
     API_LINK: await links.API_LINK.listen(await freePort()),
   };
   const env = {
-    MAINSPRING_STORE: store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
+    MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
   };

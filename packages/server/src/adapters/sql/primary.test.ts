@@ -48,8 +48,10 @@ describe("the primary among several servers", () => {
     await Promise.all([db.run("read", { text: "SELECT 1" }), db.run("query", { text: "SELECT 1" })]);
     await db.run("submit", { text: "SELECT 1" });
     assert.equal(standby.greeted, 1);
+    const ended = new Promise((resolve) => db.watchEnds(resolve));
     const end = db.run("commit", { text: "SELECT pg_terminate_backend(pg_backend_pid())" });
     await assert.rejects(end, StoreUnavailable);
+    await ended;
     await db.run("commit", { text: "SELECT 1" });
     assert.equal(standby.greeted, 2);
     await db.close();
