@@ -35,7 +35,7 @@ export interface SimulationOptions {
   nodes: number;
   workers: number;
   jobs: number;
-  /** In which ways the store goes back to an earlier state, every quarter of an hour; default: it never does. */
+  /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
   waysBack?: readonly WayBack[];
   /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;

@@ -22,7 +22,7 @@ export interface StoreWithPast {
 }
 
 /** From one time to the next, about. */
-const EVERY_MS = 900_000;
+const EVERY_MS = 300_000;
 /** How old a backup is. */
 const BACKUP_MS = [60_000, 600_000] as const;
 /** How far a standby is behind. */
