@@ -8,7 +8,7 @@ export function shown(name: string, value: string): string {
 }
 
 /** Several hosts as PostgreSQL has them, which are no URL. */
-const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*,[^/?#@]*)/i;
+const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*,[^/?#@]*)(?=[/?#]|$)/i;
 const STAND_IN = "hosts.invalid";
 
 function withoutPassword(text: string): string {
