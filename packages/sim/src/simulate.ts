@@ -337,7 +337,7 @@ class World {
     return store;
   }
 
-  /** Also those of servers that have died: what they sent may still arrive. */
+  /** The connections of dead servers break too, because a call that one of them sent may still arrive. */
   #breakStoreConnections(): void {
     for (const connected of this.#stores) {
       connected.store.breakOff();

@@ -4,7 +4,7 @@ import { type Checker, Violation } from "./checker.ts";
 /** DESIGN 9.8: epochs grow, and nothing of an older epoch or of another node is committed. */
 export function epochsGrow(): Checker {
   const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation | null }>();
-  /** Also of takeovers that a store has lost which went back: a node may still hold them. */
+  /** Highest epoch of each shard, lost takeovers of a store that went back included: a node may still hold one of them. */
   const highest = new Map<ShardId, Epoch>();
   return {
     name: "epochs grow",
@@ -17,8 +17,9 @@ export function epochsGrow(): Checker {
           owners.set(shard, { epoch, owner: event.owner });
         }
       }
+      // The owner before knows a store that is no more, and has to take the shard over anew.
       if (event.kind === "WENT_BACK")
-        for (const { shard, epoch, owner } of event.holders) owners.set(shard, { epoch, owner });
+        for (const { shard, epoch } of event.holders) owners.set(shard, { epoch, owner: null });
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const { shard, epoch } = event.asked;
       const current = owners.get(shard);

@@ -44,7 +44,7 @@ export class Ledger {
     if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
   }
 
-  /** What was assigned before stays known: it may still be on its way. */
+  /** Earlier assignments stay known, because they may still be on their way. */
   #wentBack({ rows, inFlight }: WentBack): void {
     const before = new Map(this.accounts);
     this.accounts.clear();

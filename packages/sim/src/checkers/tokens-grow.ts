@@ -6,7 +6,7 @@ export function tokensGrow(): Checker {
   return {
     name: "tokens grow",
     saw(event) {
-      // What was assigned since then is forgotten, and is assigned again.
+      // The store has forgotten the attempts since then, and assigns their numbers again.
       if (event.kind === "WENT_BACK") highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);

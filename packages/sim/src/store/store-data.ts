@@ -98,7 +98,7 @@ export class StoreData {
     return this.#tables.commands;
   }
 
-  /** By name; those that have settings of their own. */
+  /** Pools that have settings of their own, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
   }

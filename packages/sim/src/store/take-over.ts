@@ -2,7 +2,7 @@ import type { Epoch, Incarnation, SeenShard } from "@mainspring/server/testing";
 import type { TakenOver } from "./history.ts";
 import type { StoreData } from "./store-data.ts";
 
-/** Of a millisecond. */
+/** Microseconds of a millisecond. */
 const MICROSECONDS = 1_000;
 
 /**

@@ -26,7 +26,7 @@ const EVERY_MS = 300_000;
 /** How old a backup is. */
 const BACKUP_MS = [60_000, 600_000] as const;
 /** How far a standby is behind. */
-const LAGS_MS = [1, 5, 50, 500, 5_000] as const;
+const LAGS_MS = [1, 50, 500, 5_000, 30_000] as const;
 /** How long a failover takes. */
 const FAILOVER_MS = [50, 10_000] as const;
 

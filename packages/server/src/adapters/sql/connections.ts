@@ -283,8 +283,8 @@ export function primaryAt(connection: Connection, incarnation: Incarnation): Pri
 }
 
 /**
- * In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. Of several
- * hosts it is the first: pg knows no lists, see `Primary`.
+ * In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. pg knows
+ * no list of hosts and gets the first one; `Primary` knows all.
  */
 function fromUrl(text: string): pg.ClientConfig {
   const [first] = storeAddresses(text) ?? [text];

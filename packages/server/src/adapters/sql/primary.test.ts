@@ -118,7 +118,7 @@ class Double {
   }
 }
 
-/** Of the protocol: its kind, the length of all that follows, its content. */
+/** A message of the protocol: its kind, the length of all that follows, its content. */
 function message(kind: string, content: string | Buffer): Buffer {
   const body = Buffer.from(content);
   const length = Buffer.alloc(4);

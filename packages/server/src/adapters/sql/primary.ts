@@ -101,7 +101,7 @@ export class Primary {
   }
 }
 
-/** What @types/pg leaves out: messages of the protocol, and what the client was told to connect to. */
+/** Parts of a client that @types/pg leaves out: messages of the protocol, and the server that it connects to. */
 interface Internals {
   connection: {
     on(event: "parameterStatus", heard: (said: { parameterName: string; parameterValue: string }) => void): void;
