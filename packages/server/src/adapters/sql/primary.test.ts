@@ -19,8 +19,8 @@ describe("the primary among several servers", () => {
   });
   after(() => server.stop());
 
-  async function double(isStandby: boolean): Promise<Double> {
-    const made = await Double.listen(isStandby);
+  async function double(isStandby: boolean, farewell?: Buffer): Promise<Double> {
+    const made = await Double.listen(isStandby, farewell);
     doubles.push(made);
     return made;
   }
@@ -67,6 +67,14 @@ describe("the primary among several servers", () => {
     await db.close();
   });
 
+  it("may end a connection as soon as it has greeted, as a takeover does: that fails a statement and not the process", async () => {
+    const fatal = "SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
+    const { port } = await double(false, message("E", fatal));
+    const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
+    await assert.rejects(db.run("read", { text: "SELECT 1" }), StoreUnavailable);
+    await db.close();
+  });
+
   it("is what a single server has to be", async () => {
     const { port } = await double(true);
     const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
@@ -88,7 +96,7 @@ class Double {
   readonly #sockets = new Set<Socket>();
   greeted = 0;
 
-  private constructor(isStandby: boolean) {
+  private constructor(isStandby: boolean, farewell: Buffer | undefined) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket
@@ -96,13 +104,16 @@ class Double {
         .once("data", () => {
           this.greeted++;
           const status = `in_hot_standby\0${isStandby ? "on" : "off"}\0`;
-          socket.write(Buffer.concat([message("R", Buffer.alloc(4)), message("S", status), message("Z", "I")]));
+          const greeting = [message("R", Buffer.alloc(4)), message("S", status), message("Z", "I")];
+          if (farewell === undefined) socket.write(Buffer.concat(greeting));
+          else socket.end(Buffer.concat([...greeting, farewell]));
         });
     });
   }
 
-  static async listen(isStandby: boolean): Promise<Double> {
-    const double = new Double(isStandby);
+  /** @param farewell sent with the greeting; then the connection ends */
+  static async listen(isStandby: boolean, farewell?: Buffer): Promise<Double> {
+    const double = new Double(isStandby, farewell);
     double.#server.listen(0, "127.0.0.1");
     await once(double.#server, "listening");
     return double;

@@ -50,6 +50,8 @@ export class Primary {
 
       async #connect(): Promise<this> {
         const place = await find();
+        // The server may end the connection with the same packet that greets, before the caller listens for errors.
+        this.on("error", () => undefined);
         try {
           // The base class connects to what these say at that moment.
           await connectTo(this, place, () => super.connect());
