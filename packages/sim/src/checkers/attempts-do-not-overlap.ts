@@ -1,4 +1,4 @@
-import type { Moment } from "../history.ts";
+import type { Moment, Ref } from "../history.ts";
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
 import { nameOf } from "./roll.ts";
@@ -14,8 +14,7 @@ type Running = Extract<Moment, { kind: "HANDLER_STARTED" }>;
  */
 export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   const open = new Map<string, Running[]>();
-  const delivered = new Set<string>();
-  /** Given out by a store that has gone back: it may give out the same token again, to another worker. */
+  /** Tokens and their workers, assigned by a store that went back: it may assign the same token again, to another worker. */
   const forgotten = new Set<string>();
   const leave = (id: string, stays: (running: Running) => boolean) => {
     const rest = (open.get(id) ?? []).filter(stays);
@@ -26,13 +25,14 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
     name: "attempts do not overlap",
     saw(event) {
       if (event.kind !== "WENT_BACK") return;
-      for (const token of delivered) forgotten.add(token);
+      for (const [executionId, { assigned }] of ledger.accounts) {
+        for (const [attempt, { worker }] of assigned) forgotten.add(placeOf({ executionId, attempt, worker }));
+      }
       open.clear();
     },
     noticed(moment) {
-      if (moment.kind === "DELIVERED") delivered.add(`${nameOf(moment)} at ${moment.worker}`);
       if (moment.kind === "HANDLER_STARTED") {
-        if (forgotten.has(`${nameOf(moment)} at ${moment.worker}`)) return;
+        if (forgotten.has(placeOf(moment))) return;
         const others = open.get(moment.executionId) ?? [];
         for (const other of others) judge(other, moment, ledger);
         open.set(moment.executionId, [...others, moment]);
@@ -44,6 +44,10 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
       }
     },
   };
+}
+
+function placeOf(given: Ref & { worker: string }): string {
+  return `${nameOf(given)} at ${given.worker}`;
 }
 
 function judge(other: Running, late: Running, ledger: Ledger): void {
