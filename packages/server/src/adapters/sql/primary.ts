@@ -1,3 +1,4 @@
+import { callbackify } from "node:util";
 import pg from "pg";
 import { storeAddresses } from "../../domain/store-address.ts";
 
@@ -45,7 +46,7 @@ export class Primary {
       override connect(callback?: (error: Error) => void): Promise<this> | void {
         const connected = this.#connect();
         if (callback === undefined) return connected;
-        connected.then(() => callback(null as unknown as Error), callback);
+        callbackify(() => connected)(callback);
       }
 
       async #connect(): Promise<this> {
