@@ -16,6 +16,7 @@ import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { GoingBack, type WayBack } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
@@ -36,6 +37,8 @@ export interface SimulationOptions {
   nodes: number;
   workers: number;
   jobs: number;
+  /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
+  waysBack?: readonly WayBack[];
   /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;
 }
@@ -160,6 +163,9 @@ class World {
   readonly #drains: Drains;
   readonly #lonely: LonelyNodes;
   readonly #faults: Faults;
+  readonly #goingBack: GoingBack;
+  /** Every connection to the store that may still have something on its way. */
+  readonly #stores = new Set<{ store: SimStore; process: SimProcess }>();
   readonly #sightings: Sightings;
   readonly #network: Network;
   readonly #leases: LeaseService;
@@ -220,10 +226,19 @@ class World {
       machines,
       kill: (victim) => this.#kill(victim),
     });
+    this.#goingBack = new GoingBack(this.#clock, this.#dice.fork("going back"), this.history, {
+      copy: () => this.#data.copy(),
+      goBack: (copy) => this.#data.goBack(copy),
+      breakConnections: () => this.#breakStoreConnections(),
+      down: (forMs) => this.#storeDown(forMs),
+      stopServers: () => {
+        for (const server of this.#servers()) this.#kill(server);
+      },
+    });
   }
 
   async run(): Promise<void> {
-    const { hours, nodes, workers, jobs, only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, waysBack = [], only = {} } = this.#options;
     this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
@@ -238,12 +253,14 @@ class World {
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
+    if (waysBack.length > 0) this.#goingBack.start(waysBack);
     this.#operators.start(OPERATE_EVERY_MS);
     if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
     if (nodes > 1 && only.reliableNetwork !== true) this.#lonely.start(LONELY_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#lonely.stop();
     this.#faults.stop();
+    this.#goingBack.stop();
     this.#operators.stop();
     this.#limits.stop(this.#data);
     this.#drains.stop();
@@ -326,7 +343,7 @@ class World {
       monotonicMs: () => this.#clock.nowMs,
       setTimer: (delayMs: number, run: () => void) => ({ cancel: this.#clock.plan(delayMs, run) }),
     };
-    return new SimStore({
+    const store = new SimStore({
       data: this.#data,
       node,
       time,
@@ -335,6 +352,16 @@ class World {
       deliver: (run) => process.take(run),
       sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
+    if (this.#options.waysBack !== undefined) this.#stores.add({ store, process });
+    return store;
+  }
+
+  /** The connections of dead servers break too, because a call that one of them sent may still arrive. */
+  #breakStoreConnections(): void {
+    for (const connected of this.#stores) {
+      connected.store.breakOff();
+      if (!connected.process.isAlive) this.#stores.delete(connected);
+    }
   }
 
   #kill(server: SimServer): void {

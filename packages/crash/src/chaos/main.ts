@@ -8,7 +8,7 @@ import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--rate N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -17,6 +17,8 @@ const { values } = parseArgs({
     restarts: { type: "string", default: "0" },
     outages: { type: "string", default: "0" },
     blackouts: { type: "string", default: "0" },
+    failovers: { type: "string", default: "0" },
+    "lossy-failovers": { type: "string", default: "0" },
     rate: { type: "string", default: String(DRILL_RATE) },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
@@ -36,6 +38,8 @@ const times: DrillOptions["times"] = {
   RESTART: Number(values.restarts),
   OUTAGE: Number(values.outages),
   BLACKOUT: Number(values.blackouts),
+  FAILOVER: Number(values.failovers),
+  LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
 const counts = Object.values(times);
 if (

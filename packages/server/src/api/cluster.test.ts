@@ -44,7 +44,7 @@ describe("the cluster over HTTP", () => {
       ],
     );
     assert.deepEqual([shards.length, shards[0]?.nodeId, shards[5]?.nodeId], [SHARD_COUNT, "a", null]);
-    assert.equal(shards[0]?.epoch, first.epoch + 1);
+    assert.ok((shards[0]?.epoch ?? 0) > first.epoch);
     assert.deepEqual(lag, { ready: 0, oldestReadyMs: null, silentOwners: 1 });
     await gone("a", "b");
   });

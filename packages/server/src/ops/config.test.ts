@@ -98,6 +98,20 @@ describe("the configuration", () => {
     }
   });
 
+  it("takes several PostgreSQL servers of which one is the primary, and no session on a standby", () => {
+    const of = (query: string) => ({ MAINSPRING_STORE: `postgres://me@db1:5432,[::1]/jobs${query}` });
+    for (const query of ["", "?target_session_attrs=read-write", "?target_session_attrs=primary"])
+      assert.equal(loadConfig(of(query)).store, of(query).MAINSPRING_STORE);
+    assert.match(
+      complaint(of("?target_session_attrs=any")),
+      /^MAINSPRING_STORE must have target_session_attrs=read-write/m,
+    );
+    assert.match(
+      complaint({ MAINSPRING_STORE: "postgres://db1,,db2/jobs" }),
+      /^MAINSPRING_STORE must be "embedded" or a URL/m,
+    );
+  });
+
   it("makes a server a node of a cluster", () => {
     const mesh = { MAINSPRING_BUS: "mesh", MAINSPRING_STORE: "postgres://db/mainspring", MAINSPRING_LEASES: "store" };
     const key = { MAINSPRING_API_KEY: "k".repeat(16) };

@@ -57,7 +57,7 @@ export const FIGURES = {
   }),
   shard_epoch: gauge(
     ["shard"],
-    "How often a shard that this node owns was taken over, by whomever: of two owners the higher one is",
+    "Epoch of a shard that this node owns, the time of its takeover in microseconds: of two owners the higher one is",
   ),
   shard_ready: gauge(["shard"], "Ready executions of a shard in its owner's memory"),
   shard_running: gauge(["shard"], "Executions of a shard that a worker has started"),

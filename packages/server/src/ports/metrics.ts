@@ -6,6 +6,7 @@ export type TakeoverCause =
   | "MACHINE_FAILED"
   | "COMMIT_UNANSWERED"
   | "FENCED"
+  | "CONNECTION_LOST"
   | "LEASE_ENDED"
   | "ROW_CHANGED"
   | "ROW_REFUSED";

@@ -131,6 +131,7 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   const owned = new Map<ShardId, Epoch>();
   const gone: number[] = [];
   const machine: HoldingsParts["machine"] = {
+    gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
@@ -145,7 +146,7 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER, third.incarnation] });
   const store = new SlowStore(runtime, 0);
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, machine });
+  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
   const started = holdings.start();
   await settled();
   await runtime.advance(1);
@@ -181,7 +182,13 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
     release: async () => {},
   };
   const store = new SlowStore(runtime, 0, OTHER, SHARED.ttlMs + 1);
-  const machine = { has: () => new Map(), own: () => undefined, letGo: async () => true, gatewaysChanged: () => undefined, drop: () => undefined };
+  const machine = {
+    has: () => new Map(),
+    own: () => undefined,
+    letGo: async () => true,
+    gatewaysChanged: () => undefined,
+    drop: () => undefined,
+  };
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
   const log = pino({ level: "silent" });
   const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
@@ -277,10 +284,18 @@ it("counts among the living gateways whose leases stand, though only this node c
 it("knows the feature level of the cluster: that of the oldest node whose lease stands", async () => {
   const runtime = new ManualRuntime();
   const newest = { ...profile, level: 3 };
-  const older = { ...profile, incarnation: OTHER, name: "b:8081", roles: ["api" as const], level: 2, draining: false };
+  const older = {
+    ...profile,
+    incarnation: OTHER,
+    name: "b:8081",
+    roles: ["api" as const],
+    level: 2,
+    draining: false,
+    reaches: null,
+  };
   let others = [{ ...older, renewedAgoMs: 0 }];
   const leases: HoldingsParts["leases"] = {
-    renew: async (node) => [{ ...node, renewedAgoMs: 0, draining: false }, ...others],
+    renew: async (node) => [{ ...node, reaches: null, renewedAgoMs: 0, draining: false }, ...others],
     release: async () => {},
   };
   const owned = new Map<ShardId, Epoch>();
@@ -293,7 +308,15 @@ it("knows the feature level of the cluster: that of the oldest node whose lease 
     letGo: async () => true,
     drop: () => undefined,
   };
-  const parts = { leases, bus: memoryBus(ME), runtime, log: pino({ level: "silent" }), terms: SHARED, readPools, machine };
+  const parts = {
+    leases,
+    bus: memoryBus(ME),
+    runtime,
+    log: pino({ level: "silent" }),
+    terms: SHARED,
+    readPools,
+    machine,
+  };
   const holdings = new Holdings({ ...parts, store: new SlowStore(runtime, 0), profile: newest });
   const started = holdings.start();
   await settled();

@@ -82,6 +82,8 @@ export class Holdings {
   readonly #settled = Promise.withResolvers<void>();
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
+  /** Highest epoch of each shard that this node has read or been given. */
+  readonly #knownEpochs = new Map<ShardId, Epoch>();
   readonly #placement = new Placement();
   /** As they were listed last. */
   #leases: readonly NodeLease[] = [];
@@ -224,7 +226,7 @@ export class Holdings {
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
-    const holders = await this.#parts.store.readShards();
+    const holders = await this.#readShards();
     await this.#letGoOvertaken(holders);
     const mine = new Map(machine.has());
     // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
@@ -307,18 +309,33 @@ export class Holdings {
   /** @returns all that the machine needs; null: others were faster */
   async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term" | "gateways"> | null> {
     const { store, profile } = this.#parts;
-    const answers = await store.takeOver(wanted, profile.incarnation);
+    const seen = wanted.map(({ shard, epoch }) => ({
+      shard,
+      epoch,
+      knownEpoch: this.#knownEpochs.get(shard) ?? epoch,
+    }));
+    const answers = await store.takeOver(seen, profile.incarnation);
     const epochs = new Map<ShardId, Epoch>();
     wanted.forEach(({ shard }, i) => {
       const epoch = answers[i];
-      if (epoch != null) epochs.set(shard, epoch);
+      if (epoch == null) return;
+      epochs.set(shard, epoch);
+      this.#knownEpochs.set(shard, epoch);
     });
     if (epochs.size === 0) return null;
     const recovered = await store.recover([...epochs.keys()]);
     // After the takeover: whoever changes a pool asks the owners that the store shows after the change.
     await this.#parts.readPools();
-    const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
-    return { epochs, recovered, seen };
+    const epochsNow = new Map((await this.#readShards()).map(({ shard, epoch }) => [shard, epoch]));
+    return { epochs, recovered, seen: epochsNow };
+  }
+
+  async #readShards(): Promise<ShardHolder[]> {
+    const holders = await this.#parts.store.readShards();
+    for (const { shard, epoch } of holders) {
+      this.#knownEpochs.set(shard, Math.max(epoch, this.#knownEpochs.get(shard) ?? 0));
+    }
+    return holders;
   }
 
   async #letGo(shards: readonly ShardId[], holders: readonly ShardHolder[]): Promise<void> {

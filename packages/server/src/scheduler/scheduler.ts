@@ -50,6 +50,7 @@ export class Scheduler {
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });
     metrics.watch(() => this.#readings());
+    store.watchTakeovers(() => this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended"));
   }
 
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */

@@ -35,7 +35,9 @@ export function givenUpDoesNotBegin(): Checker {
       const agoMs = moment.atMs - (endedMs.get(nameOf(moment)) ?? Number.POSITIVE_INFINITY);
       if (agoMs < TOLD_WITHIN_MS) return;
       const { attempt, executionId, worker } = moment;
-      throw new Violation(`attempt ${attempt} of ${executionId} began on ${worker} ${Math.round(agoMs)} ms after its end`);
+      throw new Violation(
+        `attempt ${attempt} of ${executionId} began on ${worker} ${Math.round(agoMs)} ms after its end`,
+      );
     },
   };
 }

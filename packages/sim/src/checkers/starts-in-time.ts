@@ -13,6 +13,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   /** When one of the key was last assigned: until a while after, others of it may have to wait. */
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
+  let hasGoneBack = false;
   const isHeldBack = (key: string | null, nowMs: number) => {
     if (key === null) return false;
     if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
@@ -25,6 +26,8 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   const isPoolFull = (pool: string, nowMs: number) => {
     const limited = pools.get(pool);
     if (limited === undefined) return false;
+    // How many of a limited pool are current is not known any more.
+    if (hasGoneBack) return true;
     const { ratePerSec, fullAtMs, startedAtMs } = limited;
     if (nowMs - fullAtMs < BOUND_MS) return true;
     return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
@@ -50,6 +53,11 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   return {
     name: "starts in time",
     saw(event) {
+      if (event.kind === "WENT_BACK") {
+        // The tokens of then are given out again.
+        started.clear();
+        hasGoneBack = true;
+      }
       if (event.kind !== "COMMITTED") return;
       for (const { id } of event.asked.assigned) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;

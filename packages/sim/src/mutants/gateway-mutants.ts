@@ -74,15 +74,16 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "stuck slots are lent",
     file: `${GATEWAY}/held.ts`,
-    find: "if (isStuck || state !== \"FINISHED\") this.#occupied += by;",
-    replace: "if (state !== \"FINISHED\" && state !== \"OVER\") this.#occupied += by;",
+    find: 'if (isStuck || state !== "FINISHED") this.#occupied += by;',
+    replace: 'if (state !== "FINISHED" && state !== "OVER") this.#occupied += by;',
     why: "executions go to a worker whose slots are taken by handlers that do not end",
   },
   {
     name: "what has started is taken back",
     file: "packages/sdk/src/executor.ts",
     find: 'if (attempt.phase === "WAITING") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
-    replace: 'if (attempt.phase !== "OVER") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
+    replace:
+      'if (attempt.phase !== "OVER") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
     why: "an attempt that runs is given to another worker as well",
   },
   {

@@ -6,6 +6,13 @@ export class CommandInbox {
   readonly #commands = new SortedList<{ id: string }, Command>((a, b) => byText(a.id, b.id));
   readonly #byId = new Map<string, Command>();
 
+  /** An inbox of its own with the same commands. */
+  copy(): CommandInbox {
+    const copy = new CommandInbox();
+    for (const command of this.#byId.values()) copy.add(command);
+    return copy;
+  }
+
   /** @returns false: it is there already */
   add(command: Command): boolean {
     if (this.#byId.has(command.id)) return false;

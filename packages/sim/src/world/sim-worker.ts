@@ -56,7 +56,12 @@ export function startWorker(
   void worker.start().catch(() => undefined);
 }
 
-function simTask(name: string, worker: string, loop: SimProcess, { history, hangs }: WorkerEvents): Task<never, unknown> {
+function simTask(
+  name: string,
+  worker: string,
+  loop: SimProcess,
+  { history, hangs }: WorkerEvents,
+): Task<never, unknown> {
   return task({
     name,
     run: (work: Work, ctx: TaskContext) => {

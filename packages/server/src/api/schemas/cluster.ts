@@ -33,7 +33,7 @@ export const ClusterBody = Type.Object({
   shards: Type.Array(
     Type.Object({
       shard: Count("from 0"),
-      epoch: Count("how often it was taken over"),
+      epoch: Count("grows with each takeover: the time of the last one in microseconds"),
       nodeId: StringOrNull("its owner; null: it waits for one"),
     }),
     { description: "all of them, by number" },
