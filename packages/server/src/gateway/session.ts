@@ -8,6 +8,7 @@ import type { Counters } from "./counters.ts";
 import { Credits } from "./credits.ts";
 import type { Demands } from "./demands.ts";
 import { type Held, HeldAttempts } from "./held.ts";
+import { capacityOf, takenOf } from "./hello-holds.ts";
 import { recallFor, takersOf } from "./lender.ts";
 import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
@@ -71,7 +72,7 @@ export class Session {
 
   constructor(profile: WorkerProfile, shared: Surroundings) {
     this.profile = profile;
-    this.credits = new Credits(profile.slots + profile.prefetch);
+    this.credits = new Credits(capacityOf(profile));
     this.pulse = { heardAtMs: shared.runtime.monotonicMs(), brokenAtMs: null };
     this.#shared = shared;
     this.#connectedAt = shared.runtime.now();
@@ -267,7 +268,8 @@ export class Session {
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.held.occupied, nowMs);
+    const taken = takenOf(this.held, capacityOf(this.profile));
+    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), taken, nowMs);
     if (claims.length === 0) return false;
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
   }

@@ -100,9 +100,13 @@ export function builtinWorkerId(incarnation: Incarnation, turn = 0): string {
   return turn === 0 ? BUILTIN + incarnation : `${BUILTIN}${incarnation}-${turn}`;
 }
 
+export function isBuiltinWorkerId(workerId: string): boolean {
+  return workerId.startsWith(BUILTIN);
+}
+
 /** A server that lives may have let the shard go and still run what it had of it. */
 function diedWithItsServer({ state }: Step, workerId: string): boolean {
-  if (!workerId.startsWith(BUILTIN)) return false;
+  if (!isBuiltinWorkerId(workerId)) return false;
   const isOf = (server: Incarnation) => workerId.startsWith(builtinWorkerId(server));
   return !isOf(state.incarnation) && ![...state.gateways].some(isOf);
 }
