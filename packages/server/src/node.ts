@@ -87,6 +87,7 @@ interface Ground {
  * Composes a node from its configuration and starts it: the one place that knows every adapter.
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead here; the message names it
+ * @throws {ClusterSecretMissing} the other nodes would refuse it
  * @param program default: this one
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -120,7 +121,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // Before the node is known to others, who will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
-  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
+  if (mesh !== null) {
+    await checkAdvertised(mesh, address, grpcAddress);
+    await checkSecret(store, config);
+  }
   const makeWorker = workersOf(ground, gateway);
   const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -149,15 +153,21 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 }
 
 function openBus(
-  { bus, apiKey }: Config,
+  { bus, apiKey, apiKeyAlso, clusterSecret, clusterSecretAlso }: Config,
   { level }: Program,
   runtime: Runtime,
   log: Logger,
 ): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
   if (bus === "memory") return { bus: memoryBus(node), mesh: null };
-  const mesh = new MeshBus({ node, level, apiKey, runtime, log });
+  const isAuthorized = authorization(apiKey, apiKeyAlso);
+  const secrets = [clusterSecret, clusterSecretAlso].filter((secret) => secret !== null);
+  const mesh = new MeshBus({ node, level, apiKey, secrets, isAuthorized, runtime, log });
   return { bus: mesh, mesh };
+}
+
+function authorization(apiKey: string | null, also: string | null): (authorization: string | undefined) => boolean {
+  return apiKey === null ? () => true : authorizes(apiKey, also);
 }
 
 /** Where other nodes reach this one. */
@@ -177,6 +187,22 @@ async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string
     `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
       "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
   );
+}
+
+/** A node that the others do not hear would own shards, and get nothing done. */
+async function checkSecret({ leases }: SqlStore, { clusterSecret }: Config): Promise<void> {
+  if (clusterSecret !== null) return;
+  const others = (await leases.list()).filter(({ isLiving }) => isLiving);
+  if (others.length === 0 || !others.every(({ hasSecret }) => hasSecret)) return;
+  throw new ClusterSecretMissing(
+    `every other node of this cluster (${others.map(({ address }) => address).join(", ")}) has a secret, and would refuse this one: ` +
+      "set MAINSPRING_CLUSTER_SECRET to the value that they have",
+  );
+}
+
+/** The other nodes of the cluster have a secret, and this one does not. */
+export class ClusterSecretMissing extends Error {
+  override readonly name = "ClusterSecretMissing";
 }
 
 interface Joining {
@@ -205,6 +231,7 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     roles: config.roles,
     ...program,
     startedAt: runtime.now(),
+    hasSecret: config.clusterSecret !== null,
   };
   const terms = isAlone ? ALONE : SHARED;
   if (!config.roles.includes("scheduler")) {
@@ -324,7 +351,7 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
       gateway,
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      isAuthorized: config.apiKey === null ? () => true : authorizes(config.apiKey),
+      isAuthorized: authorization(config.apiKey, config.apiKeyAlso),
       runtime,
       log,
     }),

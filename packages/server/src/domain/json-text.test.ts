@@ -6,7 +6,15 @@ import { jsonFault } from "./json-text.ts";
 const fault = (text: string, depthMax = 128) => jsonFault(new TextEncoder().encode(text), depthMax);
 
 describe("whether a text is one JSON value", () => {
-  for (const text of ["0", "-0.5e+10", '"\\u0000\\ud800"', " [ ] ", '{"a":[{},null,true,false]}', '"ä𝄞"', "\t[1,\r\n2]"]) {
+  for (const text of [
+    "0",
+    "-0.5e+10",
+    '"\\u0000\\ud800"',
+    " [ ] ",
+    '{"a":[{},null,true,false]}',
+    '"ä𝄞"',
+    "\t[1,\r\n2]",
+  ]) {
     it(`takes ${JSON.stringify(text)}`, () => assert.equal(fault(text), null));
   }
   const wrong: [string, RegExp][] = [
@@ -41,7 +49,7 @@ describe("whether a text is one JSON value", () => {
   });
 
   it("judges as JSON.parse does, on JSON and on JSON that was damaged", () => {
-    const part = fc.constantFrom(..."[]{},:\"\\u0e+-.1tnaf \n");
+    const part = fc.constantFrom(...'[]{},:"\\u0e+-.1tnaf \n');
     const damage = fc.record({ at: fc.nat(), cut: fc.nat(3), put: fc.array(part, { maxLength: 3 }) });
     const texts = fc.oneof(
       fc.tuple(fc.json(), fc.option(damage)).map(([json, change]) => damaged(json, change)),

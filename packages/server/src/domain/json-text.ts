@@ -17,7 +17,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-const LITERALS = new Map([..."tfn"].map((first, i) => [first.charCodeAt(0), codes(["true", "false", "null"][i] ?? "")]));
+const LITERALS = new Map(
+  [..."tfn"].map((first, i) => [first.charCodeAt(0), codes(["true", "false", "null"][i] ?? "")]),
+);
 const ESCAPES = new Set(codes('"\\/bfnrt'));
 
 /**
@@ -59,7 +61,8 @@ class JsonScan {
     for (;;) {
       const byte = this.#space();
       if (byte === QUOTE) return this.#string();
-      if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return byte !== undefined && byte > NINE ? this.#literal(byte) : this.#number();
+      if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET)
+        return byte !== undefined && byte > NINE ? this.#literal(byte) : this.#number();
       const closing = byte + 2;
       this.#at++;
       if (this.#closing.push(closing) > this.#depthMax) return false;

@@ -27,6 +27,8 @@ import { WorkerIntake } from "./worker-intake.ts";
 /** What else the server offers: streams of which this side knows nothing. */
 export interface GrpcService {
   path: string;
+  /** It judges who is heard; left out: only peers that `isAuthorized` lets in. */
+  admitsByItself?: boolean;
   serve(call: ServerDuplexStream<never, never>): void;
   read(bytes: Buffer): unknown;
   write(reply: never): Buffer;
@@ -108,9 +110,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 }
 
 /** Whoever does not show the key is not heard. */
-function register(grpc: Server, { path, serve, read, write }: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+function register(grpc: Server, service: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+  const { path, serve, read, write, admitsByItself = false } = service;
   const admit = (call: ServerDuplexStream<never, never>) => {
-    if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
+    if (admitsByItself || isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
     else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
   };
   grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");

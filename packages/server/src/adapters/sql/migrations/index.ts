@@ -5,6 +5,7 @@ import { nodes } from "./0004-nodes.ts";
 import { recurringJobs } from "./0005-recurring-jobs.ts";
 import { poolLimits } from "./0006-pool-limits.ts";
 import { cluster } from "./0007-cluster.ts";
+import { nodeSecrets } from "./0010-node-secrets.ts";
 
 export interface Migration {
   /** They grow. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "recurring jobs", sql: recurringJobs },
   { version: 6, name: "pool limits", sql: poolLimits },
   { version: 7, name: "cluster", sql: cluster },
+  { version: 10, name: "node secrets", sql: nodeSecrets },
 ];
