@@ -47,6 +47,11 @@ export function* piecesOf(desc: DescMessage, bytes: Uint8Array, limits: PieceLim
   if (fields > 0) yield { bytes: bytes.subarray(start), fields, first };
 }
 
+/** @returns what is in the first field, which is a message, a text or bytes */
+export function contentOf(bytes: Uint8Array): Uint8Array {
+  return new FieldCounter(bytes, 0, 0).content();
+}
+
 /** Counts the fields of a serialised message as a piece does. */
 export function countFields(desc: DescMessage, bytes: Uint8Array, limit: number): number {
   const counter = new FieldCounter(bytes, 0, limit);
@@ -95,6 +100,12 @@ class FieldCounter {
     else this.at = end;
     this.at = Math.min(this.at, end);
     return number;
+  }
+
+  content(): Uint8Array {
+    this.#varint();
+    const length = this.#varint();
+    return this.#bytes.subarray(this.at, this.at + length);
   }
 
   #enter(shape: Shape | undefined, outerEnd: number): void {

@@ -86,8 +86,8 @@ export const RECEIVED_MESSAGE_MAX_BYTES = 3 * 1024 * 1024;
 export const PIECE_MAX_BYTES = 64 * 1024;
 /** so many fields are in one, those of the messages within it included. A start, result or line that has more is refused, */
 export const PIECE_MAX_FIELDS = 16_384;
-/** and so is a hello that has more than this: it is read at once. */
-export const HELLO_MAX_FIELDS = 80_000;
+/** and so is a hello that has more than this, which is heard at once when all of it was read. */
+export const HELLO_MAX_FIELDS = 200_000;
 /** Bytes a second that a gateway reads from one worker; beyond it the worker waits, by the network's flow control, */
 export const INTAKE_BYTES_PER_SEC = 64 * 1024 * 1024;
 /** after so many at once. */

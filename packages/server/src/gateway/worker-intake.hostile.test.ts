@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { WorkerMessageSchema } from "@mainspring/proto";
+import { HelloSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
 import { executionId, ManualRuntime } from "./gateway.fixture.ts";
 import {
   INTAKE_BURST_BYTES,
@@ -14,11 +14,12 @@ import { WorkerIntake } from "./worker-intake.ts";
 
 function scene() {
   const runtime = new ManualRuntime();
-  const seen = { taken: 0, finished: 0, refused: [] as string[], isPaused: false };
+  const seen = { messages: [] as WorkerMessage[], taken: 0, finished: 0, refused: [] as string[], isPaused: false };
   const stream = { pause: () => (seen.isPaused = true), resume: () => (seen.isPaused = false) };
   const intake = new WorkerIntake(stream, runtime, {
     take: (message) => {
       seen.taken++;
+      seen.messages.push(message);
       seen.finished += message.finished.length;
     },
     refuse: (detail) => seen.refused.push(detail),
@@ -69,6 +70,21 @@ describe("what a gateway reads from a worker", () => {
       assert.match(seen.refused[0] ?? "", /(start|hello).* may have \d+ fields.*: see/);
     });
   }
+
+  it("hears a large hello at once, when all of it was read", () => {
+    const { runtime, intake, seen } = scene();
+    const token = (n: number) => ({ executionId: executionId(n), attempt: 1, shard: 1 });
+    const holds = Array.from({ length: 12_000 }, (_, n) => ({ token: token(n), startedAtMs: 5n, finished: true }));
+    const hello = { workerId: "w", handlers: ["a", "b"], holds, connection: 7, secret: "s" };
+    intake.hear(bytesOf({ hello, started: [{ token: token(1) }] }));
+    assert.equal(seen.taken, 0, "it is not whole yet");
+    runtime.advance(1_000);
+    const heard = seen.messages[0]?.hello ?? create(HelloSchema);
+    const isSame =
+      Buffer.compare(toBinary(HelloSchema, heard), toBinary(HelloSchema, create(HelloSchema, hello))) === 0;
+    assert.ok(isSame && heard.holds.length === holds.length, "it says what was sent");
+    assert.equal(seen.messages[1]?.started.length, 1);
+  });
 
   it("refuses bytes that are no message, and says what they should be", () => {
     const { intake, seen } = scene();

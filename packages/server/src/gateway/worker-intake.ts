@@ -1,4 +1,14 @@
-import { decodeWorkerMessage, type Piece, piecesOf, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import { create, mergeFromBinary } from "@bufbuild/protobuf";
+import {
+  contentOf,
+  decodeWorkerMessage,
+  type Hello,
+  HelloSchema,
+  type Piece,
+  piecesOf,
+  type WorkerMessage,
+  WorkerMessageSchema,
+} from "@mainspring/proto";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import {
   HELLO_MAX_FIELDS,
@@ -67,8 +77,22 @@ export class WorkerIntake {
     const { bytes, fields, first } = next.value;
     const isHello = first === HELLO_FIELD;
     if (fields > (isHello ? HELLO_MAX_FIELDS : PIECE_MAX_FIELDS)) return this.#refuse(tooMany(isHello));
+    if (fields > PIECE_MAX_FIELDS) {
+      const inner = piecesOf(HelloSchema, contentOf(bytes), CUT);
+      return this.#hearHello(inner, create(HelloSchema), () => this.#hearPiece(pieces));
+    }
     this.#take(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     if (!this.#isOver) this.#waitThen(() => this.#hearPiece(pieces));
+  }
+
+  /** A hello counts as a whole, but is read in pieces as well. */
+  #hearHello(pieces: Iterator<Piece>, hello: Hello, then: () => void): void {
+    const next = pieces.next();
+    if (next.done === true) {
+      this.#events.take(create(WorkerMessageSchema, { hello }));
+      if (!this.#isOver) this.#waitThen(then);
+    } else if (isMerged(hello, next.value.bytes)) this.#waitThen(() => this.#hearHello(pieces, hello, then));
+    else this.#refuse(NO_MESSAGE);
   }
 
   #take(bytes: Buffer): void {
@@ -110,6 +134,15 @@ function tooMany(isHello: boolean): string {
   if (isHello)
     return `a hello may have ${HELLO_MAX_FIELDS} fields, those of its holds included: see Hello in worker.proto`;
   return `a start, result, progress or line may have ${PIECE_MAX_FIELDS} fields: see worker.proto`;
+}
+
+function isMerged(hello: Hello, bytes: Uint8Array): boolean {
+  try {
+    mergeFromBinary(HelloSchema, hello, bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @returns null where it is none */
