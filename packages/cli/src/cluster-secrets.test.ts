@@ -61,7 +61,7 @@ describe("a cluster whose API key and secret are changed under load", () => {
     serving = [await cluster.node(envOf(OLD)), await cluster.node(envOf(OLD)), await cluster.node(envOf(OLD))];
     await startWorker();
     const submitted: string[] = [];
-    let isOver = false;
+    const load = { isOver: false };
     const ask = async ({ httpUrl: url }: ClusterNode) => {
       // No second try: a request that is refused once is a failure here.
       const client = new Client({ url, apiKey, retries: 0 });
@@ -69,8 +69,8 @@ describe("a cluster whose API key and secret are changed under load", () => {
       submitted.push(executionId);
       await client.getExecution(executionId, { waitSec: 1 });
     };
-    const load = Array.from({ length: CLIENTS }, async (_, at) => {
-      for (let n = at; !isOver; n++) {
+    const clients = Array.from({ length: CLIENTS }, async (_, at) => {
+      for (let n = at; !load.isOver; n++) {
         const asked = ask(serving[n % serving.length] as ClusterNode);
         asking.set(at, asked);
         await asked;
@@ -83,7 +83,7 @@ describe("a cluster whose API key and secret are changed under load", () => {
       await workers.shift()?.stop();
       await roll(envOf(NEW));
     };
-    await Promise.all([change().finally(() => (isOver = true)), ...load]);
+    await Promise.all([change().finally(() => (load.isOver = true)), ...clients]);
     const client = new Client({ url: serving[0]?.httpUrl ?? "", apiKey });
     for (const executionId of submitted) {
       assert.equal((await client.getExecution(executionId, { waitSec: 30 })).state, "SUCCEEDED");

@@ -11,8 +11,8 @@ import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
-import { authorizes } from "./api/security.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
+import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
 import { FEATURE_LEVEL } from "./domain/feature-level.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
@@ -123,7 +123,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const address = addressOf(config, grpcAddress);
   if (mesh !== null) {
     await checkAdvertised(mesh, address, grpcAddress);
-    await checkSecret(store, config);
+    await checkSecret(store.leases, config);
   }
   const makeWorker = workersOf(ground, gateway);
   const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
@@ -153,21 +153,16 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 }
 
 function openBus(
-  { bus, apiKey, apiKeyAlso, clusterSecret, clusterSecretAlso }: Config,
+  config: Config,
   { level }: Program,
   runtime: Runtime,
   log: Logger,
 ): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
-  if (bus === "memory") return { bus: memoryBus(node), mesh: null };
-  const isAuthorized = authorization(apiKey, apiKeyAlso);
-  const secrets = [clusterSecret, clusterSecretAlso].filter((secret) => secret !== null);
-  const mesh = new MeshBus({ node, level, apiKey, secrets, isAuthorized, runtime, log });
+  if (config.bus === "memory") return { bus: memoryBus(node), mesh: null };
+  const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
+  const mesh = new MeshBus({ node, level, ...shown, runtime, log });
   return { bus: mesh, mesh };
-}
-
-function authorization(apiKey: string | null, also: string | null): (authorization: string | undefined) => boolean {
-  return apiKey === null ? () => true : authorizes(apiKey, also);
 }
 
 /** Where other nodes reach this one. */
@@ -187,22 +182,6 @@ async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string
     `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
       "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
   );
-}
-
-/** A node that the others do not hear would own shards, and get nothing done. */
-async function checkSecret({ leases }: SqlStore, { clusterSecret }: Config): Promise<void> {
-  if (clusterSecret !== null) return;
-  const others = (await leases.list()).filter(({ isLiving }) => isLiving);
-  if (others.length === 0 || !others.every(({ hasSecret }) => hasSecret)) return;
-  throw new ClusterSecretMissing(
-    `every other node of this cluster (${others.map(({ address }) => address).join(", ")}) has a secret, and would refuse this one: ` +
-      "set MAINSPRING_CLUSTER_SECRET to the value that they have",
-  );
-}
-
-/** The other nodes of the cluster have a secret, and this one does not. */
-export class ClusterSecretMissing extends Error {
-  override readonly name = "ClusterSecretMissing";
 }
 
 interface Joining {
@@ -351,7 +330,7 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
       gateway,
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      isAuthorized: authorization(config.apiKey, config.apiKeyAlso),
+      isAuthorized: authorization(config),
       runtime,
       log,
     }),

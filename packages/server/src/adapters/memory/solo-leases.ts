@@ -4,8 +4,8 @@ import type { Leases, NodeLease } from "../../ports/leases.ts";
 export function soloLeases(): Leases {
   let me: NodeLease | null = null;
   return {
-    renew: async ({ wasDraining, ...node }) => {
-      me = { ...node, renewedAgoMs: 0, draining: false };
+    renew: async ({ incarnation, name, address, roles, version, level, startedAt }) => {
+      me = { incarnation, name, address, roles, version, level, startedAt, renewedAgoMs: 0, draining: false };
       return [me];
     },
     release: async () => undefined,

@@ -56,6 +56,7 @@ describe("the secret of a cluster", () => {
     const b = await cluster.startAs("b", { secrets: [NEW] });
     cluster.meet();
     await isApart(a, b);
+    assert.deepEqual([a.bus.load().connections, b.bus.load().connections], [0, 0]);
   });
 
   it("may be either of two while it is changed", async () => {
