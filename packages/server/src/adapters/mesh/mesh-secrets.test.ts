@@ -121,6 +121,10 @@ describe("the secret of a cluster", () => {
     }
     first.say({ proof: { proofs: right } });
     assert.ok((await first.reply()).welcome);
+    const mirror = stream(a);
+    mirror.hello("b", "a", "nonce-2");
+    mirror.say({ proof: { proofs: (await mirror.reply()).challenge?.proofs ?? [] } });
+    assert.equal((await mirror.status).code, status.UNAUTHENTICATED);
   });
 
   it("is proven by the node that was called as well", async () => {
