@@ -31,6 +31,8 @@ type TokenOf = (ref: AttemptRef) => Token | null;
 const NO_BYTES = new Uint8Array(0);
 /** A message stays well below what a receiver takes; one result is at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
+/** Items in one message: reading and judging many at once would hold up the gateway's other workers. */
+const MESSAGE_MAX_ITEMS = 4_000;
 /** What a result takes beside its text, error and ids, roughly. */
 const OVERHEAD_BYTES = 160;
 
@@ -107,7 +109,7 @@ function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator
   let bytes = 0;
   for (const item of items) {
     const itemBytes = bytesOf(item);
-    if (part.length > 0 && bytes + itemBytes > MESSAGE_MAX_BYTES) {
+    if (part.length > 0 && (bytes + itemBytes > MESSAGE_MAX_BYTES || part.length === MESSAGE_MAX_ITEMS)) {
       yield part;
       part = [];
       bytes = 0;

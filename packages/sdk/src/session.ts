@@ -172,8 +172,8 @@ export class Session implements SessionControl {
   #opened(link: LinkConnection): void {
     this.#connection = link;
     this.#pulse = this.#runtime.setTimer(WELCOME_MAX_MS, () => this.#reconnector.drop("no welcome from the server"));
-    const { workerId, name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
-    const identity = { workerId, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
+    const { workerId, secret = "", name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
+    const identity = { workerId, secret, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
     const holds = this.#holdings.list();
     const connection = ++this.#connections;
     this.#unsaid = [];

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { targetsOf } from "./grpc-target.ts";
 import { apiKeyOf } from "./headers.ts";
+import { newIdentity } from "./profile.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
@@ -47,7 +48,7 @@ export class Worker {
     const apiKey = apiKeyOf(options.apiKey);
     const warn = options.warn ?? ((message) => console.error(`mainspring worker ${name}: ${message}`));
     const runtime = systemRuntime(false);
-    const life = { workerId: runtime.uuid(), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
+    const life = { ...newIdentity(runtime), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
     this.#life = new WorkerLife(
       life,
       (profile, cells, events) => new ThreadSession({ profile, targets, apiKey, cells }, events),

@@ -49,6 +49,7 @@ export function linkTo(gateway: Gateway): WorkerLink {
   return {
     open: (events) => {
       const worker = gateway.connect({
+        isInner: true,
         send: (message) => queueMicrotask(() => events.message(message)),
         close: (_code, message) => queueMicrotask(() => events.closed({ message })),
       });

@@ -11,8 +11,8 @@ import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
-import { authorizes } from "./api/security.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
+import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
 import { FEATURE_LEVEL } from "./domain/feature-level.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
@@ -87,6 +87,7 @@ interface Ground {
  * Composes a node from its configuration and starts it: the one place that knows every adapter.
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead here; the message names it
+ * @throws {ClusterSecretMissing} the other nodes would refuse it
  * @param program default: this one
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -120,7 +121,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // Before the node is known to others, who will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
-  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
+  if (mesh !== null) {
+    await checkAdvertised(mesh, address, grpcAddress);
+    await checkSecret(store.leases, config);
+  }
   const makeWorker = workersOf(ground, gateway);
   const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -149,14 +153,15 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 }
 
 function openBus(
-  { bus, apiKey }: Config,
+  config: Config,
   { level }: Program,
   runtime: Runtime,
   log: Logger,
 ): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
-  if (bus === "memory") return { bus: memoryBus(node), mesh: null };
-  const mesh = new MeshBus({ node, level, apiKey, runtime, log });
+  if (config.bus === "memory") return { bus: memoryBus(node), mesh: null };
+  const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
+  const mesh = new MeshBus({ node, level, ...shown, runtime, log });
   return { bus: mesh, mesh };
 }
 
@@ -205,6 +210,7 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     roles: config.roles,
     ...program,
     startedAt: runtime.now(),
+    hasSecret: config.clusterSecret !== null,
   };
   const terms = isAlone ? ALONE : SHARED;
   if (!config.roles.includes("scheduler")) {
@@ -329,7 +335,7 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
       gateway,
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      isAuthorized: config.apiKey === null ? () => true : authorizes(config.apiKey),
+      isAuthorized: authorization(config),
       runtime,
       log,
     }),

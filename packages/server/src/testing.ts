@@ -2,6 +2,7 @@
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
+export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
@@ -51,6 +52,7 @@ export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { WorkerIntake } from "./gateway/worker-intake.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
@@ -58,6 +60,7 @@ export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-cat
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-page.ts";
+export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";

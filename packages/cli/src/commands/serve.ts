@@ -10,6 +10,9 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
+  MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
+  MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
+  MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8

@@ -35,6 +35,7 @@ import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
 import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import type { ApiKeys } from "./security.ts";
 import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { Waiters } from "./waiters.ts";
@@ -48,8 +49,7 @@ export interface ApiParts {
   bus: Bus;
   runtime: Runtime;
   log: Logger;
-  /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null; httpLimits?: HttpLimits; retentionDays?: number };
+  config: ApiKeys & { httpLimits?: HttpLimits; retentionDays?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -64,7 +64,7 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
-  const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
+  const app = createHttpApp(config, metrics, log, config.httpLimits);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),

@@ -10,7 +10,7 @@ import { answerBrokenRequest, answerErrors, frameworkProblem, sendProblem } from
 import { invalid, ProblemError, problem } from "./errors.ts";
 import { parseJsonBody, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
 import { writeJson } from "./raw-json.ts";
-import { guard } from "./security.ts";
+import { type ApiKeys, guard } from "./security.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
 import { compileCheck } from "./validation.ts";
 
@@ -53,7 +53,7 @@ const HTTP_LIMITS: HttpLimits = {
  * @param unknown what is said where no route has the path
  */
 export function createHttpApp(
-  apiKey: string | null,
+  keys: ApiKeys,
   metrics: ApiMetrics,
   log: Logger,
   limits: HttpLimits = HTTP_LIMITS,
@@ -82,7 +82,7 @@ export function createHttpApp(
   app.server.maxConnections = limits.connections;
   speakJson(app);
   answerErrors(app, log);
-  guard(app, apiKey);
+  guard(app, keys);
   answerUnknownRoutes(app, unknown);
   limitBodies(app);
   countRequests(app, metrics);

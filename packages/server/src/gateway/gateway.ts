@@ -115,7 +115,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello);
+    const greeting = readHello(message.hello, link.isInner);
     if ("code" in greeting) {
       this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "a worker was refused");
       return link.close(greeting.code, greeting.detail);

@@ -6,6 +6,8 @@ export const HANDLERS_MAX = 1_000;
 export const CAPABILITIES_MAX = 1_000;
 export const NAME_MAX_CHARS = 128;
 export const RESULT_MAX_BYTES = 1024 * 1024;
+/** As of payloads: every language can read this much by recursion. */
+export const RESULT_DEPTH_MAX = 128;
 export const ERROR_MESSAGE_MAX_CHARS = 8 * 1024;
 export const ERROR_STACK_MAX_CHARS = 8 * 1024;
 export const LOG_LINE_MAX_CHARS = 8 * 1024;
@@ -81,8 +83,27 @@ export const FOLLOW_LAPSES_MS = 10_000;
 /** Executions that are followed at once; the others are not heard by the api. */
 export const FOLLOWED_MAX = 20_000;
 
-/** What a server takes in one message: several results of the largest size, and their errors. */
-export const RECEIVED_MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+/** Attempts that a hello may list. A worker is lent nothing that could make it hold more, unacknowledged results included. */
+export const HOLDS_MAX = 12_000;
+/** Attempts that a worker is lent at once, however many slots and places to wait it has. */
+export const LENT_MAX = 10_000;
+/** Attempts of one execution in a hello: one is current, and those before it may be winding down. */
+export const HOLDS_PER_EXECUTION_MAX = 1_000;
+
+/** A message that a server takes: the SDK sends 2 MiB at most. */
+export const RECEIVED_MESSAGE_MAX_BYTES = 3 * 1024 * 1024;
+/** A larger message of a worker is read in pieces, one a turn of the loop; */
+export const PIECE_MAX_BYTES = 64 * 1024;
+/** so many fields are in one, those of the messages within it included. A start, result or line that has more is refused, */
+export const PIECE_MAX_FIELDS = 16_384;
+/** and so is a hello that has more than this, which is heard at once when all of it was read. */
+export const HELLO_MAX_FIELDS = 200_000;
+/** Bytes a second that a gateway reads from one worker; beyond it the worker waits, by the network's flow control, */
+export const INTAKE_BYTES_PER_SEC = 64 * 1024 * 1024;
+/** after so many at once. */
+export const INTAKE_BURST_BYTES = 4 * 1024 * 1024;
+/** A message counts for so many bytes more than it has: an empty one costs time as well. */
+export const INTAKE_MESSAGE_BYTES = 2 * 1024;
 /** One worker needs one stream. */
 export const STREAMS_MAX = 100;
 /** A worker with more than this unread gets no more work for now, */

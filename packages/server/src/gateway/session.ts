@@ -9,6 +9,7 @@ import { Credits } from "./credits.ts";
 import type { Demands } from "./demands.ts";
 import { hearHolds } from "./hear-holds.ts";
 import { type Held, HeldAttempts } from "./held.ts";
+import { capacityOf, takenOf } from "./hello-holds.ts";
 import { recallFor, takersOf } from "./lender.ts";
 import {
   DECLINED_MS,
@@ -89,7 +90,7 @@ export class Session {
 
   constructor(profile: WorkerProfile, shared: Surroundings) {
     this.profile = profile;
-    this.credits = new Credits(profile.slots + profile.prefetch);
+    this.credits = new Credits(capacityOf(profile));
     this.pulse = { heardAtMs: shared.runtime.monotonicMs(), brokenAtMs: null };
     this.#shared = shared;
     this.#connectedAt = shared.runtime.now();
@@ -343,15 +344,15 @@ export class Session {
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#occupied, nowMs);
+    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#taken, nowMs);
     if (claims.length === 0) return false;
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
   }
 
   /** Where handlers that do not end have every slot, nothing that waits would ever begin. */
-  get #occupied(): number {
-    const { slots, prefetch } = this.profile;
-    return this.held.stuck < slots ? this.held.occupied : slots + prefetch;
+  get #taken(): number {
+    const capacity = capacityOf(this.profile);
+    return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
   }
 
   /** Also what could wait. */

@@ -14,7 +14,8 @@ import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
-import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS, RESULT_MAX_BYTES } from "./limits.ts";
+import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
+import { resultFault } from "./result-check.ts";
 
 /** Between the protocol's messages and what roles say to each other. Literals instead of `create`: this is the hot path. */
 
@@ -104,9 +105,8 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
 export function finishedOf(news: Finished, token: Token, workerId: WorkerId, receivedAt: EpochMs): FinishedAttempt {
   const state = STATES[news.outcome];
   if (state === undefined) return failed(news, token, workerId, receivedAt, UNKNOWN_OUTCOME);
-  if (state === "SUCCEEDED" && news.result.length > RESULT_MAX_BYTES) {
-    return failed(news, token, workerId, receivedAt, tooLarge(news.result.length));
-  }
+  const fault = state === "SUCCEEDED" && news.result.length > 0 ? resultFault(news.result) : null;
+  if (fault !== null) return failed(news, token, workerId, receivedAt, fault);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   return {
     shard: token.shard,
@@ -126,10 +126,6 @@ const UNKNOWN_OUTCOME: ExecutionError = {
   name: "UnknownOutcome",
   message: "the worker ended the attempt with an outcome that this server does not know",
 };
-
-function tooLarge(bytes: number): ExecutionError {
-  return { name: "ResultTooLarge", message: `the result has ${bytes} bytes; ${RESULT_MAX_BYTES} are allowed` };
-}
 
 /** Trying again would end the same way. */
 function failed(

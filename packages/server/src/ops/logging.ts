@@ -2,7 +2,15 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import type { Config } from "./config.ts";
 
 /** Wherever these stand in what is logged, they are secrets. */
-const SECRETS = ["apiKey", "password", "authorization", "connectionString"];
+const SECRETS = [
+  "apiKey",
+  "apiKeyAlso",
+  "clusterSecret",
+  "clusterSecretAlso",
+  "password",
+  "authorization",
+  "connectionString",
+];
 
 /**
  * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs and members with the names

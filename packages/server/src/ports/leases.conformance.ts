@@ -141,6 +141,7 @@ function profile(incarnation: string): NodeProfile {
     roles: ["scheduler", "gateway"],
     version: "1.2.3",
     level: 7,
+    hasSecret: true,
     startedAt: 1_700_000_000_000,
   };
 }

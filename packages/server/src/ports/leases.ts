@@ -37,6 +37,8 @@ export interface NodeProfile {
   /** What it understands; see domain/feature-level.ts. */
   level: number;
   startedAt: EpochMs;
+  /** Whether it has a secret of the cluster, to prove itself to other nodes by; default: no. */
+  hasSecret?: boolean;
   /** What it last heard of itself, for a lease service that has forgotten all; default: no. */
   wasDraining?: boolean;
   /** Nodes to which it has a link, itself included; default: it does not say. */

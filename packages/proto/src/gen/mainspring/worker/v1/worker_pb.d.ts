@@ -301,7 +301,8 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   prefetch: number;
 
   /**
-   * Every attempt that the worker holds: waiting, running, or finished and not acknowledged.
+   * Every attempt that the worker holds: waiting, running, or finished and not acknowledged. At most 12000, and 8 of one
+   * execution; no gateway lends a worker more than that.
    *
    * @generated from field: repeated mainspring.worker.v1.Held holds = 9;
    */
@@ -321,6 +322,15 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
    * @generated from field: uint32 features = 11;
    */
   features: number;
+
+  /**
+   * What the worker_id was derived from, so that nobody else can take the worker's place: ids are listed, secrets are not. A
+   * worker_id that is a UUID of version 8 asks for it: the first 128 bits of SHA-256("mainspring worker\n" + secret), with
+   * version and variant set. 16 to 128 characters; empty: the worker has none.
+   *
+   * @generated from field: string secret = 20;
+   */
+  secret: string;
 };
 
 /**
