@@ -21,7 +21,8 @@ import { explainRoute } from "./explain-route.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { drainWorker, listWorkers } from "./fleet.ts";
 import { Followers } from "./followers.ts";
-import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
+import { createHttpApp, type HttpApp } from "./http-app.ts";
+import type { HttpLimits } from "./http-server.ts";
 import { Inbox } from "./inbox.ts";
 import { JobChanger } from "./job-changer.ts";
 import { JobPlans } from "./job-plans.ts";
@@ -48,7 +49,7 @@ export interface ApiParts {
   runtime: Runtime;
   log: Logger;
   /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null; httpLimits?: HttpLimits; retentionDays?: number };
+  config: { apiKey: string | null; httpLimits?: Partial<HttpLimits>; retentionDays?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -63,7 +64,7 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
-  const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
+  const app = createHttpApp({ apiKey: config.apiKey, metrics, log, runtime, limits: config.httpLimits });
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),

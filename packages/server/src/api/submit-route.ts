@@ -1,13 +1,15 @@
 import { Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { ReceivedBody } from "./body-reader.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
-import { PAYLOAD_BYTES_MAX } from "./json-body.ts";
-import { memberOf } from "./json-scan.ts";
+import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
+import { JobParts } from "./json-parts.ts";
+import type { Slice } from "./json-scanner.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 
 export const IdempotencyHeaders = Type.Object({
@@ -41,11 +43,9 @@ export function submitRoute(app: HttpApp, intake: JobIntake, runtime: Runtime): 
       ),
     },
   };
-  app.post("/v1/jobs", { schema }, async (request, reply) => {
-    // There is one: its schema was met.
-    const bytes = request.rawBody as Buffer;
-    const payload = payloadIn(bytes, 0);
-    const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs", bytes);
+  app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
+    const payload = payloadOf(request.received);
+    const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
     const wrong = refusal(request.body, payload, firesAfter(idempotency, runtime));
     if (wrong !== null) throw new ProblemError(wrong);
     const { replayed, bodies } = await intake.take([{ job: request.body, payload }], idempotency);
@@ -72,8 +72,11 @@ export function refusal(job: JobSubmission, payload: Uint8Array | null, after: E
   return errors.length === 0 ? null : invalid(errors);
 }
 
-/** The bytes of the payload of the job that starts at `at`; null: it has none. */
-export function payloadIn(body: Buffer, at: number): Uint8Array | null {
-  const slice = memberOf(body, at, "payload");
+/** The bytes of the payload of a job that was received; null: it has none. */
+export function payloadOf(received: ReceivedBody | null): Uint8Array | null {
+  return received?.parts instanceof JobParts ? bytesOf(received.bytes, received.parts.payload) : null;
+}
+
+export function bytesOf(body: Buffer, slice: Slice | null): Uint8Array | null {
   return slice === null ? null : body.subarray(slice.start, slice.end);
 }

@@ -30,6 +30,7 @@ export interface Config {
   store: string;
   /** null: only who is on this machine may use the server, and needs no key. */
   apiKey: string | null;
+  httpLimits: HttpBounds;
   /** How long final executions are kept. */
   retentionDays: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -43,6 +44,12 @@ export interface Config {
   advertise: ListenAddress | null;
   /** To be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** What the HTTP API holds of its clients. */
+export interface HttpBounds {
+  /** Connections from one address at once. */
+  peerConnections: number;
 }
 
 /** What the built-in handlers may do, in a server and in `mainspring worker`. */
@@ -84,6 +91,11 @@ const KEYS = {
     secret,
     null,
     "clients and workers must send it as bearer token; without it only loopback is served",
+  ),
+  MAINSPRING_HTTP_PEER_CONNECTIONS: key(
+    wholeNumber(1, 12_000),
+    "8000",
+    "how many of the 12000 HTTP connections one address may hold; behind a proxy, where all clients have its address, set 12000",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_LOG_LEVEL: key(
@@ -204,6 +216,7 @@ function configOf(values: Values, warnings: string[]): Config {
     dataDir: resolve(values.MAINSPRING_DATA_DIR),
     store: values.MAINSPRING_STORE,
     apiKey: values.MAINSPRING_API_KEY,
+    httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
