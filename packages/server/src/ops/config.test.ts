@@ -32,6 +32,7 @@ describe("the configuration", () => {
       dataDir: resolve("./data"),
       store: "embedded",
       apiKey: null,
+      httpLimits: { peerConnections: 8_000 },
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,
