@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Config, RunningNode } from "@mainspring/server";
 import { Command } from "commander";
+import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
 import { onStopSignal } from "../stop-signals.ts";
 
 const ENVIRONMENT = `
@@ -35,7 +36,9 @@ async function serve(): Promise<void> {
     process.stdout.write(`${signal}: stopping; once more stops at once\n`);
     stopping.abort();
   });
-  const config = loadConfig(process.env);
+  const environment = takeEnvironment();
+  const config = loadConfig(environment);
+  if (config.handlers.exec) hideSecrets(environment);
   const node = await startNode(config);
   if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);
