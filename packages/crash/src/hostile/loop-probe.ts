@@ -1,6 +1,13 @@
 import { threadCpuUsage } from "node:process";
 
 /**
+ * A hold of the event loop that fails a test, in milliseconds of processor time: four times what the slowest shape takes on the machine
+ * of the figures in docs/internals/hostile-input.md, so that a slow machine keeps it, and a twentieth of what a body once took that was
+ * judged at once.
+ */
+export const HOLD_MAX_MS = 200;
+
+/**
  * Measures how long the event loop of this thread was held: the processor time that the thread used between two runs of a timer. A
  * machine that is busy with other things delays the timer too, but lends the thread no processor time meanwhile.
  */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { BodyReader, type ReceivedBody, tooLarge } from "./body-reader.ts";
+import { ProblemError, problem } from "./errors.ts";
 import type { BodyParts } from "./json-parts.ts";
 
 export type BodyScope = Pick<FastifyInstance, "removeAllContentTypeParsers" | "addContentTypeParser">;
@@ -58,6 +59,7 @@ function takeAll(payload: IncomingMessage, reader: BodyReader, runtime: Runtime)
         reject(error as Error);
       }
     };
-    payload.on("data", take).once("end", end).once("error", refuse);
+    const cutOff = () => refuse(new ProblemError(problem("malformed-http", "the body ended before it was whole")));
+    payload.on("data", take).once("end", end).once("error", cutOff);
   });
 }
