@@ -12,6 +12,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
+  MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8

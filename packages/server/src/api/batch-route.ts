@@ -1,18 +1,17 @@
 import type { Logger } from "pino";
 import { type TSchema, Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
-import type { Runtime } from "../ports/runtime.ts";
 import { Batch } from "./batch.ts";
 import type { ReceivedBody } from "./body-reader.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid } from "./errors.ts";
 import { type HttpApp, validator } from "./http-app.ts";
-import { idempotencyOf, type JobIntake } from "./job-intake.ts";
+import { idempotencyOf } from "./job-intake.ts";
 import { BATCH_BODY_BYTES_MAX } from "./json-body.ts";
 import { BATCH_JOBS_MAX, BatchParts, groupsOf, type JobSlice, parseJobs } from "./json-parts.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import { ProblemBody } from "./schemas/node.ts";
-import { bytesOf, firesAfter, IdempotencyHeaders, refusal } from "./submit-route.ts";
+import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitParts } from "./submit-route.ts";
 import { Turns } from "./turns.ts";
 import { compileCheck } from "./validation.ts";
 
@@ -29,7 +28,7 @@ const ItemError = Type.Object({
 const BatchBody = Type.Object({ items: Type.Array(Type.Union([SubmittedBody, DeduplicatedBody, ItemError])) });
 
 /** POST /v1/jobs/batch */
-export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, log: Logger): void {
+export function batchRoute(app: HttpApp, parts: SubmitParts, log: Logger): void {
   const schema = {
     operationId: "submitJobs",
     tags: ["jobs"],
@@ -55,8 +54,8 @@ export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, lo
       const received = request.received as ReceivedBody;
       const slices = request.body.jobs as unknown as JobSlice[];
       const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
-      const batch = await receive(received.bytes, slices, runtime, firesAfter(idempotency, runtime));
-      const { replayed } = await batch.take(intake, idempotency, log);
+      const batch = await receive(received.bytes, slices, parts, firesAfter(idempotency, parts.runtime));
+      const { replayed } = await batch.take(parts.intake, idempotency, log);
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
     });
@@ -66,7 +65,12 @@ export function batchRoute(app: HttpApp, intake: JobIntake, runtime: Runtime, lo
 const jobCheck = compileCheck(JobSubmission);
 
 /** Judges each job by itself. @throws {ProblemError} there are many, and none of them is good */
-async function receive(bytes: Buffer, slices: readonly JobSlice[], runtime: Runtime, after: EpochMs): Promise<Batch> {
+async function receive(
+  bytes: Buffer,
+  slices: readonly JobSlice[],
+  { pools, runtime }: SubmitParts,
+  after: EpochMs,
+): Promise<Batch> {
   const batch = new Batch(slices.length);
   const turns = new Turns(runtime);
   let index = 0;
@@ -74,7 +78,9 @@ async function receive(bytes: Buffer, slices: readonly JobSlice[], runtime: Runt
     for (const [place, job] of parseJobs(bytes, group).entries()) {
       if (turns.isOver) await turns.next();
       const payload = bytesOf(bytes, group[place]?.payload ?? null);
-      const error = jobCheck.ok(job) ? refusal(job, payload, after) : invalid(jobCheck.errors(job, batch.faultsLeft));
+      const error = jobCheck.ok(job)
+        ? refusal(job, payload, after, pools)
+        : invalid(jobCheck.errors(job, batch.faultsLeft));
       if (error === null) batch.add(index, { job: job as JobSubmission, payload });
       else batch.refuse(index, error);
       index++;

@@ -9,6 +9,7 @@ import type { ReceivedJob } from "./job-intake.ts";
 import type { JobRuns } from "./job-runs.ts";
 import { SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
 import { refuseBody } from "./no-body.ts";
+import type { PoolNames } from "./pool-names.ts";
 import { RetriedBody } from "./schemas/execution.ts";
 import { Line, oneOf, Uuid } from "./schemas/fields.ts";
 import { ChangedBody, DeletedBody, JobSubmission } from "./schemas/job.ts";
@@ -32,14 +33,14 @@ const REQUESTED = answer(ChangedBody, "The job is changed; its waiting execution
 const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
 
 /** PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
-export function changeRoutes(app: HttpApp, changer: JobChanger): void {
-  replaceRoute(app, changer);
-  namedRoute(app, changer);
+export function changeRoutes(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
+  replaceRoute(app, changer, pools);
+  namedRoute(app, changer, pools);
   deleteRoute(app, changer);
   retryRoute(app, changer.runs);
 }
 
-function replaceRoute(app: HttpApp, changer: JobChanger): void {
+function replaceRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
   const schema = {
     operationId: "replaceJob",
     tags: ["jobs"],
@@ -54,7 +55,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger): void {
     },
   };
   app.put("/v1/jobs/:jobId", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const received = receivedJob(request.body, request.received);
+    const received = receivedJob(request.body, request.received, pools);
     const ifVersion = versionOf(request.headers["if-match"]);
     const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
     void reply.header("etag", `"${changed.version}"`);
@@ -62,7 +63,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger): void {
   });
 }
 
-function namedRoute(app: HttpApp, changer: JobChanger): void {
+function namedRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
   const schema = {
     operationId: "putJobByName",
     tags: ["jobs"],
@@ -78,7 +79,7 @@ function namedRoute(app: HttpApp, changer: JobChanger): void {
   };
   app.put("/v1/jobs/by-name/:name", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const { name } = request.params;
-    const received = receivedJob(request.body, request.received);
+    const received = receivedJob(request.body, request.received, pools);
     if ((received.job.name ?? name) !== name) {
       const message = "is not the name in the path: leave it out, or make them the same";
       throw new ProblemError(invalid([{ field: "name", message }]));
@@ -136,10 +137,10 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
 }
 
 /** @throws {ProblemError} what its schema cannot say is wrong */
-function receivedJob(job: JobSubmission, received: ReceivedBody | null): ReceivedJob {
+function receivedJob(job: JobSubmission, received: ReceivedBody | null, pools: PoolNames): ReceivedJob {
   const payload = payloadOf(received);
   // Whether it still fires is judged where it is known what it replaces.
-  const wrong = refusal(job, payload, 0);
+  const wrong = refusal(job, payload, 0, pools);
   if (wrong !== null) throw new ProblemError(wrong);
   return { job, payload };
 }

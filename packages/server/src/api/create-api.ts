@@ -31,6 +31,7 @@ import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { planRoutes } from "./plan-routes.ts";
+import { PoolNames } from "./pool-names.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
@@ -42,6 +43,7 @@ import { Waiters } from "./waiters.ts";
 
 /** Where nothing else is said. */
 const RETENTION_DAYS = 30;
+const POOLS_MAX = 10_000;
 
 export interface ApiParts {
   store: Store;
@@ -49,7 +51,7 @@ export interface ApiParts {
   runtime: Runtime;
   log: Logger;
   /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null; httpLimits?: Partial<HttpLimits>; retentionDays?: number };
+  config: { apiKey: string | null; httpLimits?: Partial<HttpLimits>; retentionDays?: number; poolsMax?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -74,19 +76,20 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const { timeZoneData } = about;
+  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
   const intake = createIntake({ ...parts, timeZoneData });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  submitRoute(app, intake, runtime);
-  batchRoute(app, intake, runtime, log);
+  submitRoute(app, { intake, pools, runtime });
+  batchRoute(app, { intake, pools, runtime }, log);
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, commands });
   const changer = new JobChanger({ ...parts, timeZoneData, commands, orders: new PoolOrders(store, runtime) });
-  changeRoutes(app, changer);
+  changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, retentionDays });

@@ -33,6 +33,7 @@ describe("the configuration", () => {
       store: "embedded",
       apiKey: null,
       httpLimits: { peerConnections: 8_000 },
+      poolsMax: 10_000,
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,

@@ -31,6 +31,8 @@ export interface Config {
   /** null: only who is on this machine may use the server, and needs no key. */
   apiKey: string | null;
   httpLimits: HttpBounds;
+  /** How many pools may get jobs within an hour, at this node. */
+  poolsMax: number;
   /** How long final executions are kept. */
   retentionDays: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -96,6 +98,11 @@ const KEYS = {
     wholeNumber(1, 12_000),
     "8000",
     "how many of the 12000 HTTP connections one address may hold; behind a proxy, where all clients have its address, set 12000",
+  ),
+  MAINSPRING_POOLS_MAX: key(
+    wholeNumber(1, 1_000_000),
+    "10000",
+    "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_LOG_LEVEL: key(
@@ -217,6 +224,7 @@ function configOf(values: Values, warnings: string[]): Config {
     store: values.MAINSPRING_STORE,
     apiKey: values.MAINSPRING_API_KEY,
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
+    poolsMax: values.MAINSPRING_POOLS_MAX,
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
