@@ -53,6 +53,7 @@ export function facts(pairs: readonly (readonly [name: string, value: string | n
 }
 
 /** Styles of this command's own; no text can do harm with them. */
+// oxlint-disable-next-line no-control-regex -- it is what styles begin with
 const BOLD = /(\u001b\[(?:1|22)m)/;
 
 /** The last guard before the screen: whatever a part of the text forgot, a terminal obeys nothing but our own styles. */

@@ -20,7 +20,7 @@ export interface FuzzResult {
   edge: string;
   inputs: number;
   seconds: number;
-  /** Resident memory after a tenth of the inputs, and at the end. */
+  /** Resident memory after the first ten thousand inputs (or a tenth of them), and at the end. */
   earlyMiB: number;
   finalMiB: number;
   /** The longest that an input held the event loop, in milliseconds of processor time. */

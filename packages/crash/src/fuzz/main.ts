@@ -11,6 +11,8 @@ import { httpEdge } from "./http-edge.ts";
 const EDGES: readonly FuzzedEdge[] = [httpEdge];
 const AT_ONCE = 32;
 const FAULTS_MAX = 20;
+/** After so many everything has been loaded and compiled. */
+const EARLY_INPUTS = 10_000;
 const MIB = 1024 * 1024;
 
 const { values } = parseArgs({
@@ -40,7 +42,7 @@ async function fuzz(edge: FuzzedEdge, inputs: number, seed: number, limitMs: num
   const work = async () => {
     while (next < inputs && faults.length < FAULTS_MAX && performance.now() - beganMs < limitMs) {
       const number = next++;
-      if (number === Math.floor(inputs / 10)) earlyMiB = residentMiB();
+      if (number === Math.min(EARLY_INPUTS, Math.floor(inputs / 10))) earlyMiB = residentMiB();
       const fault = await running.try(seed * 2_000_003 + number);
       if (fault !== null) faults.push(`input ${number} of seed ${seed}: ${fault}`);
     }

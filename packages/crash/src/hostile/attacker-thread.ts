@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 import type { Attack, Outcome } from "./attacker.ts";
 
 /** Builds and sends what would hold the loop of the server's thread if it were built there. */
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.on("message", async (attack: Attack) => parentPort?.postMessage(await run(attack)));
 
 function run(attack: Attack): Promise<Outcome> {

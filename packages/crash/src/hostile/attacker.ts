@@ -25,6 +25,7 @@ export class Attacker {
   readonly #thread = new Worker(new URL("attacker-thread.ts", import.meta.url));
 
   async send(attack: Attack): Promise<Outcome> {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#thread.postMessage(attack);
     const [outcome] = await once(this.#thread, "message");
     return outcome as Outcome;

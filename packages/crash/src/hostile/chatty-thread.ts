@@ -17,4 +17,5 @@ const chatty = task({
 });
 const worker = new Worker({ url: workerData as string, pool: "chatty", tasks: [chatty] });
 await worker.start();
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.postMessage("started");

@@ -11,6 +11,7 @@ parentPort?.on("message", async (order: Flood | "look" | "end") => {
   if (order === "end") for (const socket of sockets) socket.destroy();
   else if (order !== "look") await open(order);
   const state: FloodState = { open: sockets.filter((socket) => !socket.destroyed).length, closed };
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(state);
 });
 

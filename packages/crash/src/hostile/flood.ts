@@ -39,6 +39,7 @@ export class FloodThread {
   }
 
   async #ask(order: Flood | "look" | "end"): Promise<FloodState> {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#thread.postMessage(order);
     const [state] = await once(this.#thread, "message");
     return state as FloodState;

@@ -1,5 +1,5 @@
 import { type FieldError, ProblemError, problem } from "./errors.ts";
-import { JsonFault, JsonScanner, type JsonWatcher } from "./json-scanner.ts";
+import { type JsonFault, JsonScanner, type JsonWatcher } from "./json-scanner.ts";
 
 /** The largest payload, and the largest result that a worker may send. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;

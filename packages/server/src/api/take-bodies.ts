@@ -33,8 +33,9 @@ export function takeBodies(scope: BodyScope, make: () => BodyParts, { budget, ru
   });
 }
 
-function takeAll(payload: IncomingMessage, reader: BodyReader, runtime: Runtime): Promise<ReceivedBody | null> {
-  return new Promise((resolve, reject) => {
+/** @returns null: the body is empty */
+async function takeAll(payload: IncomingMessage, reader: BodyReader, runtime: Runtime): Promise<ReceivedBody | null> {
+  await new Promise<void>((resolve, reject) => {
     let turnBytes = 0;
     const refuse = (error: unknown) => {
       payload.off("data", take);
@@ -52,14 +53,8 @@ function takeAll(payload: IncomingMessage, reader: BodyReader, runtime: Runtime)
       payload.pause();
       atEndOfTurn(runtime, () => void payload.resume());
     };
-    const end = () => {
-      try {
-        resolve(reader.isEmpty ? null : reader.end());
-      } catch (error) {
-        reject(error as Error);
-      }
-    };
     const cutOff = () => refuse(new ProblemError(problem("malformed-http", "the body ended before it was whole")));
-    payload.on("data", take).once("end", end).once("error", cutOff);
+    payload.on("data", take).once("end", resolve).once("error", cutOff);
   });
+  return reader.isEmpty ? null : reader.end();
 }
