@@ -51,6 +51,7 @@ export type {
   Stats,
   WaitReason,
 } from "./operator-types.ts";
+export { printable, printableLines } from "./printable.ts";
 export type {
   BackfillRequest,
   CatchUp,

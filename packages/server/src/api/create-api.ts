@@ -20,7 +20,8 @@ import { explainRoute } from "./explain-route.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { drainWorker, findWorker, listWorkers } from "./fleet.ts";
 import { Followers } from "./followers.ts";
-import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
+import { createHttpApp, type HttpApp } from "./http-app.ts";
+import type { HttpLimits } from "./http-server.ts";
 import { Inbox } from "./inbox.ts";
 import { JobChanger } from "./job-changer.ts";
 import { JobPlans } from "./job-plans.ts";
@@ -30,6 +31,7 @@ import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { PoolChanger } from "./pool-changer.ts";
+import { PoolNames } from "./pool-names.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
@@ -43,13 +45,14 @@ import { workerRoutes } from "./worker-routes.ts";
 
 /** Where nothing else is said. */
 const RETENTION_DAYS = 30;
+const POOLS_MAX = 10_000;
 
 export interface ApiParts {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   log: Logger;
-  config: ApiKeys & { httpLimits?: HttpLimits; retentionDays?: number };
+  config: ApiKeys & { httpLimits?: Partial<HttpLimits>; retentionDays?: number; poolsMax?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -64,7 +67,7 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
-  const app = createHttpApp(config, metrics, log, config.httpLimits);
+  const app = createHttpApp({ keys: config, metrics, log, runtime, limits: config.httpLimits });
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
@@ -75,19 +78,20 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const { timeZoneData } = about;
   const orders = new PoolOrders(store, runtime);
+  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
   const intake = createIntake({ ...parts, timeZoneData, orders });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  submitRoute(app, intake, runtime);
-  batchRoute(app, intake, runtime, log);
+  submitRoute(app, { intake, pools, runtime });
+  batchRoute(app, { intake, pools, runtime }, log);
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, commands });
   const changer = new JobChanger({ ...parts, timeZoneData, commands, orders });
-  changeRoutes(app, changer);
+  changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, retentionDays });
@@ -96,8 +100,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
   deadLetterRoutes(app, store, letters);
-  const pools = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
-  poolRoutes(app, { store, changer: pools, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
+  const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
+  poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   workerRoutes(app, {
     find: (workerId) => findWorker({ bus, inbox, runtime }, workerId),
     drain: (workerId) => drainWorker({ bus, inbox, runtime }, workerId),

@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
 /** What anybody may read: it tells nothing of the jobs. */
 const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 
 /** What clients and workers show. */
@@ -25,6 +26,7 @@ export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKe
     // Answers hold what jobs brought along: no browser is to guess that it is a page.
     void reply.header("x-content-type-options", "nosniff");
     const { host, origin, authorization } = request.headers;
+    refuseUnclearHost(request.raw);
     if (origin !== undefined && !isSameOrigin(origin, host)) {
       throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");
     }
@@ -35,6 +37,14 @@ export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKe
       throw new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
     }
   });
+}
+
+/** Of two hosts a proxy in between may have judged the other one. */
+function refuseUnclearHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
+  if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;
+  const detail = hosts === 0 ? "a request of HTTP/1.1 has the header Host" : "send the header Host once";
+  throw new ProblemError(problem("malformed-http", detail));
 }
 
 function isPublic(request: FastifyRequest): boolean {

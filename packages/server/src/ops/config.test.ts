@@ -35,6 +35,8 @@ describe("the configuration", () => {
       apiKeyAlso: null,
       clusterSecret: null,
       clusterSecretAlso: null,
+      httpLimits: { peerConnections: 8_000 },
+      poolsMax: 10_000,
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,

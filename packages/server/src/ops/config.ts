@@ -36,6 +36,9 @@ export interface Config {
   clusterSecret: string | null;
   /** A second secret that is valid too, while nodes change from one to the other; null: none. */
   clusterSecretAlso: string | null;
+  httpLimits: HttpBounds;
+  /** How many pools may get jobs within an hour, at this node. */
+  poolsMax: number;
   /** How long final executions are kept. */
   retentionDays: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -49,6 +52,12 @@ export interface Config {
   advertise: ListenAddress | null;
   /** To be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** What the HTTP API holds of its clients. */
+export interface HttpBounds {
+  /** Connections from one address at once. */
+  peerConnections: number;
 }
 
 /** What the built-in handlers may do, in a server and in `mainspring worker`. */
@@ -105,6 +114,16 @@ const KEYS = {
     secret,
     null,
     "a second secret that is valid too, so that nodes change from one to the other without an outage",
+  ),
+  MAINSPRING_HTTP_PEER_CONNECTIONS: key(
+    wholeNumber(1, 12_000),
+    "8000",
+    "how many of the 12000 HTTP connections one address may hold; behind a proxy, where all clients have its address, set 12000",
+  ),
+  MAINSPRING_POOLS_MAX: key(
+    wholeNumber(1, 1_000_000),
+    "10000",
+    "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_LOG_LEVEL: key(
@@ -228,6 +247,8 @@ function configOf(values: Values, warnings: string[]): Config {
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
+    httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
+    poolsMax: values.MAINSPRING_POOLS_MAX,
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

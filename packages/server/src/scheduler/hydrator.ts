@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { ShardId } from "../domain/ids.ts";
+import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { Input, ReadMark, Want } from "../shard/inputs.ts";
@@ -42,6 +43,8 @@ export class Hydrator {
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #log: Logger;
+  /** A store that is slow fails many reads at once. */
+  readonly #warnings: CountedWarnings;
   readonly #reader: Reader;
   readonly #plans: PlanReader;
   #timer: Timer | null = null;
@@ -54,6 +57,7 @@ export class Hydrator {
     this.#store = store;
     this.#runtime = runtime;
     this.#log = log;
+    this.#warnings = new CountedWarnings(log, runtime);
     this.#reader = reader;
     this.#plans = new PlanReader({
       recurrences: store.recurrences,
@@ -88,7 +92,7 @@ export class Hydrator {
   read(want: Want): void {
     this.#read(want).catch((error: unknown) => {
       if (this.#stopped) return;
-      this.#log.warn({ err: error }, "a read of the store failed and is repeated");
+      this.#warnings.warn({ err: error }, "a read of the store failed and is repeated");
       this.#runtime.setTimer(RETRY_MS, () => {
         if (!this.#stopped) this.read(want);
       });
