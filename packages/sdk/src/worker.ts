@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { targetsOf } from "./grpc-target.ts";
 import { apiKeyOf } from "./headers.ts";
-import { newIdentity } from "./profile.ts";
 import { printable } from "./printable.ts";
+import { newIdentity } from "./profile.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";

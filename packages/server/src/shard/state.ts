@@ -1,7 +1,6 @@
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { CancelCommand, JobCommand } from "../ports/store.ts";
-import type { Search } from "./adoption.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
 import { Gates } from "./gates.ts";
@@ -10,6 +9,7 @@ import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
 import { Permits } from "./permits/permits.ts";
 import { Plans } from "./plans/plans.ts";
+import type { Search } from "./search.ts";
 import { Touched } from "./touched.ts";
 import { type WorkerSlots, Workers } from "./workers.ts";
 import { YoungAttempts } from "./young.ts";
