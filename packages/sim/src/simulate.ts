@@ -236,7 +236,7 @@ class World {
     if (waysBack.length > 0) this.#goingBack.start(waysBack);
     this.#operators.start(OPERATE_EVERY_MS);
     if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
-    if (nodes > 1 && only.reliableNetwork !== true) this.#lonely.start(LONELY_EVERY_MS);
+    if (nodes > 1 && only.reliableNetwork !== true && only.faults?.size !== 0) this.#lonely.start(LONELY_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     this.#lonely.stop();
     this.#faults.stop();
