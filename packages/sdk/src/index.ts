@@ -42,10 +42,12 @@ export type {
   DeadLetterRun,
   ExecutionEvent,
   Explanation,
+  OverdueJob,
   Pool,
   PoolSettings,
   SettledDeadLetter,
   Stats,
+  TimeZoneData,
   WaitReason,
 } from "./operator-types.ts";
 export type {

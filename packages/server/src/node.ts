@@ -8,7 +8,7 @@ import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
-import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+import { offeredZones } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import { authorizes } from "./api/security.ts";
@@ -30,10 +30,12 @@ import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
+import { OverdueWatch } from "./scheduler/overdue-watch.ts";
 import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
+import { followTimeZones, type TimeZones } from "./time-zones.ts";
 
 /** A server that serves. */
 export interface RunningNode {
@@ -106,6 +108,8 @@ export async function startNode(config: Config, program: Program = THIS): Promis
 }
 
 async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
+  // First of all: what cannot be used is said before anything is touched.
+  const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life });
@@ -131,14 +135,19 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       parting?.look(membership.sendsWorkersAway);
     },
   });
+  const { leases } = membership;
+  const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
+  life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
-  const joined = await join(ground, { store, metrics, membership, address });
+  metrics.watch(() => zones.readings());
+  watchOverdue(ground, store, metrics);
+  const joined = await join(ground, { store, metrics, membership, address, zones });
   life.started("gateway", async () => gateway?.close());
   if (parting !== null) {
     life.started("built-in worker", () => parting.stop());
     await parting.start();
   }
-  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, share: joined.share });
+  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: joined.share });
   return {
     httpUrl,
     grpcAddress,
@@ -146,6 +155,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
+}
+
+function watchOverdue({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
+  const watch = new OverdueWatch(queries, runtime, log);
+  metrics.watch(() => watch.readings());
+  watch.start();
+  life.started("watch for overdue jobs", async () => watch.stop());
 }
 
 function openBus(
@@ -185,6 +201,7 @@ interface Joining {
   membership: Membership;
   /** Advertised. */
   address: string;
+  zones: TimeZones;
 }
 
 interface Joined {
@@ -194,7 +211,7 @@ interface Joined {
 }
 
 /** Lets the node live, and own what is placed on it. */
-async function join(ground: Ground, { store, metrics, membership, address }: Joining): Promise<Joined> {
+async function join(ground: Ground, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
@@ -212,7 +229,7 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, tzdata: timeZoneDataVersion(), ...ground });
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
@@ -224,7 +241,7 @@ interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
 
 async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -234,7 +251,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
   };
   const about = {
     version: program.version,
-    timeZoneData: timeZoneDataVersion(),
+    zones,
     addresses: () => addresses,
     storeConnections: () => store.connectionLoad(),
     readiness: () => readiness(store, runtime, standing),

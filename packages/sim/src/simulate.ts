@@ -1,4 +1,4 @@
-import { isFinal, type Role } from "@mainspring/server/testing";
+import { isFinal, packagedZones, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
 import type { Checker } from "./checkers/checker.ts";
 import type { Shown } from "./checkers/counters-equal-a-recount.ts";
@@ -8,6 +8,7 @@ import { History } from "./history.ts";
 import { Sightings } from "./sightings.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
 import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latency.ts";
+import type { Latency } from "./store/fate.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -295,13 +296,29 @@ class World {
       exchange: this.#exchange,
       leases: this.#leases,
       connect: (at, node) => this.#connect(at, node, dice),
+      connectZones: (at, node) => this.#connectAtOnce(at, node),
+      offered: () => [packagedZones()],
       history: this.history,
     });
     void machine.server.start();
   }
 
   #connect(process: SimProcess, node: string, dice: Dice): SimStore {
-    const latency = diceLatency(() => dice.roll(), this.#weather);
+    return this.#connectBy(
+      process,
+      node,
+      diceLatency(() => dice.roll(), this.#weather),
+    );
+  }
+
+  /** A connection that throws no dice, so that what it is used for shifts nothing else. */
+  #connectAtOnce(process: SimProcess, node: string): SimStore {
+    const down = { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: 1_000 };
+    const up = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 1_000 };
+    return this.#connectBy(process, node, () => (this.#weather.isDown ? down : up));
+  }
+
+  #connectBy(process: SimProcess, node: string, latency: Latency): SimStore {
     const time = {
       now: () => this.#data.now(),
       monotonicMs: () => this.#clock.nowMs,

@@ -29,6 +29,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { overdueRoute } from "./overdue-route.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
@@ -37,6 +38,7 @@ import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
+import { timeZoneRoutes } from "./time-zone-routes.ts";
 import { Waiters } from "./waiters.ts";
 
 /** Where nothing else is said. */
@@ -72,8 +74,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
-  const { timeZoneData } = about;
-  const intake = createIntake({ ...parts, timeZoneData });
+  const { zones } = about;
+  const intake = createIntake({ ...parts, zones });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -83,19 +85,21 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
-  const plans = new JobPlans({ store, runtime, commands });
-  const changer = new JobChanger({ ...parts, timeZoneData, commands, orders: new PoolOrders(store, runtime) });
+  const plans = new JobPlans({ store, runtime, zones, commands });
+  const changer = new JobChanger({ ...parts, zones, commands, orders: new PoolOrders(store, runtime) });
   changeRoutes(app, changer);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
-  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, retentionDays });
+  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays });
   executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
   eventsRoute(app, { reader, followers, runtime });
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
+  timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   poolRoutes(app, { store, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
+  overdueRoute(app, store.queries, runtime);
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });

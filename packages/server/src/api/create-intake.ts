@@ -2,6 +2,7 @@ import type { Bus } from "../ports/bus.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake } from "./job-intake.ts";
@@ -13,13 +14,13 @@ export interface IntakeParts {
   bus: Bus;
   runtime: Runtime;
   metrics: ApiMetrics;
-  /** The version of the time zone database that first fires are worked out by. */
-  timeZoneData: string;
+  /** The time zone data that first fires are worked out by. */
+  zones: TimeZoneRules;
   lacking?: Lacking | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake({ store, bus, runtime, metrics, timeZoneData, lacking }: IntakeParts): JobIntake {
+export function createIntake({ store, bus, runtime, metrics, zones, lacking }: IntakeParts): JobIntake {
   const submitter = new Submitter({
     store,
     runtime,
@@ -31,5 +32,5 @@ export function createIntake({ store, bus, runtime, metrics, timeZoneData, lacki
     },
   });
   const orders = new PoolOrders(store, runtime);
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData, lacking });
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking });
 }

@@ -8,6 +8,7 @@ const NAMES: Record<Feature, string> = {
   DRAINING: "draining",
   RECURRING_JOBS: "recurring jobs",
   POOL_LIMITS: "limits of pools",
+  TIME_ZONE_DATA: "time zone data in the store",
 };
 
 /** @throws {ProblemError} 409: a living node would go against it; names the node and says what to do */

@@ -8,6 +8,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
 import type { JobFilter, JobView } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
 import { invalid, type Problem, ProblemError } from "./errors.ts";
@@ -28,8 +29,8 @@ export interface ChangerParts {
   metrics: ApiMetrics;
   commands: Commands;
   orders: PoolOrders;
-  /** The version of the time zone database that first fires are worked out by. */
-  timeZoneData: string;
+  /** The time zone data that first fires are worked out by. */
+  zones: TimeZoneRules;
   lacking?: Lacking | undefined;
 }
 

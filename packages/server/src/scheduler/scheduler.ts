@@ -46,6 +46,7 @@ export class Scheduler {
       patience: new Patience(),
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
+    parts.zones.listen(() => this.#runner?.followChangeovers());
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
     metrics.watch(() => this.#readings());

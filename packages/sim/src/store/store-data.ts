@@ -16,6 +16,7 @@ import { IdempotencyKeys, JobNames, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { PlanTable } from "./plan-table.ts";
 import { ShardState } from "./shard-state.ts";
+import type { StoredZones } from "./time-zones.ts";
 
 export interface StoreDataOptions {
   /** The store's own clock. */
@@ -38,6 +39,7 @@ export class StoreData {
   readonly jobNames = new JobNames();
   readonly idempotencyKeys = new IdempotencyKeys();
   readonly commands = new CommandInbox();
+  readonly zones: StoredZones = { changeovers: [], versions: new Map() };
   /** By name; those that have settings of their own. */
   readonly pools = new Map<string, Pool>();
   readonly deadLetterRuns = new Map<string, StoredRun>();

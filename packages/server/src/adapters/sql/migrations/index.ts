@@ -5,6 +5,7 @@ import { nodes } from "./0004-nodes.ts";
 import { recurringJobs } from "./0005-recurring-jobs.ts";
 import { poolLimits } from "./0006-pool-limits.ts";
 import { cluster } from "./0007-cluster.ts";
+import { timeZoneData } from "./0008-time-zone-data.ts";
 
 export interface Migration {
   /** They grow. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "recurring jobs", sql: recurringJobs },
   { version: 6, name: "pool limits", sql: poolLimits },
   { version: 7, name: "cluster", sql: cluster },
+  { version: 8, name: "time zone data", sql: timeZoneData },
 ];
