@@ -140,6 +140,10 @@ describe("several changeovers", () => {
     told.through("2026-11-22T18:01:00Z", "2026-11-22T18:20:00Z");
     const minutes = Array.from({ length: 20 }, (_, i) => `2026-11-22T18:${String(i + 1).padStart(2, "0")}`);
     assert.deepEqual(told.fired, minutes);
+    const schedule = scheduleOf(told.rule, JOB, CREATED);
+    const [since, until] = ["2026-11-22T18:00:30Z", "2026-11-22T18:20:01Z"].map(Date.parse) as [number, number];
+    const expected = plannedInstants(schedule, told.changeovers, since, until, 100);
+    assert.deepEqual(expected.instants.map(iso), minutes, "and the ledger expects no others");
   });
 
   it("leave a ledger that expects what the plan has accounted for, whatever the job and the moments", () => {
