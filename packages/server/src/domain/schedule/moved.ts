@@ -9,6 +9,13 @@ import { hasZoneData } from "./zone-data.ts";
 /** Where the former rules are not known, an instant is looked for so far from where they had it. */
 const NEAR_MS = 3 * 3_600_000;
 
+/** The rules before the former ones. */
+export interface Earlier {
+  version: string;
+  /** When the former rules came into force. */
+  until: EpochMs;
+}
+
 /**
  * The first fire under newer rules that stands for a time on the wall which the former rules have not planned yet. It may lie in the past:
  * then the former rules had it later than it is. A time on the wall that was planned does not come again.
@@ -17,6 +24,7 @@ const NEAR_MS = 3 * 3_600_000;
  * @param next the first fire that is not accounted for, by the former version
  * @param since when the newer rules came into force: what the former ones have before `next` and from then on stood for times on the wall
  * that still older rules had planned
+ * @param earlier the rules before the former ones; null: not known
  * @returns null: it never fires again
  */
 export function movedFire(
@@ -25,14 +33,21 @@ export function movedFire(
   next: EpochMs,
   since: EpochMs,
   fired: number,
+  earlier: Earlier | null = null,
 ): EpochMs | null {
   const { times } = schedule;
   if (times.type !== "CRON" || former === schedule.tzdata) return next;
   if (!hasZoneData(former)) return nearFire(schedule, next, fired);
   const last = previousFire({ ...schedule, tzdata: former }, next);
   if (last === null) return nextFire(schedule, (schedule.startAt ?? next - NEAR_MS) - 1, fired);
-  const planned = sameWall(schedule, former, last);
+  const isEarlier = earlier !== null && last < earlier.until && isFire({ ...schedule, tzdata: earlier.version }, last);
+  const planned = sameWall(schedule, isEarlier ? earlier.version : former, last);
   return nextFire(schedule, last < since ? Math.max(last, planned) : planned, fired);
+}
+
+/** Whether rules have a fire at this instant: what was in force then has planned it. */
+function isFire(schedule: Schedule, at: EpochMs): boolean {
+  return nextFire({ ...schedule, maxFires: null }, at - 1, 0) === at;
 }
 
 /** The instant of the newer rules that shows the same time on the wall as the former rules did at this fire. */

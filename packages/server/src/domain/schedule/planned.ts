@@ -1,7 +1,7 @@
 import type { Changeover } from "../changeover.ts";
 import type { EpochMs } from "../ids.ts";
 import { nextFire, type Occurrences, occurrences } from "./fires.ts";
-import { movedFire } from "./moved.ts";
+import { type Earlier, movedFire } from "./moved.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** So long after a changeover a time on the wall may come again that was planned before it: no two offsets are further apart. */
@@ -35,6 +35,12 @@ export function plannedInstants(
   return { instants: all.slice(0, limit), more: more || all.length > limit };
 }
 
+/** The rules before a changeover. */
+export function earlierThan(changeovers: readonly Changeover[], index: number): Earlier | null {
+  const [before, changeover] = [changeovers[index - 1], changeovers[index]];
+  return before === undefined || changeover === undefined ? null : { version: before.version, until: changeover.since };
+}
+
 /** Where the instants of a changeover begin: some of them may lie before it. */
 function firstOf(schedule: Schedule, changeovers: readonly Changeover[], index: number, since: EpochMs): EpochMs {
   const [former, { version, since: begin }] = changeovers.slice(index - 1, index + 1) as [Changeover, Changeover];
@@ -44,5 +50,8 @@ function firstOf(schedule: Schedule, changeovers: readonly Changeover[], index: 
   const formerFirst = index === 1 ? begin : firstOf(schedule, changeovers, index - 1, begin);
   const next = nextFire({ ...unlimited, tzdata: former.version }, Math.max(formerFirst, begin) - 1, 0);
   if (next === null) return begin;
-  return movedFire({ ...unlimited, tzdata: version }, former.version, next, begin, 0) ?? begin;
+  return (
+    movedFire({ ...unlimited, tzdata: version }, former.version, next, begin, 0, earlierThan(changeovers, index - 1)) ??
+    begin
+  );
 }

@@ -1,5 +1,6 @@
 import { type Changeover, nextChangeover, readTzdataTag } from "../../domain/changeover.ts";
 import { movedFire } from "../../domain/schedule/moved.ts";
+import { earlierThan } from "../../domain/schedule/planned.ts";
 import type { PlanDraft } from "./draft.ts";
 import { accountDue } from "./due.ts";
 
@@ -21,12 +22,16 @@ export function followChangeovers(draft: PlanDraft): boolean {
 
 function follow(draft: PlanDraft, next: Changeover): void {
   const { plan } = draft;
-  const former = readTzdataTag(plan.tzdata).version;
+  const { version: former, number } = readTzdataTag(plan.tzdata);
+  const earlier = earlierThan(
+    draft.changeovers,
+    draft.changeovers.findIndex((one) => one.number === number),
+  );
   const at = plan.nextFireAt;
   draft.goByData(next);
   if (at === null || draft.schedule.times.type !== "CRON") return;
   // In a pause what has passed waits for its end, as it was planned.
   if (plan.state === "PAUSED" && at <= next.since) return;
-  plan.nextFireAt = movedFire(draft.schedule, former, at, next.since, plan.fired);
+  plan.nextFireAt = movedFire(draft.schedule, former, at, next.since, plan.fired, earlier);
   if (plan.nextFireAt !== at) draft.movedFrom ??= at;
 }
