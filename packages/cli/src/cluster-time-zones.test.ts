@@ -81,12 +81,12 @@ describe("time zone data of a cluster", () => {
     );
 
     for (const jobId of ids) {
-      const items = await ledgerOf(jobId);
+      let items = await ledgerOf(jobId);
+      while (items.length < 2) items = await ledgerOf(jobId);
       const instants = items.map(({ at }) => Date.parse(at));
       assert.deepEqual(new Set(items.map(({ outcome }) => outcome)), new Set(["WAITING"]), jobId);
       for (const [i, at] of instants.slice(1).entries())
         assert.equal(at - (instants[i] ?? 0), EVERY_SEC * 1_000, jobId);
-      assert.ok(instants.length >= 2);
     }
     const walls = (await ledgerOf(fixed)).map(({ local, outcome }) => `${outcome} ${local.slice(0, 16)}`);
     assert.equal(new Set(walls).size, walls.length, "no time on the wall comes twice");
