@@ -6,7 +6,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
 /**
- * Runs one kind of tests: `run-tests.ts unit|servers|crash [part of a path]…`.
+ * Runs one kind of tests: `run-tests.ts unit|servers|crash|hostile [part of a path]…`.
  * With CI set, a test that was skipped or left for later fails the run: green has to mean that everything ran.
  */
 
@@ -24,6 +24,7 @@ interface Kind {
 
 const isServers = (path: string) => path.endsWith(".servers.test.ts");
 const isCrash = (path: string) => path.endsWith(".crash.test.ts");
+const isHostile = (path: string) => path.endsWith(".hostile.test.ts");
 const MINUTE_MS = 60_000;
 const MEMORY = "/dev/shm";
 /** What the stores of two files hold at once, several times over. */
@@ -31,7 +32,7 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const KINDS: Record<string, Kind> = {
   unit: {
-    belongs: (path) => !isServers(path) && !isCrash(path),
+    belongs: (path) => !isServers(path) && !isCrash(path) && !isHostile(path),
     concurrency: availableParallelism(),
     testLimitMs: 4 * MINUTE_MS,
     fileLimitMs: 5 * MINUTE_MS,
@@ -50,6 +51,14 @@ const KINDS: Record<string, Kind> = {
     testLimitMs: 10 * MINUTE_MS,
     fileLimitMs: 30 * MINUTE_MS,
     inMemory: false,
+  },
+  // One file at a time, because they measure how long the event loop is held.
+  hostile: {
+    belongs: isHostile,
+    concurrency: 1,
+    testLimitMs: 2 * MINUTE_MS,
+    fileLimitMs: 5 * MINUTE_MS,
+    inMemory: true,
   },
 };
 

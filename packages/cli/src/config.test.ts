@@ -51,6 +51,10 @@ describe("mainspring config", () => {
       "postgres://db/jobs?password=hidden&ssl=1",
     );
     assert.equal(shown("MAINSPRING_STORE", "postgres://app:a:b@[/"), "(hidden)");
+    assert.equal(
+      shown("MAINSPRING_STORE", "postgres://app:a,b@db1:5432,db2/jobs?password=c"),
+      "postgres://app:hidden@db1:5432,db2/jobs?password=hidden",
+    );
     assert.equal(shown("MAINSPRING_STORE", "embedded"), "embedded");
   });
 });

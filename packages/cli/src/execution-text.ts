@@ -1,11 +1,11 @@
-import type { Execution, ExecutionSummary } from "@mainspring/sdk";
+import { type Execution, type ExecutionSummary, printable } from "@mainspring/sdk";
 import { facts, table } from "./output.ts";
 
 /** An execution for people. */
 export function executionText(execution: Execution): string {
   const { error, attempts } = execution;
   const blocks = [facts(factsOf(execution))];
-  if (error !== null) blocks.push(`error: ${error.name}: ${error.message}`);
+  if (error !== null) blocks.push(printable(`error: ${error.name}: ${error.message}`));
   if (attempts.length > 0) blocks.push(attemptsText(attempts));
   return blocks.join("\n\n");
 }

@@ -5,6 +5,7 @@ const MEANING: Record<WaitReason["reason"], string> = {
   FINAL: "it waits for nothing any more",
   RUNNING: "its handler runs",
   ASSIGNED: "a worker has it and has not started it",
+  WORKER_HAS_NO_FREE_SLOT: "every slot of the worker that has it is occupied",
   WORKER_AWAITED: "its worker is to come back after a server's restart",
   CANCEL_REQUESTED: "its worker was told to stop it",
   DUE_LATER: "its time has not come",

@@ -1,4 +1,5 @@
 import { debuglog } from "node:util";
+import { MainspringError, printable } from "@mainspring/sdk";
 import { CommanderError } from "commander";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
@@ -18,7 +19,10 @@ export function failureOf(error: unknown): { message: string | null; exitCode: E
   // Commander has said it already.
   if (error instanceof CommanderError) return { message: null, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
   if (error instanceof Failure) return { message: error.message, exitCode: error.exitCode };
-  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  const { code, message: told } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  // One line, because a server chose the words.
+  const message = error instanceof MainspringError ? printable(told) : told;
   if (code === "UNAVAILABLE")
     return { message: `${message}. Is it running? \`npm start\` starts one.`, exitCode: EXIT.unreachable };
   if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };

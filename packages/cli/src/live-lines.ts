@@ -1,3 +1,5 @@
+import { printable } from "@mainspring/sdk";
+
 /** What lines are written to; a terminal, or not. */
 export interface Screen {
   readonly isTTY?: boolean;
@@ -20,7 +22,7 @@ export class LiveLines {
 
   /** A line that stays, above those that change. */
   print(line: string): void {
-    this.#screen.write(`${this.#erasing()}${line}\n${this.#drawn(this.#shown)}`);
+    this.#screen.write(`${this.#erasing()}${printable(line)}\n${this.#drawn(this.#shown)}`);
   }
 
   /** Replaces the lines that change. */
@@ -37,7 +39,7 @@ export class LiveLines {
   /** A line that wraps would be counted as one, and its rest stay on the screen for ever: it is cut. */
   #drawn(lines: readonly string[]): string {
     const width = (this.#screen.columns ?? 80) - 1;
-    return lines.map((line) => `${line.slice(0, width)}\n`).join("");
+    return lines.map((line) => `${printable(line).slice(0, width)}\n`).join("");
   }
 }
 

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { EXIT } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
+import { screenText } from "./output.ts";
 import { program } from "./program.ts";
 
 /**
@@ -17,7 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
     await program().parseAsync(args, { from: "user" });
   } catch (error) {
     const { message, exitCode } = failureOf(error);
-    if (message !== null) process.stderr.write(`mainspring: ${message}\n`);
+    if (message !== null) process.stderr.write(`mainspring: ${screenText(message)}\n`);
     process.exitCode = exitCode;
   }
 }

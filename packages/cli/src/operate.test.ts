@@ -18,6 +18,7 @@ import {
   TerminalError,
   task,
   Worker,
+  type WorkerDetail,
   type WorkerInfo,
 } from "@mainspring/sdk";
 import { Commands, LongCommand, linesOf } from "./testing/command.ts";
@@ -187,7 +188,17 @@ describe("operating by the command line", () => {
     await worker.start();
     const workers = await jsonLines<WorkerInfo>("workers", "list");
     const leaving = workers.find(({ pool }) => pool === "leaving");
-    assert.match(await done("workers", "drain", leaving?.workerId ?? ""), /^WORKER .*\n.* leaving +0 of 20 +noop/);
+    assert.deepEqual([leaving?.free, leaving?.stuck], [20, 0]);
+    const workerId = leaving?.workerId ?? "";
+    assert.deepEqual((await json<WorkerDetail>("workers", "get", workerId)).executions, []);
+    assert.match(
+      await done("workers", "get", workerId),
+      /^worker .*\n[^]*free +20\nstuck +0\n[^]*\n\nno executions\n$/,
+    );
+    assert.match(
+      await done("workers", "drain", leaving?.workerId ?? ""),
+      /^WORKER .*\n.* leaving +0 of 20 +20 +0 +noop/,
+    );
     await worker.closed;
     assert.match(await done("workers", "list"), /^WORKER .*HANDLERS[^]*echo/);
   });
@@ -232,6 +243,7 @@ describe("operating by the command line", () => {
       ["jobs", "delete", NOBODY],
       ["executions", "explain", NOBODY],
       ["executions", "watch", NOBODY],
+      ["workers", "get", NOBODY],
       ["workers", "drain", NOBODY],
       ["dead-letters", "run", NOBODY],
     ]) {

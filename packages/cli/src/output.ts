@@ -1,5 +1,6 @@
 import process from "node:process";
 import { styleText } from "node:util";
+import { printable, printableLines } from "@mainspring/sdk";
 
 /** What a command prints: JSON for programs, or text for people. */
 export class Output {
@@ -11,7 +12,7 @@ export class Output {
 
   /** @param text made only where it is wanted */
   print(document: unknown, text: () => string): void {
-    process.stdout.write(`${this.json ? JSON.stringify(document) : text()}\n`);
+    process.stdout.write(`${this.json ? jsonLine(document) : screenText(text())}\n`);
   }
 
   /**
@@ -21,10 +22,10 @@ export class Output {
   async list<T>(items: AsyncIterable<T>, limit: number, text: (items: readonly T[]) => string): Promise<void> {
     const all: T[] = [];
     for await (const item of items) {
-      if (this.json) process.stdout.write(`${JSON.stringify(item)}\n`);
+      if (this.json) process.stdout.write(`${jsonLine(item)}\n`);
       if (all.push(item) >= limit) break;
     }
-    if (!this.json) process.stdout.write(`${text(all)}\n`);
+    if (!this.json) process.stdout.write(`${screenText(text(all))}\n`);
   }
 }
 
@@ -51,8 +52,17 @@ export function facts(pairs: readonly (readonly [name: string, value: string | n
     .join("\n");
 }
 
-/** Names and messages come from whoever submitted the job: what a terminal would obey is escaped. */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what it looks for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
+/** Styles of this command's own; no text can do harm with them. */
+// oxlint-disable-next-line no-control-regex -- it is what styles begin with
+const BOLD = /(\u001b\[(?:1|22)m)/;
+
+/** The last guard before the screen: whatever a part of the text forgot, a terminal obeys nothing but our own styles. */
+export function screenText(text: string): string {
+  const parts = text.split(BOLD);
+  return parts.map((part, index) => (index % 2 === 1 ? part : printableLines(part))).join("");
+}
+
+/** A document for programs: the same value, though a terminal obeys nothing of it. */
+export function jsonLine(document: unknown): string {
+  return printable(JSON.stringify(document));
 }

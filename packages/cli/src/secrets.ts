@@ -7,7 +7,13 @@ export function shown(name: string, value: string): string {
   return value.includes("://") ? withoutPassword(value) : value;
 }
 
+/** Several hosts as PostgreSQL has them, which are no URL. */
+const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*,[^/?#@]*)(?=[/?#]|$)/i;
+const STAND_IN = "hosts.invalid";
+
 function withoutPassword(text: string): string {
+  const [whole = "", before = "", hosts = ""] = HOSTS.exec(text) ?? [];
+  if (hosts !== "") return withoutPassword(before + STAND_IN + text.slice(whole.length)).replace(STAND_IN, () => hosts);
   const url = URL.parse(text);
   // Where a password would stand in it is not known.
   if (url === null) return HIDDEN;

@@ -1,6 +1,5 @@
-import type { ExecutionEvent, ExecutionState, ExecutionSummary } from "@mainspring/sdk";
+import { type ExecutionEvent, type ExecutionState, type ExecutionSummary, printable } from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
-import { printable } from "./output.ts";
 
 /** What is known of an execution that is followed, for people. */
 export class WatchedExecution {

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monotonicMs } from "./clock.ts";
 import { Dice } from "./dice.ts";
-import type { Verdict } from "./judge/judge.ts";
 
 export interface Telling {
   seed: number;
@@ -13,7 +12,14 @@ export interface Telling {
   say(message: string): void;
 }
 
-export interface Report extends Verdict {
+/** What came of a run. */
+export interface Outcome {
+  /** Of the run's own rules. */
+  violations: { rule: string; what: string }[];
+  figures: Record<string, number>;
+}
+
+export interface Report extends Outcome {
   /** Where histories, logs and data are; null: all was well and they are gone. */
   folder: string | null;
 }
@@ -29,7 +35,7 @@ export interface Ground {
  * Plays a run in a folder of its own, which is kept if anything was wrong.
  * @throws {Error} what `run` throws; the message names the folder
  */
-export async function play(name: string, telling: Telling, run: (ground: Ground) => Promise<Verdict>): Promise<Report> {
+export async function play(name: string, telling: Telling, run: (ground: Ground) => Promise<Outcome>): Promise<Report> {
   const { seed } = telling;
   const folder = await mkdtemp(join(tmpdir(), `mainspring-${name}-`));
   const begunMs = monotonicMs();

@@ -3,7 +3,7 @@ import type { People } from "./faults/world.ts";
 import type { WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 
-const WARM_WITHIN_MS = 60_000;
+const WARM_WITHIN_MS = 180_000;
 /** Handlers that have ended: then clients, server, store and workers all do their work. */
 const ENOUGH = 50;
 

@@ -5,6 +5,8 @@
 export * from "./gen/mainspring/mesh/v1/mesh_pb.js";
 export * from "./gen/mainspring/worker/v1/worker_pb.js";
 export { decodeServerMessage, decodeWorkerMessage, encodeServerMessage, encodeWorkerMessage } from "./hot/codec.ts";
+export { contentOf, countFields, type Piece, piecesOf } from "./hot/fields.ts";
+export { isSecretWorkerId, workerIdOf } from "./worker-id.ts";
 
 /** What `Hello.protocol_version` says; a server refuses a worker of a version that it does not know. */
 export const PROTOCOL_VERSION = 1;

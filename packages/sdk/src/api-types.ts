@@ -211,10 +211,32 @@ export interface WorkerInfo {
   prefetch: number;
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
   running: number;
+  /** Slots that nothing occupies. */
+  free: number;
+  /** Slots of handlers that still run although their attempts are over. */
+  stuck: number;
   connectedAt: string;
   lastHeartbeatAt: string;
   /** How late the loop that runs its handlers was. */
   loopLagMs: number;
+}
+
+/** An execution that a worker has. */
+export interface WorkerExecution {
+  executionId: string;
+  attempt: number;
+  /** null: the server does not know it. */
+  handler: string | null;
+  /** STUCK: the attempt is over, but its handler still runs and keeps its slot. */
+  state: "WAITING" | "RUNNING" | "STUCK";
+  startedAt: string | null;
+}
+
+export interface WorkerDetail extends WorkerInfo {
+  /** STUCK ones first, then RUNNING, then WAITING, 1,000 at most; null: a server of the release before does not say. */
+  executions: WorkerExecution[] | null;
+  /** Number of all executions that it has; null as `executions`. */
+  executionsTotal: number | null;
 }
 
 /** A schedule to be looked at. */

@@ -14,6 +14,7 @@ import {
   type SchedulePreviewRequest,
   type SubmittedJob,
   type SubmittedRecurringJob,
+  type WorkerDetail,
   type WorkerInfo,
 } from "./api-types.ts";
 import { Cluster } from "./cluster.ts";
@@ -231,9 +232,14 @@ export class Client {
     return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
   }
 
+  /** A worker with the executions that it has. @throws {MainspringError} NOT_FOUND where no server knows the worker */
+  getWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerDetail> {
+    return this.#get(workerPath(workerId), options);
+  }
+
   /** Has a worker take no more work, hand back what it has not started, and end when it is done. */
   drainWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerInfo> {
-    return this.#requests.send("POST", `/v1/workers/${encodeURIComponent(workerId)}/drain`, undefined, true, options);
+    return this.#requests.send("POST", `${workerPath(workerId)}/drain`, undefined, true, options);
   }
 
   /** What the server is and has to do now. */
@@ -274,6 +280,10 @@ export class Client {
 
 function jobPath(jobId: string): string {
   return `/v1/jobs/${encodeURIComponent(jobId)}`;
+}
+
+function workerPath(workerId: string): string {
+  return `/v1/workers/${encodeURIComponent(workerId)}`;
 }
 
 function executionPath(executionId: string): string {

@@ -15,7 +15,7 @@ export interface AssignColumns {
 export interface FinishedColumns {
   executionIds: string[];
   results: string[];
-  /** Four each. */
+  /** Five each. */
   numbers: Float64Array;
   /** Only of those that have one. */
   failures: { index: number; error: FinishedReport["error"]; advice: FinishedReport["advice"] }[];
@@ -58,14 +58,15 @@ export function unpackAssigns({ executionIds, handlers, payloads, numbers }: Ass
 }
 
 export function packFinished(finished: readonly FinishedReport[]): FinishedColumns {
-  const numbers = new Float64Array(finished.length * 4);
+  const numbers = new Float64Array(finished.length * 5);
   const failures: FinishedColumns["failures"] = [];
-  finished.forEach(({ attempt, outcome, startedAtMs, finishedAtMs, error, advice }, index) => {
-    const at = index * 4;
+  finished.forEach(({ attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice }, index) => {
+    const at = index * 5;
     numbers[at] = attempt;
     numbers[at + 1] = OUTCOMES.indexOf(outcome);
     numbers[at + 2] = startedAtMs;
     numbers[at + 3] = finishedAtMs;
+    numbers[at + 4] = stillRunning ? 1 : 0;
     if (error !== null || advice !== null) failures.push({ index, error, advice });
   });
   return {
@@ -78,7 +79,7 @@ export function packFinished(finished: readonly FinishedReport[]): FinishedColum
 
 export function unpackFinished({ executionIds, results, numbers, failures }: FinishedColumns): FinishedReport[] {
   const finished = executionIds.map((executionId, index): FinishedReport => {
-    const at = index * 4;
+    const at = index * 5;
     return {
       executionId,
       attempt: numbers[at] as number,
@@ -88,6 +89,7 @@ export function unpackFinished({ executionIds, results, numbers, failures }: Fin
       advice: null,
       startedAtMs: numbers[at + 2] as number,
       finishedAtMs: numbers[at + 3] as number,
+      stillRunning: numbers[at + 4] === 1,
     };
   });
   for (const { index, error, advice } of failures) Object.assign(finished[index] as FinishedReport, { error, advice });

@@ -3,6 +3,7 @@ import { packAssigns, unpackFinished } from "./columns.ts";
 import { grpcLink } from "./grpc-link.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { Session } from "./session.ts";
+import { StallGuard } from "./stall-guard.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
 
@@ -15,7 +16,8 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
   const tell = (message: FromThread) => port.postMessage(message);
   const lag = new LoopLag(runtime, () => tell({ kind: "PING" }));
   const link = grpcLink(settings.targets, settings.apiKey, runtime);
-  const session = new Session(settings.profile, link, runtime, {
+  const guard = new StallGuard(settings.cells, runtime);
+  const session = new Session(settings.profile, link, runtime, guard, {
     loopLagMs: () => lag.lagMs,
     orders: ({ assigns, ...rest }) => tell({ kind: "ORDERS", assigns: packAssigns(assigns), rest }),
     welcomed: () => tell({ kind: "WELCOMED" }),
@@ -28,9 +30,14 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
     },
   });
   port.on("message", (message: ToThread) => {
-    if (message.kind === "REPORT") session.report({ ...message.rest, finished: unpackFinished(message.finished) });
-    else if (message.kind === "DRAIN") session.drain(message.limitMs);
-    else lag.answered();
+    switch (message.kind) {
+      case "REPORT":
+        return session.report({ ...message.rest, finished: unpackFinished(message.finished) });
+      case "DRAIN":
+        return session.drain(message.limitMs);
+      case "PONG":
+        return lag.answered();
+    }
   });
   lag.start();
   session.start();

@@ -30,7 +30,7 @@ describe("an executor", () => {
     assert.deepEqual(others, []);
     assert.deepEqual(report?.started, [{ ...ref("a"), startedAtMs: 1_000_000 }]);
     assert.deepEqual(report?.finished, [
-      { ...ref("q"), ...SUCCESS, result: "2", startedAtMs: 1_000_000, finishedAtMs: 1_000_000 },
+      { ...ref("q"), ...SUCCESS, result: "2", startedAtMs: 1_000_000, finishedAtMs: 1_000_000, stillRunning: false },
     ]);
     await scene.runtime.advance(7);
     scene.running("a").return("later");

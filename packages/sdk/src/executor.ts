@@ -4,6 +4,8 @@ import type { AbortCause } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { endingOfForce, endingOfReturn, endingOfThrow, terminal } from "./outcome.ts";
 import { defer, type Runtime } from "./runtime.ts";
+import type { StallGuard } from "./stall-guard.ts";
+import { StuckHandlers } from "./stuck-handlers.ts";
 import type { Task } from "./task.ts";
 import type { AttemptRef, CancelCause, Ending, FinishedReport, Orders, Report, StartedReport } from "./work.ts";
 
@@ -12,8 +14,11 @@ export interface ExecutorOptions {
   /** How many handlers run at once. */
   slots: number;
   runtime: Runtime;
+  guard: StallGuard;
   /** Gets at most one report a turn of the loop. */
   report(report: Report): void;
+  /** Something that people should see. */
+  warn(message: string): void;
 }
 
 /**
@@ -27,6 +32,8 @@ export class Executor {
   readonly #report: (report: Report) => void;
   readonly #chatter: Chatter;
   readonly #deadlines: Deadlines;
+  readonly #guard: StallGuard;
+  readonly #stuck: StuckHandlers;
   /** Those that are not over, by execution: a newer attempt takes the place of an older one. */
   readonly #attempts = new Map<string, Attempt>();
   /** FIFO from `#head` on; those that were taken out meanwhile are OVER and skipped. */
@@ -44,6 +51,8 @@ export class Executor {
     this.#slots = options.slots;
     this.#runtime = options.runtime;
     this.#report = options.report;
+    this.#guard = options.guard;
+    this.#stuck = new StuckHandlers(options.runtime, options.warn);
     this.#chatter = new Chatter(options.runtime, () => this.#flush());
     this.#deadlines = new Deadlines(options.runtime, (nowMs) => this.#checkDeadlines(nowMs));
   }
@@ -58,6 +67,7 @@ export class Executor {
     for (const assignment of orders.assigns) this.#take(new Attempt(assignment));
     for (const cancel of orders.cancels) this.#cancel(this.#find(cancel), cancel.cause);
     for (const ref of orders.forget) this.#forget(this.#find(ref), "SUPERSEDED");
+    for (const ref of orders.takeBack) this.#handBack(this.#find(ref));
     if (orders.abandon) for (const attempt of [...this.#attempts.values()]) this.#forget(attempt, "WORKER_LEAVES");
     this.#fill();
   }
@@ -72,9 +82,21 @@ export class Executor {
 
   #drain(): void {
     this.#isDraining = true;
+    this.#handBackWaiting();
+  }
+
+  #handBackWaiting(): void {
     for (const attempt of [...this.#attempts.values()]) {
       if (attempt.phase === "WAITING") this.#finish(attempt, endingOfForce("RELEASED"));
     }
+  }
+
+  #handBack(attempt: Attempt | undefined): void {
+    if (attempt === undefined) return;
+    if (attempt.phase === "WAITING") return this.#finish(attempt, endingOfForce("RELEASED"));
+    // The report of its start may have crossed the question.
+    this.#started.push(attempt);
+    this.#setFlush();
   }
 
   #find({ executionId, attempt }: AttemptRef): Attempt | undefined {
@@ -94,7 +116,11 @@ export class Executor {
   /** Its slot stays occupied until its handler ends. */
   #forget(attempt: Attempt | undefined, cause: AbortCause): void {
     if (attempt === undefined) return;
+    const isRunning = attempt.phase === "RUNNING";
     this.#close(attempt);
+    if (isRunning) this.#stuck.add(attempt);
+    else this.#stuck.end(attempt);
+    this.#setFlush();
     attempt.abort(cause);
   }
 
@@ -102,6 +128,8 @@ export class Executor {
     // Handlers that end at once come back here: the loop that is under way goes on instead.
     if (this.#isFilling) return;
     this.#isFilling = true;
+    // Others may have been given meanwhile what waits here.
+    if (this.#guard.hasStalled()) this.#handBackWaiting();
     while (this.#occupied < this.#slots) {
       const next = this.#next();
       if (next === null) break;
@@ -163,11 +191,21 @@ export class Executor {
   #end(attempt: Attempt, ending: Ending): void {
     this.#occupied--;
     if (attempt.phase === "RUNNING") this.#finish(attempt, ending);
+    else {
+      this.#stuck.end(attempt);
+      this.#setFlush();
+    }
     this.#fill();
   }
 
+  /** The attempt has run out of its time to stop. Its handler keeps its slot until it really ends. */
+  #force(attempt: Attempt): void {
+    this.#stuck.add(attempt);
+    this.#finish(attempt, endingOfForce(forcedOutcome(attempt)), true);
+  }
+
   /** It is over for the server, whatever the handler does. */
-  #finish(attempt: Attempt, ending: Ending): void {
+  #finish(attempt: Attempt, ending: Ending, stillRunning = false): void {
     this.#close(attempt);
     const { outcome, result, error, advice } = ending;
     const { executionId, attempt: number } = attempt.assignment;
@@ -181,6 +219,7 @@ export class Executor {
       advice,
       startedAtMs: attempt.startedAtMs,
       finishedAtMs,
+      stillRunning,
     });
     this.#setFlush();
   }
@@ -205,7 +244,7 @@ export class Executor {
     for (const attempt of [...this.#attempts.values()]) {
       if (attempt.phase !== "RUNNING") continue;
       if (attempt.dueMs <= nowMs) {
-        if (attempt.isPastTimeout) this.#finish(attempt, endingOfForce(forcedOutcome(attempt)));
+        if (attempt.isPastTimeout) this.#force(attempt);
         else this.#timeOut(attempt, nowMs);
       }
       nextMs = Math.min(nextMs, attempt.dueMs);
@@ -228,9 +267,10 @@ export class Executor {
     const started = this.#started.filter((attempt) => attempt.phase === "RUNNING").map(startedReport);
     this.#finished = [];
     this.#started = [];
+    const ended = this.#stuck.takeEnded();
     const { progress, logs } = this.#chatter.take();
-    if (started.length + finished.length + progress.length + logs.length === 0) return;
-    this.#report({ started, finished, progress, logs });
+    if (started.length + finished.length + ended.length + progress.length + logs.length === 0) return;
+    this.#report({ started, finished, ended, progress, logs });
   }
 }
 

@@ -4,14 +4,14 @@ import { create } from "@bufbuild/protobuf";
 import { type Token, TokenSchema } from "@mainspring/proto";
 import fc from "fast-check";
 import { finished } from "../test/session-scene.ts";
-import { Holdings } from "./holdings.ts";
+import { Holdings, type Taking } from "./holdings.ts";
 
 describe("holdings", () => {
   it("take the next attempt in place of the one before, whose result nobody wants then", () => {
     const holdings = new Holdings();
-    assert.equal(holdings.take(token("a", 1)), true);
+    assert.equal(take(holdings, "a", 1), "NEW");
     holdings.finish(finished("a"));
-    assert.equal(holdings.take(token("a", 2)), true);
+    assert.equal(take(holdings, "a", 2), "NEW");
     assert.deepEqual([holdings.size, holdings.unfinished], [1, 1]);
     assert.deepEqual([...holdings.results()], []);
     assert.equal(holdings.finish(finished("a", { attempt: 1 })), null);
@@ -20,14 +20,49 @@ describe("holdings", () => {
   it("remember some thousands that are done with, so that a late repeat starts nothing, and not all", () => {
     const holdings = new Holdings();
     const settle = (id: string) => {
-      holdings.take(token(id, 1));
+      take(holdings, id, 1);
       holdings.settle(token(id, 1));
     };
     settle("first");
     for (let i = 0; i < 4_096; i++) settle(`some-${i}`);
-    assert.equal(holdings.take(token("first", 1)), false);
+    assert.equal(take(holdings, "first", 1), "SETTLED");
     for (let i = 0; i < 8_192; i++) settle(`more-${i}`);
-    assert.equal(holdings.take(token("first", 1)), true);
+    assert.equal(take(holdings, "first", 1), "NEW");
+  });
+
+  it("tell a repeat of what is held from what is settled, and both from an Assign of an older epoch", () => {
+    const holdings = new Holdings();
+    assert.equal(take(holdings, "a", 2, 5n), "NEW");
+    assert.equal(take(holdings, "a", 2, 4n), "HELD");
+    assert.equal(take(holdings, "a", 1, 5n), "SETTLED");
+    assert.equal(take(holdings, "b", 1, 4n), "STALE");
+    holdings.learn([{ $typeName: "mainspring.worker.v1.ShardEpoch", shard: 7, epoch: 9n }]);
+    assert.equal(take(holdings, "b", 1, 8n), "STALE");
+    assert.equal(take(holdings, "b", 1, 9n), "NEW");
+    assert.equal(take(holdings, "c", 1, 0n), "NEW", "a gateway of the release before names no epoch");
+  });
+
+  it("keep the slot of an attempt that is over until its handler has ended, and say so once", () => {
+    const holdings = new Holdings();
+    take(holdings, "refused", 1);
+    holdings.settle(token("refused", 1));
+    take(holdings, "forced", 1);
+    holdings.finish(finished("forced", { stillRunning: true }));
+    holdings.settle(token("forced", 1));
+    take(holdings, "done", 1);
+    holdings.finish(finished("done"));
+    holdings.settle(token("done", 1));
+    const over = () => holdings.list().filter((held) => held.over);
+    assert.deepEqual(
+      over().map(({ token }) => token?.executionId),
+      ["refused", "forced"],
+    );
+    assert.equal(holdings.end({ executionId: "done", attempt: 1 }), null);
+    for (const executionId of ["refused", "forced"]) {
+      assert.equal(holdings.end({ executionId, attempt: 1 })?.executionId, executionId);
+      assert.equal(holdings.end({ executionId, attempt: 1 }), null);
+    }
+    assert.deepEqual(over(), []);
   });
 
   it("agree with a plain count of what was assigned, finished and settled, in whatever order", () => {
@@ -56,7 +91,7 @@ const STEPS: fc.Arbitrary<Step> = fc.record({
 function perform(holdings: Holdings, { do: what, id, attempt }: Step): boolean | undefined {
   switch (what) {
     case "take":
-      return holdings.take(token(id, attempt));
+      return take(holdings, id, attempt) === "NEW";
     case "start":
       return holdings.start({ executionId: id, attempt }, 5) !== null;
     case "finish":
@@ -67,7 +102,8 @@ function perform(holdings: Holdings, { do: what, id, attempt }: Step): boolean |
 }
 
 function viewOf(holdings: Holdings): unknown {
-  const held = holdings.list().map(({ token, finished }) => [token?.executionId, token?.attempt, finished]);
+  const listed = holdings.list().filter(({ over }) => !over);
+  const held = listed.map(({ token, finished }) => [token?.executionId, token?.attempt, finished]);
   const results = Array.from(holdings.results(), (result) => `${result.token?.executionId}:${result.token?.attempt}`);
   return { held: held.sort(), results: results.sort(), size: holdings.size, unfinished: holdings.unfinished };
 }
@@ -106,6 +142,10 @@ class Model {
       unfinished: held.length - done.length,
     };
   }
+}
+
+function take(holdings: Holdings, id: string, attempt: number, epoch = 0n): Taking {
+  return holdings.take({ epoch }, token(id, attempt));
 }
 
 function token(executionId: string, attempt: number): Token {

@@ -26,6 +26,8 @@ export type {
   SchedulePreviewRequest,
   SubmittedJob,
   SubmittedRecurringJob,
+  WorkerDetail,
+  WorkerExecution,
   WorkerInfo,
 } from "./api-types.ts";
 export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";
@@ -35,6 +37,7 @@ export type { FollowOptions } from "./follow.ts";
 export { JobHandle } from "./handle.ts";
 export type { Isolation } from "./isolation.ts";
 export type {
+  ChangedPool,
   ClusterNode,
   ClusterStatus,
   DeadLetter,
@@ -50,6 +53,7 @@ export type {
   TimeZoneData,
   WaitReason,
 } from "./operator-types.ts";
+export { printable, printableLines } from "./printable.ts";
 export type {
   BackfillRequest,
   CatchUp,

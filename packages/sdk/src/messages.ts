@@ -4,9 +4,11 @@ import {
   CancelReason,
   ErrorSchema,
   type Finished,
+  FinishedSchema,
   LogSchema,
   ProgressSchema,
   type Token,
+  TokenSchema,
   RetryAdvice as WireAdvice,
   Outcome as WireOutcome,
   type WorkerMessage,
@@ -29,6 +31,8 @@ type TokenOf = (ref: AttemptRef) => Token | null;
 const NO_BYTES = new Uint8Array(0);
 /** A message stays well below what a receiver takes; one result is at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
+/** Items in one message: reading and judging many at once would hold up the gateway's other workers. */
+const MESSAGE_MAX_ITEMS = 4_000;
 /** What a result takes beside its text, error and ids, roughly. */
 const OVERHEAD_BYTES = 160;
 
@@ -67,7 +71,14 @@ export function finishedMessage(token: Token, { error, advice, ...report }: Fini
     ...(error !== null && { error: create(ErrorSchema, { ...error, stack: error.stack ?? "" }) }),
     advice: advice === null ? WireAdvice.UNSPECIFIED : ADVICES[advice.kind],
     retryAtMs: advice?.kind === "AT" ? BigInt(advice.atMs) : 0n,
+    stillRunning: report.stillRunning,
   };
+}
+
+/** Hands back an attempt that the worker did not take. */
+export function releasedMessage({ executionId, attempt, shard }: Token, nowMs: number): Finished {
+  const token = create(TokenSchema, { executionId, attempt, shard });
+  return create(FinishedSchema, { token, outcome: WireOutcome.RELEASED, finishedAtMs: BigInt(nowMs) });
 }
 
 /** Spread over as many messages as their size asks for. */
@@ -98,7 +109,7 @@ function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator
   let bytes = 0;
   for (const item of items) {
     const itemBytes = bytesOf(item);
-    if (part.length > 0 && bytes + itemBytes > MESSAGE_MAX_BYTES) {
+    if (part.length > 0 && (bytes + itemBytes > MESSAGE_MAX_BYTES || part.length === MESSAGE_MAX_ITEMS)) {
       yield part;
       part = [];
       bytes = 0;

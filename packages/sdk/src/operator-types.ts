@@ -70,12 +70,27 @@ export interface Pool extends Required<PoolSettings> {
   } | null;
 }
 
+/** A pool after a change. */
+export interface ChangedPool extends Pool {
+  /**
+   * Servers that own shards and did not confirm in time that they go by the change; they follow once they can reach the store.
+   * Empty: every server goes by it, and nothing more of a paused pool is assigned. Missing: the server is older and cannot tell.
+   */
+  unconfirmedBy?: {
+    /** One life of the server. */
+    nodeId: string;
+    /** host:port where other servers reach it; null: its lease ended long ago. */
+    address: string | null;
+  }[];
+}
+
 /** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */
 export interface WaitReason {
   reason:
     | "FINAL"
     | "RUNNING"
     | "ASSIGNED"
+    | "WORKER_HAS_NO_FREE_SLOT"
     | "WORKER_AWAITED"
     | "CANCEL_REQUESTED"
     | "DUE_LATER"
@@ -161,6 +176,10 @@ export interface ClusterNode {
   renewedAgoMs: number;
   /** Whether the node that answered has a connection to it. */
   isReachable: boolean;
+  /** Addresses of living nodes to which it has no link, by its own word; null: a program of an earlier level, which does not say. */
+  unreached: string[] | null;
+  /** Whether it takes no part in the work, because it and the nodes that may own shards do not reach each other. */
+  isCutOff: boolean;
   /** That it owns. */
   shards: number;
   /** That are connected to it; null: it is no gateway, or did not say. */

@@ -48,18 +48,21 @@ describe("a client of an operator", () => {
       { status: 200, body: { name: "a b", paused: false } },
     );
     api.will(
+      { status: 200, body: { executions: [], executionsTotal: 0 } },
       { status: 202, body: { state: "DRAINING" } },
       { status: 200, body: { reasons: [] } },
       { status: 200, body: {} },
     );
     assert.equal((await client.pools.pause("a b")).paused, true);
     assert.equal((await client.pools.set("a b", { strategy: "FIFO", paused: false })).paused, false);
+    assert.equal((await client.getWorker("w/1")).executionsTotal, 0);
     assert.equal((await client.drainWorker("w/1")).state, "DRAINING");
     assert.deepEqual((await client.explain("e1")).reasons, []);
     assert.deepEqual(await client.stats(), {});
     assert.deepEqual(asked(), [
       'PUT /v1/pools/a%20b {"paused":true}',
       'PUT /v1/pools/a%20b {"strategy":"FIFO","paused":false}',
+      "GET /v1/workers/w%2F1 ",
       "POST /v1/workers/w%2F1/drain ",
       "GET /v1/executions/e1/explain ",
       "GET /v1/stats ",

@@ -1,4 +1,4 @@
-import type { Pool, PoolSettings } from "./operator-types.ts";
+import type { ChangedPool, Pool, PoolSettings } from "./operator-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
 
 /** Queues, and how their work is ordered and placed. Every method throws `MainspringError`. */
@@ -19,17 +19,20 @@ export class Pools {
     return this.#requests.get(pathOf(name), options);
   }
 
-  /** What is left out stays as it is. */
-  set(name: string, settings: PoolSettings, options: ReadOptions = {}): Promise<Pool> {
+  /** What is left out stays as it is. Every server goes by the change when this resolves, but for those in `unconfirmedBy`. */
+  set(name: string, settings: PoolSettings, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.#requests.send("PUT", pathOf(name), settings, true, options);
   }
 
-  /** Nothing of it is started from a second or two later on; what runs goes on. */
-  pause(name: string, options: ReadOptions = {}): Promise<Pool> {
+  /**
+   * Nothing more of it is assigned when this resolves, but by servers in `unconfirmedBy`. What was assigned before runs on, also
+   * where it has not started yet.
+   */
+  pause(name: string, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.set(name, { paused: true }, options);
   }
 
-  resume(name: string, options: ReadOptions = {}): Promise<Pool> {
+  resume(name: string, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.set(name, { paused: false }, options);
   }
 }

@@ -1,9 +1,13 @@
+import { workerIdOf } from "@mainspring/proto";
 import { MainspringError } from "./errors.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** What a worker says of itself. */
 export interface WorkerProfile {
   /** One life of one worker; kept over reconnects. */
   workerId: string;
+  /** What the id was derived from, see `workerIdOf`; left out: another program that says this id takes the worker's place. */
+  secret?: string;
   /** For people; 1 to 128 characters. */
   name: string;
   pool: string;
@@ -13,6 +17,14 @@ export interface WorkerProfile {
   slots: number;
   /** 0 to 100_000 */
   prefetch: number;
+}
+
+/** A new worker's id, and the secret that shows every gateway that the id is its own. */
+export function newIdentity(runtime: Runtime): Required<Pick<WorkerProfile, "workerId" | "secret">> {
+  const secret = `${runtime.uuid()}${runtime.uuid()}`;
+  const workerId = workerIdOf(secret);
+  if (workerId === null) throw new RangeError("ids of the runtime make no secret of 16 to 128 characters");
+  return { workerId, secret };
 }
 
 /** @throws {MainspringError} BAD_OPTION, with what would be right */

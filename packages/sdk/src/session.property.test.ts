@@ -22,6 +22,8 @@ class Chaos {
   /** Its state at the executor and what the server did about it, by execution; each has one attempt. */
   readonly running = new Set<string>();
   readonly unsettled = new Set<string>();
+  /** Refused while their handlers ran, and not ended since. */
+  readonly over = new Set<string>();
   readonly given: string[] = [];
   #isWelcome = false;
 
@@ -41,6 +43,7 @@ class Chaos {
       this.unsettled.add(step.id);
       scene.finish(step.id);
     }
+    if (step.do === "finish" && this.over.has(step.id)) this.#end(step.id);
     if (!this.#isWelcome) return;
     if (step.do === "assign") this.#assign(step.id);
     if (step.do === "ask again") this.#checkResend();
@@ -67,7 +70,10 @@ class Chaos {
     this.#isWelcome = true;
     const hello = this.scene.sent().find((message) => message.hello !== undefined)?.hello;
     this.scene.welcome();
-    const held = hello?.holds.map((hold) => hold.token?.executionId ?? "") ?? [...this.running, ...this.unsettled];
+    const listed = (isOver: boolean) =>
+      hello?.holds.filter(({ over }) => over === isOver).map((hold) => hold.token?.executionId ?? "");
+    assert.deepEqual((listed(true) ?? [...this.over]).sort(), [...this.over].sort());
+    const held = listed(false) ?? [...this.running, ...this.unsettled];
     assert.deepEqual(held.sort(), [...this.running, ...this.unsettled].sort());
     assert.deepEqual(resultsOf(this.scene.sent()).sort(), [...this.unsettled].map((id) => `${id}:1`).sort());
   }
@@ -82,8 +88,19 @@ class Chaos {
     for (const given of taken) this.running.add(given);
   }
 
+  /** Nobody wants the result; the slot is free. */
+  #end(id: string): void {
+    this.over.delete(id);
+    this.scene.sent();
+    this.scene.finish(id);
+    const said = this.scene.sent();
+    assert.deepEqual(resultsOf(said), []);
+    const ended = said.flatMap((message) => message.ended.map(({ executionId }) => executionId));
+    assert.deepEqual(ended, this.#isWelcome ? [id] : []);
+  }
+
   #refuse(id: string): void {
-    this.running.delete(id);
+    if (this.running.delete(id)) this.over.add(id);
     this.unsettled.delete(id);
     this.scene.say({ refused: [token(id)] });
   }

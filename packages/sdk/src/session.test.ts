@@ -128,8 +128,15 @@ describe("a result", () => {
     scene.say({ assigns: [assign("a")] });
     scene.say({ refused: [token("a")] });
     scene.start("a");
-    scene.finish("a");
     assert.deepEqual(scene.sent(), []);
+    scene.finish("a");
+    const said = scene.sent();
+    assert.deepEqual(resultsOf(said), []);
+    assert.deepEqual(
+      said.flatMap(({ ended }) => ended.map(({ executionId }) => executionId)),
+      ["a"],
+      "the gateway hears that the slot is free",
+    );
   });
 
   it("goes out once, however often the executor says it", () => {

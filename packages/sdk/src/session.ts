@@ -1,17 +1,23 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  type Ask,
+  type Assign,
+  Feature,
+  type Finished,
   PROTOCOL_VERSION,
   type ServerMessage,
   type StartedSchema,
+  type Token,
   type WorkerMessage,
   WorkerMessageSchema,
 } from "@mainspring/proto";
 import { Reconnector } from "./connection.ts";
 import { MainspringError } from "./errors.ts";
 import { Holdings } from "./holdings.ts";
-import { assignmentOf, cancelCauseOf, chatterMessagesOf, messagesOf, refOf } from "./messages.ts";
+import { assignmentOf, cancelCauseOf, chatterMessagesOf, messagesOf, refOf, releasedMessage } from "./messages.ts";
 import type { WorkerProfile } from "./profile.ts";
 import type { Runtime, Timer } from "./runtime.ts";
+import type { StallGuard } from "./stall-guard.ts";
 import { type Assignment, NO_ORDERS, type Orders, type Report } from "./work.ts";
 import type { ClosedReason, LinkConnection, WorkerLink } from "./worker-link.ts";
 
@@ -19,6 +25,8 @@ import type { ClosedReason, LinkConnection, WorkerLink } from "./worker-link.ts"
 const WELCOME_MAX_MS = 4_000;
 /** Assigns that were under way when the server heard of the draining arrive within this, and are handed back. */
 const LINGER_MS = 200;
+/** Interval at which the session notes that the process runs. */
+const BEAT_EVERY_MS = 1_000;
 /** gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED. */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
 
@@ -57,6 +65,7 @@ export class Session implements SessionControl {
   readonly #events: SessionEvents;
   readonly #reconnector: Reconnector;
   readonly #holdings = new Holdings();
+  readonly #guard: StallGuard;
   #connection: LinkConnection | null = null;
   /** How many there were, at any gateway, this one included: the gateway with the highest number has the worker. */
   #connections = 0;
@@ -70,9 +79,12 @@ export class Session implements SessionControl {
   #pulse: Timer | null = null;
   #limit: Timer | null = null;
   #linger: Timer | null = null;
+  #beat: Timer | null = null;
 
-  constructor(profile: WorkerProfile, link: WorkerLink, runtime: Runtime, events: SessionEvents) {
+  /** @param guard shared with the executor */
+  constructor(profile: WorkerProfile, link: WorkerLink, runtime: Runtime, guard: StallGuard, events: SessionEvents) {
     this.#profile = profile;
+    this.#guard = guard;
     this.#runtime = runtime;
     this.#events = events;
     this.#reconnector = new Reconnector(link, runtime, {
@@ -83,7 +95,28 @@ export class Session implements SessionControl {
   }
 
   start(): void {
+    this.#guard.begin();
+    this.#beatOn();
     this.#reconnector.open();
+  }
+
+  #beatOn(): void {
+    this.#beat = this.#runtime.setTimer(BEAT_EVERY_MS, () => {
+      this.#beatOn();
+      // Without a server nobody can say what still waits for this worker: the executor hands it back after a while.
+      if (this.#isWelcome) this.#noticesStall();
+    });
+  }
+
+  /**
+   * After a stall nothing that waits here or came over the connection may begin: the server may have given it to others. The
+   * executor hands back what waits, and the next hello says what is held.
+   */
+  #noticesStall(): boolean {
+    if (!this.#guard.beat()) return false;
+    this.#events.orders(NO_ORDERS);
+    this.#reconnector.drop("this process stood still, so the worker connects again");
+    return true;
   }
 
   report(report: Report): void {
@@ -93,7 +126,8 @@ export class Session implements SessionControl {
       const token = this.#holdings.start(item, item.startedAtMs);
       if (token !== null) started.push({ token, startedAtMs: BigInt(item.startedAtMs) });
     }
-    const finished = report.finished.map((item) => this.#holdings.finish(item)).filter((item) => item !== null);
+    const finished = this.#finish(report);
+    const ended = this.#end(report);
     if (!this.#isWelcome) {
       this.#unsaid.push(...started);
       return;
@@ -101,6 +135,18 @@ export class Session implements SessionControl {
     if (started.length > 0) this.#send({ started });
     this.#sendChatter(report);
     this.#sendAll(messagesOf(finished));
+    // After the results: an attempt may have been ended by force in the same turn.
+    if (ended.length > 0) this.#send({ ended });
+  }
+
+  #finish({ finished }: Report): Finished[] {
+    return finished.map((item) => this.#holdings.finish(item)).filter((item) => item !== null);
+  }
+
+  /** A result that nobody wants any more tells no less that the handler has ended. */
+  #end({ finished, ended }: Report): Token[] {
+    const refs = [...finished.filter(({ stillRunning }) => !stillRunning), ...ended];
+    return refs.map((ref) => this.#holdings.end(ref)).filter((token) => token !== null);
   }
 
   drain(limitMs: number | null): void {
@@ -126,12 +172,14 @@ export class Session implements SessionControl {
   #opened(link: LinkConnection): void {
     this.#connection = link;
     this.#pulse = this.#runtime.setTimer(WELCOME_MAX_MS, () => this.#reconnector.drop("no welcome from the server"));
-    const { workerId, name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
-    const identity = { workerId, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
+    const { workerId, secret = "", name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
+    const identity = { workerId, secret, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
     const holds = this.#holdings.list();
     const connection = ++this.#connections;
     this.#unsaid = [];
-    this.#send({ hello: { protocolVersion: PROTOCOL_VERSION, ...identity, slots, prefetch, holds, connection } });
+    const features = Feature.AUTHORITY;
+    const hello = { protocolVersion: PROTOCOL_VERSION, ...identity, slots, prefetch, holds, connection, features };
+    this.#send({ hello });
   }
 
   #closed(reason: ClosedReason): boolean {
@@ -149,6 +197,7 @@ export class Session implements SessionControl {
   }
 
   #receive(message: ServerMessage): void {
+    if (this.#isWelcome && this.#noticesStall()) return;
     if (message.welcome !== undefined) this.#welcome(message.welcome.heartbeatIntervalMs);
     // Tokens that are settled go first: an Assign of the same message may be the next attempt of one of them.
     for (const token of message.acks) this.#holdings.settle(token);
@@ -159,21 +208,46 @@ export class Session implements SessionControl {
   }
 
   #pass(message: ServerMessage): void {
-    const { assigns, cancels, refused } = message;
-    if (assigns.length + cancels.length + refused.length === 0) return;
-    for (const token of refused) this.#holdings.settle(token);
+    const { assigns, cancels, refused, takeBack, ask } = message;
+    if (assigns.length + cancels.length + refused.length + takeBack.length > 0) {
+      for (const token of refused) this.#holdings.settle(token);
+      const told = cancels.flatMap(({ token, reason }) =>
+        token === undefined ? [] : { ...refOf(token), cause: cancelCauseOf(reason) },
+      );
+      const orders = { ...NO_ORDERS, cancels: told, forget: refused.map(refOf), takeBack: takeBack.map(refOf) };
+      this.#events.orders({ ...orders, assigns: this.#take(assigns) });
+    }
+    if (ask !== undefined) this.#answer(ask);
+  }
+
+  /** @returns what is new here; the server hears of the rest what became of it */
+  #take(assigns: readonly Assign[]): Assignment[] {
     const taken: Assignment[] = [];
+    const answers: Finished[] = [];
     for (const assign of assigns) {
       const { token } = assign;
-      if (token !== undefined && this.#holdings.take(token)) taken.push(assignmentOf(assign, token));
+      if (token === undefined) continue;
+      const taking = this.#holdings.take(assign, token);
+      if (taking === "NEW") taken.push(assignmentOf(assign, token));
+      else if (taking === "HELD") answers.push(...this.#resultsOf(token));
+      else answers.push(releasedMessage(token, this.#runtime.now()));
     }
-    const told = cancels.flatMap(({ token, reason }) =>
-      token === undefined ? [] : { ...refOf(token), cause: cancelCauseOf(reason) },
-    );
-    this.#events.orders({ ...NO_ORDERS, assigns: taken, cancels: told, forget: refused.map(refOf) });
+    if (answers.length > 0) this.#sendAll(messagesOf(answers));
+    return taken;
+  }
+
+  #resultsOf(token: Token): Finished[] {
+    const result = this.#holdings.resultOf(token);
+    return result === null ? [] : [result];
+  }
+
+  #answer({ nonce, tokens, epochs }: Ask): void {
+    this.#holdings.learn(epochs);
+    this.#send({ holds: { nonce, holds: this.#holdings.among(tokens) } });
   }
 
   #welcome(heartbeatIntervalMs: number): void {
+    this.#guard.beat();
     this.#isWelcome = true;
     this.#wasWelcome = true;
     this.#pulse?.cancel();
@@ -220,7 +294,7 @@ export class Session implements SessionControl {
   #leave(error: MainspringError | null): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    for (const timer of [this.#pulse, this.#limit, this.#linger]) timer?.cancel();
+    for (const timer of [this.#pulse, this.#limit, this.#linger, this.#beat]) timer?.cancel();
     this.#isWelcome = false;
     this.#connection = null;
     this.#reconnector.close();

@@ -11,7 +11,11 @@ const DELAY_MAX_MS = 2 ** 31 - 1;
 export function systemRuntime(keepsAlive: boolean): Runtime {
   return {
     now: () => Date.now(),
-    monotonicMs: () => performance.now(),
+    // The same clock in every thread of the process, which `performance.now` is not.
+    monotonicMs: () => {
+      const [seconds, nanoseconds] = process.hrtime();
+      return seconds * 1_000 + nanoseconds / 1e6;
+    },
     setTimer: (delayMs, run) => {
       const handle = setTimeout(run, Math.min(delayMs, DELAY_MAX_MS));
       if (!keepsAlive) handle.unref();

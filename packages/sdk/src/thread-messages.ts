@@ -10,6 +10,8 @@ export interface ThreadSettings {
   /** Gateways of one cluster. */
   targets: readonly GrpcTarget[];
   apiKey: string | null;
+  /** Shared with the main thread; see stall-guard.ts. */
+  cells: Int32Array<SharedArrayBuffer>;
 }
 
 /** From the process's main thread, where handlers run, to the connection's. */

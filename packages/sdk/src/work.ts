@@ -34,13 +34,15 @@ export interface Orders {
   cancels: readonly (AttemptRef & { cause: CancelCause })[];
   /** Not current any more: abort them, and nobody wants their results. */
   forget: readonly AttemptRef[];
+  /** Attempts to hand back where they have not started; those that have say again when. */
+  takeBack: readonly AttemptRef[];
   /** Hand back what has not started, now and from now on. */
   drain: boolean;
   /** Abort all that runs: the worker leaves without it. */
   abandon: boolean;
 }
 
-export const NO_ORDERS: Orders = { assigns: [], cancels: [], forget: [], drain: false, abandon: false };
+export const NO_ORDERS: Orders = { assigns: [], cancels: [], forget: [], takeBack: [], drain: false, abandon: false };
 
 export interface StartedReport extends AttemptRef {
   startedAtMs: number;
@@ -62,6 +64,8 @@ export interface FinishedReport extends AttemptRef, Ending {
   /** 0: it never started. */
   startedAtMs: number;
   finishedAtMs: number;
+  /** Whether the attempt was ended by force and its handler still runs. A later report names it in `ended`. */
+  stillRunning: boolean;
 }
 
 export interface ProgressReport extends AttemptRef {
@@ -80,6 +84,8 @@ export interface Report {
   /** Those that started and have not finished in the same report; a finished one says itself when it started. */
   started: readonly StartedReport[];
   finished: readonly FinishedReport[];
+  /** Attempts that were over already, by force or because nobody wanted them, and whose handlers have ended now. */
+  ended: readonly AttemptRef[];
   progress: readonly ProgressReport[];
   logs: readonly LogReport[];
 }

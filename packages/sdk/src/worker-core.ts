@@ -1,5 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 import { Session, type SessionEvents } from "./session.ts";
+import { StallGuard } from "./stall-guard.ts";
 import { type LifeOptions, WorkerLife } from "./worker-life.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
@@ -16,9 +17,10 @@ export interface SessionThread {
  * @param thread left out: the session shares the loop of the handlers
  */
 export function createWorkerCore(options: LifeOptions, link: WorkerLink, thread?: SessionThread): WorkerLife {
-  return new WorkerLife(options, (profile, events) => {
-    if (thread === undefined) return new Session(profile, link, options.runtime, events);
-    return new Session(profile, link, thread.runtime, deliveredBy(thread, events));
+  return new WorkerLife(options, (profile, cells, events) => {
+    const runtime = thread?.runtime ?? options.runtime;
+    const guard = new StallGuard(cells, runtime);
+    return new Session(profile, link, runtime, guard, thread === undefined ? events : deliveredBy(thread, events));
   });
 }
 

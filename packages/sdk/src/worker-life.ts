@@ -3,6 +3,7 @@ import { Executor } from "./executor.ts";
 import { checkedProfile, type WorkerProfile } from "./profile.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SessionControl, SessionEvents } from "./session.ts";
+import { StallGuard, stallCells } from "./stall-guard.ts";
 import type { Task } from "./task.ts";
 
 export interface LifeOptions extends Omit<WorkerProfile, "handlers"> {
@@ -17,6 +18,12 @@ export interface StopOptions {
   timeoutMs?: number;
 }
 
+export type OpenSession = (
+  profile: WorkerProfile,
+  cells: Int32Array<SharedArrayBuffer>,
+  events: SessionEvents,
+) => SessionControl;
+
 /** A worker's life, wherever its session runs: an executor here, and a session that it is told how to open. */
 export class WorkerLife {
   /** Settles when the worker has left: fulfilled where it was asked to, else rejected with a `MainspringError`. */
@@ -26,8 +33,8 @@ export class WorkerLife {
   #isStarted = false;
   #markClosed: () => void;
 
-  /** @param openSession gives the session that the events belong to; it is started later */
-  constructor(options: LifeOptions, openSession: (profile: WorkerProfile, events: SessionEvents) => SessionControl) {
+  /** @param openSession gives the session that the events belong to; it is started later, and beats into the cells */
+  constructor(options: LifeOptions, openSession: OpenSession) {
     const closed = Promise.withResolvers<void>();
     this.closed = closed.promise;
     this.#markClosed = closed.resolve;
@@ -36,8 +43,10 @@ export class WorkerLife {
     const { tasks, runtime, warn, ...identity } = options;
     const profile = checkedProfile({ ...identity, handlers: tasks.map((task) => task.name) });
     const report: SessionControl["report"] = (batch) => this.#session.report(batch);
-    const executor = new Executor({ tasks, slots: profile.slots, runtime, report });
-    this.#session = openSession(profile, {
+    const cells = stallCells();
+    const guard = new StallGuard(cells, runtime);
+    const executor = new Executor({ tasks, slots: profile.slots, runtime, guard, report, warn });
+    this.#session = openSession(profile, cells, {
       orders: (orders) => executor.obey(orders),
       welcomed: () => this.#welcomed.resolve(),
       warn,

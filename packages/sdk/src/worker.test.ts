@@ -7,6 +7,7 @@ import { Outcome, type WorkerMessage } from "@mainspring/proto";
 import { type Blocking, IS_BLOCKED, MAY_GO_ON } from "../test/gateway-thread.ts";
 import { token } from "../test/session-scene.ts";
 import { assign, TinyGateway, type TinyStream } from "../test/tiny-gateway.ts";
+import { stallCells } from "./stall-guard.ts";
 import { task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
 import type { Orders } from "./work.ts";
@@ -195,7 +196,12 @@ describe("a connection's thread that fails", () => {
       prefetch: 0,
     };
     // A key that gRPC does not take; a Worker would not have let it through.
-    const settings = { profile, targets: [{ address: "127.0.0.1:1", isTls: false }], apiKey: "\n" };
+    const settings = {
+      profile,
+      targets: [{ address: "127.0.0.1:1", isTls: false }],
+      apiKey: "\n",
+      cells: stallCells(),
+    };
     const session = new ThreadSession(settings, {
       orders: (order) => orders.push(order),
       left: left.resolve,

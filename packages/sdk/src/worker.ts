@@ -1,6 +1,8 @@
 import { hostname } from "node:os";
 import { targetsOf } from "./grpc-target.ts";
 import { apiKeyOf } from "./headers.ts";
+import { printable } from "./printable.ts";
+import { newIdentity } from "./profile.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
@@ -45,10 +47,13 @@ export class Worker {
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
     const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
     const apiKey = apiKeyOf(options.apiKey);
-    const warn = options.warn ?? ((message) => console.error(`mainspring worker ${name}: ${message}`));
+    const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);
-    const life = { workerId: runtime.uuid(), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
-    this.#life = new WorkerLife(life, (profile, events) => new ThreadSession({ profile, targets, apiKey }, events));
+    const life = { ...newIdentity(runtime), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
+    this.#life = new WorkerLife(
+      life,
+      (profile, cells, events) => new ThreadSession({ profile, targets, apiKey, cells }, events),
+    );
     this.closed = this.#life.closed;
   }
 

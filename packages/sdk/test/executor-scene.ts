@@ -1,5 +1,6 @@
 import type { TaskContext } from "../src/context.ts";
 import { Executor } from "../src/executor.ts";
+import { StallGuard, stallCells } from "../src/stall-guard.ts";
 import { type Task, task } from "../src/task.ts";
 import { type Assignment, type FinishedReport, NO_ORDERS, type Orders, type Report } from "../src/work.ts";
 import { ManualRuntime } from "./manual-runtime.ts";
@@ -16,6 +17,9 @@ interface Running {
 export class ExecutorScene {
   readonly runtime = new ManualRuntime();
   readonly reports: Report[] = [];
+  readonly warnings: string[] = [];
+  /** As the session's thread has it; tests beat it. */
+  readonly guard: StallGuard;
   /** Executions whose handler was called, in that order. */
   readonly called: string[] = [];
   readonly executor: Executor;
@@ -23,11 +27,15 @@ export class ExecutorScene {
 
   constructor(slots: number, tasks: readonly Task<never, unknown>[] = []) {
     const manual = task({ name: "manual", run: (payload: unknown, ctx) => this.#run(payload, ctx) });
+    const cells = stallCells();
+    this.guard = new StallGuard(cells, this.runtime);
     this.executor = new Executor({
       tasks: [manual, ...tasks],
       slots,
       runtime: this.runtime,
+      guard: new StallGuard(cells, this.runtime),
       report: (report) => this.reports.push(report),
+      warn: (message) => this.warnings.push(message),
     });
   }
 

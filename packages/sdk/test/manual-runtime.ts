@@ -43,6 +43,11 @@ export class ManualRuntime implements Runtime {
     this.nowMs = untilMs;
   }
 
+  /** The process stands still: the clock moves, and no timer runs meanwhile. */
+  stall(forMs: number): void {
+    this.nowMs += forMs;
+  }
+
   /** Lets what is under way come to rest without the clock moving. */
   turn(): Promise<void> {
     return this.advance(0);

@@ -1,6 +1,7 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { MainspringError } from "../src/errors.ts";
 import { Session } from "../src/session.ts";
+import { StallGuard, stallCells } from "../src/stall-guard.ts";
 import type { FinishedReport, Orders, Report } from "../src/work.ts";
 import { ManualRuntime } from "./manual-runtime.ts";
 import { ScriptedLink, type ServerInit } from "./scripted-link.ts";
@@ -14,7 +15,7 @@ const PROFILE = {
   slots: 4,
   prefetch: 10,
 };
-export const SILENCE: Report = { started: [], finished: [], progress: [], logs: [] };
+export const SILENCE: Report = { started: [], finished: [], ended: [], progress: [], logs: [] };
 
 /** A session between a link and an executor that are both played by the test. */
 export class SessionScene {
@@ -26,7 +27,7 @@ export class SessionScene {
   readonly goodbyes: (MainspringError | null)[] = [];
   welcomes = 0;
   lagMs = 0;
-  readonly session = new Session(PROFILE, this.link, this.runtime, {
+  readonly session = new Session(PROFILE, this.link, this.runtime, new StallGuard(stallCells(), this.runtime), {
     orders: (orders) => this.orders.push(orders),
     welcomed: () => this.welcomes++,
     left: (error) => this.goodbyes.push(error),
@@ -74,7 +75,7 @@ export class SessionScene {
 }
 
 export function finished(executionId: string, over: Partial<FinishedReport> = {}): FinishedReport {
-  const times = { startedAtMs: 1_000_000, finishedAtMs: 1_000_005 };
+  const times = { startedAtMs: 1_000_000, finishedAtMs: 1_000_005, stillRunning: false };
   const ending = { outcome: "SUCCEEDED", result: '"done"', error: null, advice: null } as const;
   return { executionId, attempt: 1, ...ending, ...times, ...over };
 }

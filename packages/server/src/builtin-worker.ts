@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { DEFAULT_POOL } from "./domain/job.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { builtinWorkerId } from "./shard/takeover.ts";
+import { builtinWorkerId } from "./shard/builtin-id.ts";
 
 /** A worker that lives in a server's process. */
 export interface InnerWorkerOptions {
@@ -49,6 +49,7 @@ export function linkTo(gateway: Gateway): WorkerLink {
   return {
     open: (events) => {
       const worker = gateway.connect({
+        isInner: true,
         send: (message) => queueMicrotask(() => events.message(message)),
         close: (_code, message) => queueMicrotask(() => events.closed({ message })),
       });

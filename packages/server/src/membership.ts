@@ -1,16 +1,34 @@
+import type { Logger } from "pino";
 import { clusterLevel, type Feature, isOn, lackingNode } from "./domain/feature-level.ts";
-import type { Incarnation } from "./domain/ids.ts";
+import { Links } from "./domain/links.ts";
+import { isCutOff, isLinked, largestGroup } from "./domain/reach.ts";
+import type { Bus } from "./ports/bus.ts";
 import type { Leases, NodeLease } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import { livingNodes, SUSPECT_AFTER_MS, suspects } from "./scheduler/ownership.ts";
+
+/** A node that has just come is cut off until the others have connected to it: only later is it worth a word. */
+const CUT_OFF_AFTER_MS = 2_000;
 
 export interface MembershipParts {
   leases: Leases;
+  bus: Pick<Bus, "node" | "nodes" | "connected">;
   runtime: Runtime;
-  node: Incarnation;
+  log: Logger;
   /** What this node understands. */
   level: number;
   /** Hears of every renewal that went well. */
   told(nodes: readonly NodeLease[]): void;
+}
+
+/** How this node and the others reach each other. */
+export interface Reach {
+  /** It can do nothing for the owners of shards. */
+  isCutOff: boolean;
+  /** Nodes that may own shards, this one included where it is one of them. */
+  owners: number;
+  /** Addresses of living nodes with which it has no link in both directions. */
+  unreached: string[];
 }
 
 /** What a node knows of the nodes that live, from the renewals of its own lease. */
@@ -20,9 +38,15 @@ export class Membership {
   /** Renewals of this node's lease. */
   readonly renewals = { ok: 0, failed: 0 };
   readonly #parts: MembershipParts;
+  readonly #links = new Links();
   #nodes: readonly NodeLease[] = [];
+  /** Nodes that may own shards, as of the last renewal, whatever the level of the cluster is. */
+  #owners: readonly NodeLease[] = [];
   #renewedMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
+  /** On the monotonic clock; null: it is not. */
+  #cutOffSinceMs: number | null = null;
+  #hasWarned = false;
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
@@ -65,16 +89,34 @@ export class Membership {
     return this.#me?.draining === true && isOn("DRAINING", this.level);
   }
 
-  /** Whether the workers of this node are to go to another gateway, because there is one. */
+  /** Whether the workers of this node are to go to another gateway, because there is one and this one is of no use to them. */
   get sendsWorkersAway(): boolean {
-    const { node } = this.#parts;
-    const takesWorkers = ({ incarnation, roles, draining }: NodeLease) =>
-      incarnation !== node && roles.includes("gateway") && !draining;
-    return this.isDraining && this.#nodes.some(takesWorkers);
+    const owners = this.#owners;
+    const isUseless = this.#isCutOffForLong && this.#me !== undefined && isCutOff(this.#me, owners, false);
+    if (!this.isDraining && !isUseless) return false;
+    return this.#nodes.some(
+      (node) => node !== this.#me && node.roles.includes("gateway") && !node.draining && !isCutOff(node, owners, false),
+    );
+  }
+
+  /** As of the last renewal. */
+  get reach(): Reach {
+    const [me, owners] = [this.#me, this.#owners];
+    if (me === undefined) return { isCutOff: false, owners: owners.length, unreached: [] };
+    return {
+      isCutOff: isCutOff(me, owners, me.roles.includes("scheduler")),
+      owners: owners.length,
+      unreached: this.#nodes.filter((node) => node !== me && !isLinked(me, node)).map(({ address }) => address),
+    };
   }
 
   get #me(): NodeLease | undefined {
-    return this.#nodes.find(({ incarnation }) => incarnation === this.#parts.node);
+    return this.#nodes.find(({ incarnation }) => incarnation === this.#parts.bus.node);
+  }
+
+  get #isCutOffForLong(): boolean {
+    if (this.#cutOffSinceMs === null) return false;
+    return this.#parts.runtime.monotonicMs() - this.#cutOffSinceMs >= CUT_OFF_AFTER_MS;
   }
 
   async #renew(profile: Parameters<Leases["renew"]>[0], ttlMs: number): Promise<NodeLease[]> {
@@ -82,7 +124,7 @@ export class Membership {
     const beganMs = runtime.monotonicMs();
     try {
       const wasDraining = this.#me?.draining ?? false;
-      this.#nodes = await leases.renew({ ...profile, wasDraining }, ttlMs);
+      this.#nodes = await leases.renew({ ...profile, wasDraining, reaches: this.#reached() }, ttlMs);
     } catch (error) {
       this.renewals.failed++;
       throw error;
@@ -90,7 +132,41 @@ export class Membership {
     this.renewals.ok++;
     this.#renewedMs = beganMs;
     this.#trustUntilMs = beganMs + ttlMs;
+    this.#lookAtReach();
     told(this.#nodes);
     return [...this.#nodes];
+  }
+
+  #reached(): string[] {
+    const { bus, runtime } = this.#parts;
+    const connected = new Set(bus.connected());
+    const others = this.#nodes.filter(({ incarnation }) => incarnation !== bus.node);
+    const sightings = others.map(({ incarnation, renewedAgoMs }) => ({
+      incarnation,
+      isConnected: connected.has(incarnation),
+      isFresh: renewedAgoMs <= SUSPECT_AFTER_MS,
+    }));
+    return [bus.node, ...this.#links.look(runtime.monotonicMs(), sightings)];
+  }
+
+  #lookAtReach(): void {
+    const { bus, log, runtime } = this.#parts;
+    this.#owners = largestGroup(livingNodes(this.#nodes, suspects(this.#nodes, bus.node, bus.nodes("scheduler"))));
+    const { isCutOff: isOut, ...reach } = this.reach;
+    if (!isOut) {
+      if (this.#hasWarned)
+        log.info("this node and the owners of shards reach each other again: it takes part in the work");
+      this.#cutOffSinceMs = null;
+      this.#hasWarned = false;
+      return;
+    }
+    this.#cutOffSinceMs ??= runtime.monotonicMs();
+    if (this.#hasWarned || !this.#isCutOffForLong) return;
+    this.#hasWarned = true;
+    log.warn(
+      reach,
+      "this node is cut off: it and the nodes that own shards do not reach each other, so it takes no shards. " +
+        "It goes on trying; check MAINSPRING_API_KEY and MAINSPRING_ADVERTISE on it, and the network between the nodes",
+    );
   }
 }

@@ -73,22 +73,34 @@ describe("a node that is operated", () => {
   it("explains who waits for what, and starts nothing of a paused pool", async () => {
     await client.pools.pause("batch");
     const { executionId } = await client.submit({ target: { handler: "nobody", pool: "batch", requires: ["gpu"] } });
-    for (;;) {
-      const { reasons } = await client.explain(executionId);
-      const names = reasons.map(({ reason }) => reason);
-      // The owner looks at pools once a second.
-      if (!names.includes("POOL_PAUSED")) continue;
-      assert.deepEqual(names, ["POOL_PAUSED", "NO_WORKER_FOR_HANDLER", "QUEUED"]);
-      break;
-    }
+    const { reasons } = await client.explain(executionId);
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ["POOL_PAUSED", "NO_WORKER_FOR_HANDLER", "QUEUED"],
+    );
     assert.equal((await client.pools.resume("batch")).paused, false);
     assert.equal((await client.pools.get("batch")).paused, false);
     await client.cancelExecution(executionId);
   });
 
+  it("goes by a pause and by its end as soon as they are answered", async () => {
+    for (let round = 0; round < 50; round++) {
+      assert.deepEqual((await client.pools.pause("default")).unconfirmedBy, []);
+      const { executionId } = await client.submit({ target: { handler: "echo" } });
+      const paused = await client.explain(executionId);
+      assert.equal(paused.reasons[0]?.reason, "POOL_PAUSED", `round ${round}`);
+      const { state, attempts } = await client.getExecution(executionId);
+      assert.deepEqual([state, attempts], ["PENDING", []], `round ${round}`);
+      assert.deepEqual((await client.pools.resume("default")).unconfirmedBy, []);
+      const resumed = await client.explain(executionId);
+      assert.ok(!resumed.reasons.some(({ reason }) => reason === "POOL_PAUSED"), `round ${round}`);
+      assert.equal((await client.getExecution(executionId, { waitSec: 30 })).state, "SUCCEEDED");
+    }
+  });
+
   it("starts no more of a pool than it allows, and says what is used of that", async () => {
     await client.pools.set("narrow", { maxRunning: 1 });
-    // Owners look at pools once a second.
+    // The home of the pool knows what is used of it once every owner has told it.
     while ((await client.pools.get("narrow")).limitUse === null);
     const ends: (() => void)[] = [];
     const narrow = task({ name: "narrow", run: () => new Promise<void>((resolve) => ends.push(resolve)) });
@@ -111,6 +123,53 @@ describe("a node that is operated", () => {
     ends[1]?.();
     assert.equal((await client.waitForExecution(second.executionId)).state, "SUCCEEDED");
     await worker.stop();
+  });
+
+  it("shows a handler that ignores the end of its attempt, and what waits behind it", async () => {
+    const running = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const deaf = task({
+      name: "deaf",
+      run: () => {
+        running.resolve();
+        return finish.promise;
+      },
+    });
+    const pool = "deaf";
+    const worker = new Worker({ url: node.grpcAddress, pool, tasks: [deaf], slots: 1, prefetch: 1, warn: () => {} });
+    await worker.start();
+    const first = await deaf.submit(client, undefined as never, { pool, cancelGraceSec: 1 });
+    await running.promise;
+    const second = await deaf.submit(client, undefined as never, { pool });
+    while ((await second.get()).state !== "SCHEDULED");
+    await first.cancel();
+    assert.equal((await client.waitForExecution(first.executionId)).state, "CANCELLED");
+    const [listed] = (await client.workers()).filter((one) => one.pool === pool);
+    assert.deepEqual([listed?.running, listed?.free, listed?.stuck], [0, 0, 1]);
+    const { executions, executionsTotal } = await client.getWorker(listed?.workerId ?? "");
+    assert.deepEqual(
+      executions?.map(({ executionId, handler, state }) => [executionId, handler, state]),
+      [
+        [first.executionId, "deaf", "STUCK"],
+        [second.executionId, "deaf", "WAITING"],
+      ],
+    );
+    assert.equal(executionsTotal, 2);
+    // The owner hears of slots with the next roll.
+    const stuckOf = async () => (await client.explain(second.executionId)).reasons[1]?.["stuck"];
+    while ((await stuckOf()) !== 1);
+    const { reasons } = await client.explain(second.executionId);
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ["ASSIGNED", "WORKER_HAS_NO_FREE_SLOT"],
+    );
+    const figures = await (await fetch(`${node.httpUrl}/metrics`)).text();
+    assert.match(figures, /^mainspring_worker_stuck_slots\{pool="deaf"\} 1$/m);
+    assert.match(figures, /^mainspring_workers_without_authority 0$/m);
+    finish.resolve();
+    assert.equal((await client.waitForExecution(second.executionId)).state, "SUCCEEDED");
+    await worker.stop();
+    await assert.rejects(client.getWorker("worker-nobody-knows"), { code: "NOT_FOUND" });
   });
 
   it("drains a worker, which finishes what it has and ends", async () => {

@@ -11,8 +11,8 @@ import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { offeredZones } from "./adapters/system/time-zone-data.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
-import { authorizes } from "./api/security.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
+import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
 import { FEATURE_LEVEL } from "./domain/feature-level.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { startGrpcServer } from "./gateway/grpc-server.ts";
@@ -89,6 +89,7 @@ interface Ground {
  * Composes a node from its configuration and starts it: the one place that knows every adapter.
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead here; the message names it
+ * @throws {ClusterSecretMissing} the other nodes would refuse it
  * @param program default: this one
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -124,12 +125,15 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // Before the node is known to others, who will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
-  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
+  if (mesh !== null) {
+    await checkAdvertised(mesh, address, grpcAddress);
+    await checkSecret(store.leases, config);
+  }
   const makeWorker = workersOf(ground, gateway);
   const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
   const membership = new Membership({
     leases: mesh === null ? soloLeases() : store.leases,
-    ...{ runtime: ground.runtime, node: bus.node, level: program.level },
+    ...{ bus, runtime: ground.runtime, log, level: program.level },
     told: (nodes) => {
       mesh?.meet(nodes);
       parting?.look(membership.sendsWorkersAway);
@@ -165,14 +169,15 @@ function watchOverdue({ runtime, log, life }: Ground, { queries }: SqlStore, met
 }
 
 function openBus(
-  { bus, apiKey }: Config,
+  config: Config,
   { level }: Program,
   runtime: Runtime,
   log: Logger,
 ): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
-  if (bus === "memory") return { bus: memoryBus(node), mesh: null };
-  const mesh = new MeshBus({ node, level, apiKey, runtime, log });
+  if (config.bus === "memory") return { bus: memoryBus(node), mesh: null };
+  const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
+  const mesh = new MeshBus({ node, level, ...shown, runtime, log });
   return { bus: mesh, mesh };
 }
 
@@ -222,6 +227,7 @@ async function join(ground: Ground, { store, metrics, membership, address, zones
     roles: config.roles,
     ...program,
     startedAt: runtime.now(),
+    hasSecret: config.clusterSecret !== null,
   };
   const terms = isAlone ? ALONE : SHARED;
   if (!config.roles.includes("scheduler")) {
@@ -247,6 +253,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
     isMember: () => membership.stands,
     isDraining: () => membership.isDraining,
     isStopping: () => life.isStopping,
+    reach: () => membership.reach,
     share,
   };
   const about = {
@@ -281,7 +288,8 @@ interface Loaded {
 
 function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
   const pools = store.connectionLoad();
-  const { renewals, silentMs, nodes } = membership;
+  const workers = gateway?.load();
+  const { renewals, silentMs, nodes, reach } = membership;
   const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
   return {
     leaseRenewals: new Map([
@@ -291,9 +299,12 @@ function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program
     ...(Number.isFinite(silentMs) && { leaseAgeSec: silentMs / 1_000 }),
     ...{ clusterNodes: nodes.length, featureLevel: level, clusterFeatureLevel: membership.level },
     draining: membership.isDraining ? 1 : 0,
+    ...{ cutOff: reach.isCutOff ? 1 : 0, unreachedNodes: reach.unreached.length },
     ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
+    workerStuckSlots: workers?.stuckSlots ?? new Map(),
+    workersWithoutAuthority: workers?.workersWithoutAuthority ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
     storeConnectionsMax: new Map(pools.map(({ purpose, max }) => [purpose, max])),
     storeWaiting: new Map(pools.map(({ purpose, waiting }) => [purpose, waiting])),
@@ -341,7 +352,7 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
       gateway,
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      isAuthorized: config.apiKey === null ? () => true : authorizes(config.apiKey),
+      isAuthorized: authorization(config),
       runtime,
       log,
     }),

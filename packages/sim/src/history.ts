@@ -81,6 +81,8 @@ export type Seen =
   | { kind: "HINTED"; executionIds: readonly string[] }
   // ---- what is done to them
   | { kind: "OPERATED"; deed: string; forMs: number }
+  /** An operator who had asked for a pause at `askedMs` was told that every owner goes by it. */
+  | { kind: "PAUSE_CONFIRMED"; pool: string; askedMs: number }
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }
   | { kind: "NETWORK_FAULT"; fault: string }

@@ -5,8 +5,11 @@ import { huntAll } from "./mutants/hunt-all.ts";
 import { rememberedSeeds } from "./seeds.ts";
 import { shrinkAndTell } from "./shrinking/shrink-and-tell.ts";
 import type { SimulationOptions } from "./simulate.ts";
+import type { WayBack } from "./world/going-back.ts";
 
 const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]
+       npm run sim -- --failovers           the store loses its last commits now and then, and the servers live on
+       npm run sim -- --restores            the store is put back by minutes now and then, and the workers live on
        npm run sim -- --seed N --shrink     makes a failing seed smaller, and tells its story
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
@@ -24,6 +27,8 @@ const { values } = parseArgs({
     workers: { type: "string", default: "10" },
     jobs: { type: "string", default: "2000" },
     remembered: { type: "boolean", default: false },
+    restores: { type: "boolean", default: false },
+    failovers: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
@@ -47,7 +52,13 @@ function asked(): SimulationOptions[] {
     process.stderr.write(USAGE);
     process.exit(2);
   }
-  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, hours, nodes, workers, jobs }));
+  const ways = waysBack();
+  const world = { hours, nodes, workers, jobs, ...(ways.length > 0 && { waysBack: ways }) };
+  return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, ...world }));
+}
+
+function waysBack(): WayBack[] {
+  return [...(values.restores ? ["RESTORE" as const] : []), ...(values.failovers ? ["FAILOVER" as const] : [])];
 }
 
 async function run(): Promise<boolean> {

@@ -13,9 +13,12 @@ import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import type { PlannedPart } from "./world/changes.ts";
+import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
+import { GoingBack, type WayBack } from "./world/going-back.ts";
+import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
@@ -35,6 +38,8 @@ export interface SimulationOptions {
   nodes: number;
   workers: number;
   jobs: number;
+  /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
+  waysBack?: readonly WayBack[];
   /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;
 }
@@ -85,6 +90,10 @@ const EVENTS_A_TURN = 256;
 const OPERATE_EVERY_MS = 120_000;
 /** and drains a server. */
 const DRAIN_EVERY_MS = 240_000;
+/** Of so many seeds one has a crowded inbox once its faults have ended. The others, and all before that, stay as they were. */
+const CROWDED_EVERY = 16;
+/** How often a node loses its links for minutes. */
+const LONELY_EVERY_MS = 900_000;
 /** How long a killed server is away. */
 const RESTART_MS = [200, 10_000] as const;
 
@@ -149,10 +158,15 @@ class World {
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #recurring: Recurring;
+  readonly #crowd: CrowdedInbox;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
+  readonly #lonely: LonelyNodes;
   readonly #faults: Faults;
+  readonly #goingBack: GoingBack;
+  /** Every connection to the store that may still have something on its way. */
+  readonly #stores = new Set<{ store: SimStore; process: SimProcess }>();
   readonly #sightings: Sightings;
   readonly #network: Network;
   readonly #leases: LeaseService;
@@ -167,8 +181,12 @@ class World {
     this.#dice = new Dice(options.seed);
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
-    const leased = () => this.#leases.list();
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), leased)];
+    const topology = {
+      nodes: () => this.#leases.list(),
+      owners: () => this.#data.holders(),
+      isLinked: (one: string, other: string) => !this.#network.isDisconnected(one, other),
+    };
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), topology)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -190,11 +208,14 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
+    this.#crowd = new CrowdedInbox(this.#clock, this.#dice.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const dice = this.#dice.fork("operators");
     this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
+    const machines = this.#machines.map(({ name }) => name);
+    this.#lonely = new LonelyNodes(this.#clock, this.#dice.fork("lonely"), this.history, this.#network, machines);
     this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
@@ -203,13 +224,22 @@ class World {
       network: this.#network,
       leases: this.#leases,
       servers: () => this.#servers(),
-      machines: this.#machines.map(({ name }) => name),
+      machines,
       kill: (victim) => this.#kill(victim),
+    });
+    this.#goingBack = new GoingBack(this.#clock, this.#dice.fork("going back"), this.history, {
+      copy: () => this.#data.copy(),
+      goBack: (copy) => this.#data.goBack(copy),
+      breakConnections: () => this.#breakStoreConnections(),
+      down: (forMs) => this.#storeDown(forMs),
+      stopServers: () => {
+        for (const server of this.#servers()) this.#kill(server);
+      },
     });
   }
 
   async run(): Promise<void> {
-    const { hours, nodes, workers, jobs, only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, waysBack = [], only = {} } = this.#options;
     this.#limits.start(this.#data);
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
@@ -224,15 +254,20 @@ class World {
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
+    if (waysBack.length > 0) this.#goingBack.start(waysBack);
     this.#operators.start(OPERATE_EVERY_MS);
     if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
+    if (nodes > 1 && only.reliableNetwork !== true) this.#lonely.start(LONELY_EVERY_MS);
     await this.#advance(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
+    this.#lonely.stop();
     this.#faults.stop();
+    this.#goingBack.stop();
     this.#operators.stop();
     this.#limits.stop(this.#data);
     this.#drains.stop();
     this.#weather.shares = fairWeather().shares;
     this.history.add({ kind: "CALM" });
+    if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
@@ -250,6 +285,7 @@ class World {
         !isOpen &&
         !isPlanned &&
         !isRunning &&
+        !this.#crowd.isOpen &&
         this.#clock.nowMs >= beganMs + CALM_LEAST_MS
       )
         return;
@@ -324,7 +360,7 @@ class World {
       monotonicMs: () => this.#clock.nowMs,
       setTimer: (delayMs: number, run: () => void) => ({ cancel: this.#clock.plan(delayMs, run) }),
     };
-    return new SimStore({
+    const store = new SimStore({
       data: this.#data,
       node,
       time,
@@ -333,6 +369,16 @@ class World {
       deliver: (run) => process.take(run),
       sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
+    if (this.#options.waysBack !== undefined) this.#stores.add({ store, process });
+    return store;
+  }
+
+  /** The connections of dead servers break too, because a call that one of them sent may still arrive. */
+  #breakStoreConnections(): void {
+    for (const connected of this.#stores) {
+      connected.store.breakOff();
+      if (!connected.process.isAlive) this.#stores.delete(connected);
+    }
   }
 
   #kill(server: SimServer): void {

@@ -86,10 +86,16 @@ function statusText({ nodes, shards, level, lag }: ClusterStatus): string {
   return `${nodesText(nodes)}\n\n${rest}`;
 }
 
+/** Of a node that is cut off that is what matters, whether or not this one has a connection to it. */
+function stateText({ state, isCutOff, isReachable }: ClusterNode): string {
+  if (isCutOff) return `${state} (cut off)`;
+  return isReachable || state === "GONE" ? state : `${state} (not reachable)`;
+}
+
 function nodesText(nodes: readonly ClusterNode[]): string {
   const rows = nodes.map((node) => [
     node.address,
-    node.state + (node.isReachable || node.state === "GONE" ? "" : " (not reachable)"),
+    stateText(node),
     node.roles.join(","),
     `${node.version} (${node.level})`,
     String(node.shards),

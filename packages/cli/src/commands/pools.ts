@@ -1,4 +1,4 @@
-import type { Pool, PoolSettings } from "@mainspring/sdk";
+import type { ChangedPool, Pool, PoolSettings } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import {
   type ConnectionOptions,
@@ -102,7 +102,7 @@ function poolsText(pools: readonly Pool[]): string {
   return table(["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT"], rows);
 }
 
-function poolText(pool: Pool): string {
+function poolText(pool: ChangedPool): string {
   return facts([
     ["pool", pool.name],
     ["state", pool.paused ? "PAUSED" : "OPEN"],
@@ -113,5 +113,13 @@ function poolText(pool: Pool): string {
     ["placement", pool.placement],
     ["max running", pool.maxRunning === null ? null : `${pool.limitUse?.taken ?? "?"} of ${pool.maxRunning}`],
     ["rate", pool.ratePerSec === null ? null : `${pool.ratePerSec} a second`],
+    ["unconfirmed", unconfirmedText(pool)],
   ]);
+}
+
+/** null: every server goes by the change, or nothing was changed. */
+function unconfirmedText({ unconfirmedBy = [] }: ChangedPool): string | null {
+  if (unconfirmedBy.length === 0) return null;
+  const names = unconfirmedBy.map(({ nodeId, address }) => (address === null ? nodeId : `${address} (${nodeId})`));
+  return `${names.join(", ")}: not yet, or they did not answer`;
 }

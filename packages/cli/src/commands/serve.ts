@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Config, RunningNode } from "@mainspring/server";
 import { Command } from "commander";
+import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
 import { onStopSignal } from "../stop-signals.ts";
 
 const ENVIRONMENT = `
@@ -10,6 +11,11 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
+  MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
+  MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
+  MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
+  MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
+  MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
@@ -35,7 +41,9 @@ async function serve(): Promise<void> {
     process.stdout.write(`${signal}: stopping; once more stops at once\n`);
     stopping.abort();
   });
-  const config = loadConfig(process.env);
+  const environment = takeEnvironment();
+  const config = loadConfig(environment);
+  if (config.handlers.exec) hideSecrets(environment);
   const node = await startNode(config);
   if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);

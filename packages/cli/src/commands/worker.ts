@@ -2,6 +2,7 @@ import process from "node:process";
 import { Worker } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import { integer, repeated } from "../option-values.ts";
+import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
 import { onStopSignal } from "../stop-signals.ts";
 
 interface WorkerOptions {
@@ -33,8 +34,18 @@ export function workerCommand(): Command {
 async function work({ capability = [], name, ...options }: WorkerOptions): Promise<void> {
   const { builtInTasks, loadHandlerConfig, systemRuntime } = await import("@mainspring/server");
   const runtime = systemRuntime();
-  const tasks = builtInTasks(runtime, loadHandlerConfig(process.env));
-  const worker = new Worker({ ...options, tasks, capabilities: capability, ...(name !== undefined && { name }) });
+  const environment = takeEnvironment();
+  const handlers = loadHandlerConfig(environment);
+  if (handlers.exec) hideSecrets(environment);
+  const tasks = builtInTasks(runtime, handlers);
+  const { MAINSPRING_API_KEY: apiKey = "" } = environment;
+  const worker = new Worker({
+    ...options,
+    apiKey,
+    tasks,
+    capabilities: capability,
+    ...(name !== undefined && { name }),
+  });
   onStopSignal(runtime.monotonicMs, (signal) => {
     process.stdout.write(`${signal}: finishing what runs; once more ends it at once\n`);
     // How it left is told by `closed`.

@@ -7,7 +7,7 @@ import {
   type ListOptions,
   listCommand,
 } from "../connection-options.ts";
-import { table } from "../output.ts";
+import { workersText, workerText } from "../worker-text.ts";
 
 export function workersCommand(): Command {
   return new Command("workers")
@@ -18,7 +18,19 @@ export function workersCommand(): Command {
         await output.list(known(await client.workers()), options.limit, workersText);
       }),
     )
+    .addCommand(getCommand())
     .addCommand(drainCommand());
+}
+
+function getCommand(): Command {
+  return clientCommand("get")
+    .description("look at a worker, and at the executions that it has")
+    .argument("<workerId>")
+    .action(async (workerId: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const worker = await client.getWorker(workerId);
+      output.print(worker, () => workerText(worker));
+    });
 }
 
 function drainCommand(): Command {
@@ -34,19 +46,4 @@ function drainCommand(): Command {
 
 async function* known(workers: readonly WorkerInfo[]): AsyncGenerator<WorkerInfo, void, undefined> {
   yield* workers;
-}
-
-function workersText(workers: readonly WorkerInfo[]): string {
-  if (workers.length === 0) return "no workers: `mainspring worker` runs one";
-  const rows = workers.map((worker) => [
-    worker.workerId,
-    worker.name,
-    worker.state,
-    worker.pool,
-    `${worker.running} of ${worker.slots}`,
-    worker.handlers.join(","),
-    worker.capabilities.join(",") || "-",
-    worker.lastHeartbeatAt,
-  ]);
-  return table(["WORKER", "NAME", "STATE", "POOL", "RUNNING", "HANDLERS", "CAPABILITIES", "HEARTBEAT"], rows);
 }

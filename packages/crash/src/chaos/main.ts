@@ -1,11 +1,14 @@
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
+import { flightRun } from "../drill/flight-run.ts";
 import { formatReport } from "../format-report.ts";
+import type { Report } from "../play.ts";
 import { chaosRun } from "./chaos-run.ts";
 
-/** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10`. */
+/** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--rate N]] [--seed N] [--keep]";
+  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -14,21 +17,36 @@ const { values } = parseArgs({
     restarts: { type: "string", default: "0" },
     outages: { type: "string", default: "0" },
     blackouts: { type: "string", default: "0" },
+    failovers: { type: "string", default: "0" },
+    "lossy-failovers": { type: "string", default: "0" },
     rate: { type: "string", default: String(DRILL_RATE) },
+    flights: { type: "string", default: "0" },
+    json: { type: "string" },
     seed: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
   },
 });
-const [minutes, seed, rate] = [Number(values.minutes), Number(values.seed), Number(values.rate)];
+const [minutes, seed, rate, flights] = [values.minutes, values.seed, values.rate, values.flights].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
 const times: DrillOptions["times"] = {
   KILL: Number(values.kills),
   STOP: Number(values.stops),
   RESTART: Number(values.restarts),
   OUTAGE: Number(values.outages),
   BLACKOUT: Number(values.blackouts),
+  FAILOVER: Number(values.failovers),
+  LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
 const counts = Object.values(times);
-if (!(minutes >= 0) || !(rate > 0) || ![seed, ...counts].every((count) => Number.isInteger(count) && count >= 0)) {
+if (
+  !(minutes >= 0) ||
+  !(rate > 0) ||
+  ![seed, flights, ...counts].every((count) => Number.isInteger(count) && count >= 0)
+) {
   console.error(USAGE);
   process.exit(2);
 }
@@ -36,9 +54,14 @@ if (!(minutes >= 0) || !(rate > 0) || ![seed, ...counts].every((count) => Number
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
 const isDrill = counts.some((count) => count > 0);
-const report = await (isDrill
-  ? drillRun({ times, rate, ...telling })
-  : chaosRun({ forMs: minutes * 60_000, ...telling }));
+const report = await run();
 console.log(formatReport(report));
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 // Nothing that a proxy may still hold keeps the answer back.
 process.exit(report.violations.length > 0 ? 1 : 0);
+
+function run(): Promise<Report> {
+  if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
+  if (isDrill) return drillRun({ times, rate, ...telling });
+  return chaosRun({ forMs: minutes * 60_000, ...telling });
+}

@@ -1,15 +1,18 @@
 import { monotonicMs, sleep } from "../clock.ts";
 import { note, tell } from "../faults/cluster/nodes.ts";
-import { downStore, hideStore } from "../faults/cluster/stores.ts";
+import { downStore, failOver, failOverBehind, hideStore } from "../faults/cluster/stores.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import type { ProcessFault } from "../history/events.ts";
 import { type Incident, SHARDS, shardsOf } from "./gaps.ts";
 
 /**
  * SIGKILL and started again; SIGSTOP past its lease and SIGCONT; SIGTERM and started again; PostgreSQL down; PostgreSQL
- * hidden from all nodes.
+ * hidden from all nodes; PostgreSQL killed and its standby promoted, one that every commit waits for, and one that none does.
  */
-export type Deed = "KILL" | "STOP" | "RESTART" | "OUTAGE" | "BLACKOUT";
+export type Deed = "KILL" | "STOP" | "RESTART" | "OUTAGE" | "BLACKOUT" | "FAILOVER" | "LOSSY_FAILOVER";
+
+/** Deeds for which nodes have to know the addresses of all PostgreSQL servers. */
+export const FAILOVERS: readonly Deed[] = ["FAILOVER", "LOSSY_FAILOVER"];
 
 interface Doing {
   /** How it is written down. */
@@ -25,6 +28,8 @@ const STOPPED_MS = 7_000;
 const LOOKS_MAX = 3_000;
 /** Longer than a lease, and than a statement may take. */
 const OUTAGE_MS = 14_000;
+/** How far a standby is behind that no commit waits for. */
+const LAG_MS = 100;
 
 export const DEEDS: Record<Deed, Doing> = {
   KILL: toNode("SERVER_KILLED", async (world, node) => {
@@ -48,6 +53,8 @@ export const DEEDS: Record<Deed, Doing> = {
   }),
   OUTAGE: toStore(downStore),
   BLACKOUT: toStore(hideStore),
+  FAILOVER: toStore(failOver, "STORE_FAILED_OVER"),
+  LOSSY_FAILOVER: toStore((world) => failOverBehind(world, LAG_MS), "STORE_FAILED_OVER"),
 };
 
 /** @param deed resolves with how long after it all shards of the node had other owners, where that is asked for */
@@ -80,7 +87,11 @@ async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<nu
   return monotonicMs() - sinceMs;
 }
 
-function toStore(deed: (world: ClusterWorld, forMs: number) => Promise<number>): Doing {
+/** @param deed resolves with the instant from which on a gap is to be looked for */
+function toStore(
+  deed: (world: ClusterWorld, forMs: number) => Promise<number>,
+  event: ProcessFault = "STORE_DOWN",
+): Doing {
   const shards = new Set(Array.from({ length: SHARDS }, (_, shard) => shard));
-  return { event: "STORE_DOWN", perform: async (world) => ({ atMs: await deed(world, OUTAGE_MS), shards }) };
+  return { event, perform: async (world) => ({ atMs: await deed(world, OUTAGE_MS), shards }) };
 }

@@ -1,11 +1,12 @@
 import { monotonicMs, sleep, until } from "../clock.ts";
 import type { Node } from "../faults/world.ts";
+import type { Evidence } from "../judge/evidence.ts";
 import { judge, type Verdict } from "../judge/judge.ts";
 import { play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
 import { type ClusterStage, openCluster } from "../stage/cluster.ts";
 import { warmUp } from "../warm-up.ts";
-import { DEEDS, type Deed } from "./deeds.ts";
+import { DEEDS, type Deed, FAILOVERS } from "./deeds.ts";
 import { type Done, drillFigures } from "./drill-figures.ts";
 import { SHARDS } from "./gaps.ts";
 
@@ -30,7 +31,8 @@ const CALM_MS = 1_000;
  */
 export function drillRun({ times, rate = DRILL_RATE, ...telling }: DrillOptions): Promise<Report> {
   return play("drill", telling, async (ground) => {
-    const stage = await openCluster({ ...ground, nodes: NODES, steadyRate: rate });
+    const findsPrimary = FAILOVERS.some((deed) => (times[deed] ?? 0) > 0);
+    const stage = await openCluster({ ...ground, nodes: NODES, steadyRate: rate, findsPrimary });
     try {
       await warmUp(stage);
       stage.say("under load");
@@ -52,14 +54,15 @@ async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise
       incidents.push({ deed, ...incident, overAtMs: monotonicMs() });
     }
   }
-  const demanded = Object.fromEntries(deeds.map(([deed, count]) => [DEEDS[deed].event, count]));
+  const demanded: Evidence["demanded"] = {};
+  for (const [deed, count] of deeds) demanded[DEEDS[deed].event] = count + (demanded[DEEDS[deed].event] ?? 0);
   const evidence = await settle(stage, demanded, null);
-  const { violations, figures } = judge(evidence, "drill");
+  const { violations, figures } = judge(evidence, (times.LOSSY_FAILOVER ?? 0) > 0 ? "lossy" : "drill");
   return { violations, figures: { ...figures, ...(await drillFigures(stage, evidence, incidents)) } };
 }
 
 /** Every node has its share, and has had it for a moment. */
-async function everythingIsInPlace({ store }: ClusterStage): Promise<void> {
+export async function everythingIsInPlace({ store }: ClusterStage): Promise<void> {
   // All but one may have as many as there may be.
   const share = SHARDS - (NODES - 1) * Math.ceil(SHARDS / NODES);
   await until("every node has its share of the shards", CALM_WITHIN_MS, async () => {

@@ -16,6 +16,10 @@ describe("a cluster under load", () => {
     assert.deepEqual(await violationsOf({ RESTART: 3 }), []);
   });
 
+  it("finds the primary after a failover to a synchronous standby: nothing is lost, and nothing runs twice", async () => {
+    assert.deepEqual(await violationsOf({ FAILOVER: 1 }), []);
+  });
+
   it("says so while its PostgreSQL is down or cannot be reached; what runs meanwhile runs once, and counts", async () => {
     assert.deepEqual(await violationsOf({ OUTAGE: 1, BLACKOUT: 1 }), []);
   });

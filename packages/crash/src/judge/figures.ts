@@ -15,6 +15,7 @@ export function figuresOf(of: Case): Record<string, number> {
     ...Object.fromEntries([...states].map(([state, list]) => [state, list.length])),
     ran: runs.size,
     doubledWithinTheRules: doubled(of),
+    ranMoreThanOnce: [...runs.values()].filter((list) => list.length > 1).length,
     started: all.length,
     finished: all.filter(({ endedAt }) => Number.isFinite(endedAt)).length,
     refused: all.filter(isRefused).length,

@@ -72,6 +72,16 @@ export const RULES = {
   chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
   /** One node of a cluster after the other, and nobody else. */
   drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
+  /** A PostgreSQL that loses its last commits: what it has must end, what it lost is counted. */
+  lossy: {
+    everythingIsFinal,
+    finalStatesAbsorb,
+    attemptsGrow,
+    budgetsHold,
+    nothingIsEarly,
+    faultsHappened,
+    nobodyDiesUnasked,
+  },
 } satisfies Record<string, Record<string, Rule>>;
 export type Rules = keyof typeof RULES;
 export type RuleName = { [Name in Rules]: keyof (typeof RULES)[Name] }[Rules];

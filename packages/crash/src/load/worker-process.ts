@@ -3,11 +3,17 @@ import type { WorkerEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
 import { tasks } from "./tasks.ts";
 
-/** A worker in a process of its own: `worker-process.ts <grpc addresses> <history file> <slots> <prefetch>`. */
-const [url = "", path = "", slots = "", prefetch = ""] = process.argv.slice(2);
+/** A worker in a process of its own: `worker-process.ts <grpc addresses> <history file> <slots> <prefetch> [name]`. */
+const [url = "", path = "", slots = "", prefetch = "", name] = process.argv.slice(2);
 
 const history = new HistoryFile<WorkerEvent>(path);
-const worker = new Worker({ url, slots: Number(slots), prefetch: Number(prefetch), tasks: tasks(history) });
+const worker = new Worker({
+  url,
+  slots: Number(slots),
+  prefetch: Number(prefetch),
+  tasks: tasks(history),
+  ...(name && { name }),
+});
 // Whoever started this process is gone.
 process.on("disconnect", () => process.exit(1));
 await worker.run({ timeoutMs: 60_000 });

@@ -16,17 +16,25 @@ interface ClusterOptions {
   nodes: number;
   /** Jobs a second of each client, all small ones; default: clients are customers of all kinds. */
   steadyRate?: number;
+  /** Whether nodes run jobs themselves; default: no. */
+  hasBuiltInWorkers?: boolean;
+  /** Whether nodes know all addresses of PostgreSQL, and find the primary themselves; default: proxies lead them there. */
+  findsPrimary?: boolean;
   dice: Dice;
   say(message: string): void;
 }
 
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
-  const { folder, nodes: count, steadyRate, dice, say } = options;
+  const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, dice, say } = options;
   // PostgreSQL runs as another user, who has to get to its own folder in it.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
-  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(folder, index + 1, store)));
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }, index + 1),
+    ),
+  );
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
@@ -51,7 +59,14 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterStage
   return opened({ ...people, nodes, store });
 }
 
-async function buildNode(folder: string, number: number, store: ClusterStore) {
+interface Site {
+  folder: string;
+  store: ClusterStore;
+  hasBuiltInWorkers: boolean;
+  findsPrimary: boolean;
+}
+
+async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }: Site, number: number) {
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
   const grpc = { host, port: grpcPort };
@@ -68,9 +83,10 @@ async function buildNode(folder: string, number: number, store: ClusterStore) {
     API_LINK: await links.API_LINK.listen(await freePort()),
   };
   const env = {
-    MAINSPRING_STORE: store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
+    MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
+    MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",
   };
   const name = `node-${number}`;
   const server = new Server({ folder, name, httpPort, grpcPort, env });

@@ -64,12 +64,13 @@ export async function opened<S extends Playground>(stage: S): Promise<S> {
   return stage;
 }
 
-/** Workers or clients. */
+/** Workers or clients. @param name what their files are called by; default: their role */
 export function crew(
   role: string,
   folder: string,
   argumentsFor: (historyFile: string, hired: number) => string[],
+  name = role,
 ): Crew {
   const program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url));
-  return new Crew({ role, program, folder, argumentsFor });
+  return new Crew({ role: name, program, folder, argumentsFor });
 }

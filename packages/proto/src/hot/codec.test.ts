@@ -8,6 +8,7 @@ import { decodeServerMessage, decodeWorkerMessage, encodeServerMessage, encodeWo
 const text = fc.oneof(fc.uuid(), fc.string(), fc.string({ unit: "grapheme", maxLength: 300 }));
 const uint32 = fc.oneof(fc.nat(300), fc.integer({ min: 0, max: 0xffffffff }));
 const instant = fc.oneof(fc.maxSafeNat().map(BigInt), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
+const epoch = fc.oneof(fc.maxSafeNat().map(BigInt), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }));
 const bytes = fc.uint8Array({ maxLength: 300 });
 const token = fc.record({ executionId: text, attempt: uint32, shard: uint32 });
 const list = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 5 });
@@ -22,11 +23,20 @@ const assign = fc.record(
     failures: uint32,
     maxAttempts: uint32,
     scheduledAtMs: instant,
+    epoch,
   },
   { requiredKeys: [] },
 );
 const finished = fc.record(
-  { token, outcome: fc.nat(9), startedAtMs: instant, finishedAtMs: instant, result: bytes, advice: fc.nat(2) },
+  {
+    token,
+    outcome: fc.nat(9),
+    startedAtMs: instant,
+    finishedAtMs: instant,
+    result: bytes,
+    advice: fc.nat(2),
+    stillRunning: fc.boolean(),
+  },
   { requiredKeys: [] },
 );
 const error = fc.record({ name: text, message: text, stack: text });
@@ -40,6 +50,8 @@ const serverMessage = fc
       welcome: fc.record({ heartbeatIntervalMs: uint32, gateway: text, nowMs: instant }),
       drain: fc.boolean(),
       resendResults: fc.boolean(),
+      ask: fc.record({ nonce: epoch, tokens: list(token), epochs: list(fc.record({ shard: uint32, epoch })) }),
+      takeBack: list(token),
     },
     { requiredKeys: ["assigns", "acks"] },
   )
@@ -52,6 +64,8 @@ const workerMessage = fc
       heartbeat: fc.record({ running: uint32, loopLagMs: uint32 }),
       logs: list(fc.record({ token, line: text })),
       draining: fc.boolean(),
+      ended: list(token),
+      holds: fc.record({ nonce: epoch, holds: list(fc.record({ token, finished: fc.boolean(), over: fc.boolean() })) }),
     },
     { requiredKeys: ["started", "finished"] },
   )

@@ -23,14 +23,17 @@ const ITEM_BYTES = 128;
 const NO_BYTES = new Uint8Array(0);
 
 export function encodeServerMessage(message: ServerMessage): Uint8Array {
-  const { welcome, assigns, cancels, acks, refused, resendResults, drain } = message;
-  if (welcome !== undefined || cancels.length > 0 || refused.length > 0 || resendResults || drain) {
-    return toBinary(ServerMessageSchema, message);
-  }
+  const { assigns, acks } = message;
+  if (hasRareFields(message)) return toBinary(ServerMessageSchema, message);
   const writer = new Writer(ITEM_BYTES * (1 + assigns.length + acks.length));
   for (const assign of assigns) writeAssign(writer, assign);
   for (const token of acks) writeToken(writer, 4, token);
   return writer.isOdd ? toBinary(ServerMessageSchema, message) : writer.written;
+}
+
+function hasRareFields({ welcome, cancels, refused, resendResults, drain, ask, takeBack }: ServerMessage): boolean {
+  if (welcome !== undefined || ask !== undefined || resendResults || drain) return true;
+  return cancels.length + refused.length + takeBack.length > 0;
 }
 
 /** @throws the bytes are not a message */
@@ -52,13 +55,15 @@ export function decodeServerMessage(bytes: Buffer): ServerMessage {
     refused: [],
     resendResults: false,
     drain: false,
+    takeBack: [],
   };
 }
 
 export function encodeWorkerMessage(message: WorkerMessage): Uint8Array {
-  const { hello, started, finished, heartbeat, progress, logs, draining } = message;
-  const isRare = hello !== undefined || heartbeat !== undefined || progress.length > 0 || logs.length > 0 || draining;
-  if (isRare || !finished.every(isPlain)) return toBinary(WorkerMessageSchema, message);
+  const { hello, started, finished, heartbeat, progress, logs, draining, ended, holds } = message;
+  const isRare = hello !== undefined || heartbeat !== undefined || holds !== undefined || draining;
+  if (isRare || progress.length + logs.length + ended.length > 0 || !finished.every(isPlain))
+    return toBinary(WorkerMessageSchema, message);
   const writer = new Writer(ITEM_BYTES * (1 + started.length + finished.length));
   for (const item of started) writeStarted(writer, item);
   for (const item of finished) writeFinished(writer, item);
@@ -83,11 +88,12 @@ export function decodeWorkerMessage(bytes: Buffer): WorkerMessage {
     progress: [],
     logs: [],
     draining: false,
+    ended: [],
   };
 }
 
-function isPlain({ error, advice }: Finished): boolean {
-  return error === undefined && advice === 0;
+function isPlain({ error, advice, stillRunning }: Finished): boolean {
+  return error === undefined && advice === 0 && !stillRunning;
 }
 
 function writeToken(writer: Writer, field: number, { executionId, attempt, shard }: Token): void {
@@ -121,6 +127,7 @@ function writeAssign(writer: Writer, assign: Assign): void {
   writer.number(6, assign.failures);
   writer.number(7, assign.maxAttempts);
   writer.number(8, Number(assign.scheduledAtMs));
+  writer.number(9, Number(assign.epoch));
   writer.end(start);
 }
 
@@ -134,6 +141,7 @@ function readAssign(reader: Reader): Assign {
     failures: 0,
     maxAttempts: 0,
     scheduledAtMs: 0n,
+    epoch: 0n,
   };
   const outer = reader.enter();
   while (reader.next()) {
@@ -145,6 +153,7 @@ function readAssign(reader: Reader): Assign {
     else if (reader.field === 6) assign.failures = reader.number32();
     else if (reader.field === 7) assign.maxAttempts = reader.number32();
     else if (reader.field === 8) assign.scheduledAtMs = BigInt(reader.number());
+    else if (reader.field === 9) assign.epoch = BigInt(reader.number());
     else reader.odd();
   }
   reader.leave(outer);
@@ -189,6 +198,7 @@ function readFinished(reader: Reader): Finished {
     result: NO_BYTES,
     advice: 0,
     retryAtMs: 0n,
+    stillRunning: false,
   };
   const outer = reader.enter();
   while (reader.next()) {

@@ -10,7 +10,7 @@ import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
-import { type ExecutionId, type JobId, SHARD_COUNT } from "../domain/ids.ts";
+import { type ExecutionId, type Incarnation, type JobId, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
@@ -124,10 +124,17 @@ export async function commandsFor(
 ): Promise<Command[]> {
   const [row] = await store.load([executionId]);
   assert.ok(row);
-  const kept = await store.readCommands([row.shard], 100);
+  const kept = await store.readCommands([row.shard], new Set(), 100);
   return kept.filter((command) =>
     command.kind === "CANCEL" ? command.executionId === executionId : command.jobId === jobId,
   );
+}
+
+/** Plays the machine of the node that is asked: it goes by the settings of pools in all shards that the store says it owns. */
+export async function applyPools({ bus, store }: TestApi, message: ToScheduler, asker: Incarnation): Promise<void> {
+  if (message.kind !== "APPLY_POOLS") return;
+  const shards = (await store.readShards()).filter(({ owner }) => owner === bus.node);
+  bus.send({ node: asker, role: "api" }, { kind: "POOLS_APPLIED", request: message.request, shards });
 }
 
 /** Plays the owner of all shards: hears what the api says, and may answer. Ends with the returned function. */

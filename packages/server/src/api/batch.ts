@@ -1,11 +1,17 @@
 import type { Logger } from "pino";
 import { problemError } from "./error-answers.ts";
-import type { Problem } from "./errors.ts";
+import { type FieldError, invalid, type Problem, ProblemError } from "./errors.ts";
 import type { Idempotency, JobIntake, ReceivedJob, TakenJobs } from "./job-intake.ts";
+import { ERRORS_MAX } from "./validation.ts";
 
 /** What is submitted as one where nothing demands that it be all or nothing. */
 const CHUNK_JOBS = 1_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/** Faults that are told of all jobs together; of further bad jobs only the kind of their error is told. */
+const FAULTS_MAX = 64;
+/** A batch of more jobs that are all bad is answered as one bad request. */
+const HOPELESS_JOBS = 100;
 
 type Item = Exclude<TakenJobs["bodies"][number], { error: Problem }> | { index: number; error: Problem };
 
@@ -19,13 +25,30 @@ export class Batch {
   /** In the order of the jobs; complete once they were taken. */
   readonly items: Item[];
   readonly #good: Placed[] = [];
+  #faults = 0;
 
   constructor(size: number) {
     this.items = Array.from({ length: size });
   }
 
+  /** How many faults may still be told. */
+  get faultsLeft(): number {
+    return Math.max(0, Math.min(ERRORS_MAX, FAULTS_MAX - this.#faults));
+  }
+
   refuse(index: number, error: Problem): void {
-    this.items[index] = { index, error };
+    const { type, title, status } = error;
+    this.items[index] = { index, error: this.#faults < FAULTS_MAX ? error : { type, title, status } };
+    this.#faults += error.errors?.length ?? 1;
+  }
+
+  /** @throws {ProblemError} 400 with the first faults, where thousands of errors would be the answer */
+  refuseIfHopeless(): void {
+    if (this.#good.length > 0 || this.items.length <= HOPELESS_JOBS) return;
+    const faults = this.items.slice(0, ERRORS_MAX).flatMap((item) => ("error" in item ? faultsOf(item) : []));
+    const { errors, detail, ...problem } = invalid(faults.slice(0, ERRORS_MAX));
+    const told = `none of the ${this.items.length} jobs can be taken; ${detail}`;
+    throw new ProblemError({ ...problem, detail: told, errors: errors ?? [] });
   }
 
   add(index: number, received: ReceivedJob): void {
@@ -79,4 +102,11 @@ function chunksOf(jobs: readonly Placed[]): Placed[][] {
     bytes += jobBytes;
   }
   return [...chunks, chunk];
+}
+
+/** The faults of a job, at their places in the batch. */
+function faultsOf({ index, error }: { index: number; error: Problem }): FieldError[] {
+  const job = `jobs[${index}]`;
+  const { errors = [{ field: "", message: error.detail ?? error.title }] } = error;
+  return errors.map((fault) => ({ ...fault, field: fault.field === "" ? job : `${job}.${fault.field}` }));
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { busy } from "./errors.ts";
 
 /** Bodies of all requests under way together. Without it every connection could hold a batch in memory. */
@@ -6,25 +5,39 @@ const BUDGET_BYTES = 256 * 1024 * 1024;
 /** Smaller bodies are not counted: the number of connections bounds them. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Turns large bodies away, before they are read, while others fill the memory that is meant for them. */
-export function limitBodies(app: FastifyInstance, budgetBytes: number = BUDGET_BYTES): void {
-  let reservedBytes = 0;
-  app.addHook("onRequest", async (request, reply) => {
-    const bytes = bytesToCome(request);
-    if (bytes <= SMALL_BYTES) return;
-    if (reservedBytes > 0 && reservedBytes + bytes > budgetBytes) {
-      throw busy("too-many-requests", "other large requests fill the memory for bodies", 1);
-    }
-    reservedBytes += bytes;
-    reply.raw.once("close", () => {
-      reservedBytes -= bytes;
-    });
-  });
+/** The memory that bodies take, counted as it is taken: what a request announces and does not send costs nothing. */
+export class BodyBudget {
+  readonly #maxBytes: number;
+  #takenBytes = 0;
+
+  constructor(maxBytes: number = BUDGET_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get takenBytes(): number {
+    return this.#takenBytes;
+  }
+
+  /** A share that begins with nothing. */
+  share(): BodyShare {
+    let bytes = 0;
+    const growTo = (wantedBytes: number) => {
+      const counted = wantedBytes > SMALL_BYTES ? wantedBytes : 0;
+      const others = this.#takenBytes - bytes;
+      // A body that is alone is taken whatever the budget.
+      if (counted > bytes && others > 0 && others + counted > this.#maxBytes) {
+        throw busy("too-many-requests", "other large requests fill the memory for bodies", 1);
+      }
+      this.#takenBytes = others + counted;
+      bytes = counted;
+    };
+    return { growTo, release: () => growTo(0) };
+  }
 }
 
-/** What it says, or as much as the route takes. */
-function bytesToCome(request: FastifyRequest): number {
-  const limit = request.routeOptions.bodyLimit;
-  if (request.headers["transfer-encoding"] !== undefined) return limit;
-  return Math.min(Number(request.headers["content-length"] ?? 0), limit);
+/** One body's part of the budget. */
+export interface BodyShare {
+  /** @throws {ProblemError} 429 while others leave no room */
+  growTo(bytes: number): void;
+  release(): void;
 }

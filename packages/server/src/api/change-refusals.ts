@@ -20,7 +20,12 @@ export function refusalOf(refusal: Refusal): Problem {
       const message = `cannot change: the job has ${JSON.stringify(refusal.value)}. Submit another job for another key`;
       return invalid([{ field: refusal.key, message }]);
     }
-    default:
+    case "WRONG_STATE":
+    case "OTHER_TYPE":
+    case "NOT_RECURRING":
+    case "DELETED":
+    case "NOT_FINAL":
+    case "AMBIGUOUS":
       return problem("wrong-state", stateText(refusal));
   }
 }

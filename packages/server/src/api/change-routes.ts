@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { ReceivedBody } from "./body-reader.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -6,11 +7,13 @@ import { formatInstantOrNull } from "./instants.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { ReceivedJob } from "./job-intake.ts";
 import type { JobRuns } from "./job-runs.ts";
+import { SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
 import { refuseBody } from "./no-body.ts";
+import type { PoolNames } from "./pool-names.ts";
 import { RetriedBody } from "./schemas/execution.ts";
 import { Line, oneOf, Uuid } from "./schemas/fields.ts";
 import { ChangedBody, DeletedBody, JobSubmission } from "./schemas/job.ts";
-import { payloadIn, refusal } from "./submit-route.ts";
+import { payloadOf, refusal } from "./submit-route.ts";
 
 const IfMatch = Type.Object({
   "if-match": Type.Optional(
@@ -30,14 +33,14 @@ const REQUESTED = answer(ChangedBody, "The job is changed; its waiting execution
 const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
 
 /** PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
-export function changeRoutes(app: HttpApp, changer: JobChanger): void {
-  replaceRoute(app, changer);
-  namedRoute(app, changer);
+export function changeRoutes(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
+  replaceRoute(app, changer, pools);
+  namedRoute(app, changer, pools);
   deleteRoute(app, changer);
   retryRoute(app, changer.runs);
 }
 
-function replaceRoute(app: HttpApp, changer: JobChanger): void {
+function replaceRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
   const schema = {
     operationId: "replaceJob",
     tags: ["jobs"],
@@ -51,8 +54,8 @@ function replaceRoute(app: HttpApp, changer: JobChanger): void {
       ...problems("not-found", "wrong-state", "name-in-use", "precondition-failed", ...bodyProblems),
     },
   };
-  app.put("/v1/jobs/:jobId", { schema }, async (request, reply) => {
-    const received = receivedJob(request.body, request.rawBody);
+  app.put("/v1/jobs/:jobId", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
+    const received = receivedJob(request.body, request.received, pools);
     const ifVersion = versionOf(request.headers["if-match"]);
     const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
     void reply.header("etag", `"${changed.version}"`);
@@ -60,7 +63,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger): void {
   });
 }
 
-function namedRoute(app: HttpApp, changer: JobChanger): void {
+function namedRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
   const schema = {
     operationId: "putJobByName",
     tags: ["jobs"],
@@ -74,9 +77,9 @@ function namedRoute(app: HttpApp, changer: JobChanger): void {
       ...problems("wrong-state", ...bodyProblems),
     },
   };
-  app.put("/v1/jobs/by-name/:name", { schema }, async (request, reply) => {
+  app.put("/v1/jobs/by-name/:name", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const { name } = request.params;
-    const received = receivedJob(request.body, request.rawBody);
+    const received = receivedJob(request.body, request.received, pools);
     if ((received.job.name ?? name) !== name) {
       const message = "is not the name in the path: leave it out, or make them the same";
       throw new ProblemError(invalid([{ field: "name", message }]));
@@ -134,11 +137,10 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
 }
 
 /** @throws {ProblemError} what its schema cannot say is wrong */
-function receivedJob(job: JobSubmission, rawBody: Buffer | null): ReceivedJob {
-  // There is one: its schema was met.
-  const payload = payloadIn(rawBody as Buffer, 0);
+function receivedJob(job: JobSubmission, received: ReceivedBody | null, pools: PoolNames): ReceivedJob {
+  const payload = payloadOf(received);
   // Whether it still fires is judged where it is known what it replaces.
-  const wrong = refusal(job, payload, 0);
+  const wrong = refusal(job, payload, 0, pools);
   if (wrong !== null) throw new ProblemError(wrong);
   return { job, payload };
 }

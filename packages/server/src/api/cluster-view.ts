@@ -1,5 +1,6 @@
 import { clusterLevel } from "../domain/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
+import { isCutOff, largestGroup } from "../domain/reach.ts";
 import type { Bus, Role } from "../ports/bus.ts";
 import type { KnownNode, Leases } from "../ports/leases.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -11,6 +12,8 @@ import type { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
 const ASK_TIMEOUT_MS = 500;
 /** Counting further costs more than anybody gains by it. */
 const COUNT_MAX = 10_000;
+/** A node that cannot be reached and has missed a renewal of its lease has probably died. */
+const SUSPECT_AFTER_MS = 400;
 const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
 
 export interface ClusterParts {
@@ -32,12 +35,13 @@ export async function viewCluster(parts: ClusterParts): Promise<ClusterBody> {
   ]);
   const living = nodes.filter(({ isLiving }) => isLiving);
   const owners = living.filter(({ roles }) => roles.includes("scheduler"));
+  const group = largestGroup(owners.filter((node) => !isSuspect(node, bus)));
   const dueAts = [...answers.values()].flatMap(({ oldestReadyAt }) => oldestReadyAt ?? []);
   return {
     node: bus.node,
     level: living.length === 0 ? 0 : clusterLevel(living, Number.POSITIVE_INFINITY),
     nodes: nodes.map((node) =>
-      nodeBody(node, { bus, holders, workers: answers.get(node.incarnation)?.workers ?? null }),
+      nodeBody(node, { bus, holders, living, group, workers: answers.get(node.incarnation)?.workers ?? null }),
     ),
     shards: holders.map(({ shard, epoch, owner }) => ({ shard, epoch, nodeId: owner })),
     lag: {
@@ -51,20 +55,31 @@ export async function viewCluster(parts: ClusterParts): Promise<ClusterBody> {
 interface Around {
   bus: Bus;
   holders: readonly ShardHolder[];
+  living: readonly KnownNode[];
+  /** Nodes that may own shards. */
+  group: readonly KnownNode[];
   workers: number | null;
 }
 
-function nodeBody(node: KnownNode, { bus, holders, workers }: Around): ClusterNodeBody {
-  const { incarnation, address, roles, version, level, startedAt, renewedAgoMs, draining, isLiving } = node;
+function nodeBody(node: KnownNode, { bus, holders, living, group, workers }: Around): ClusterNodeBody {
+  const { incarnation, address, roles, version, level, startedAt, renewedAgoMs, draining, isLiving, reaches } = node;
+  const unreached = reaches && living.filter((other) => !reaches.includes(other.incarnation));
   return {
     nodeId: incarnation,
     ...{ address, roles: [...roles], version, level, renewedAgoMs },
     state: !isLiving ? "GONE" : draining ? "DRAINING" : "LIVING",
     startedAt: formatInstant(startedAt),
     isReachable: incarnation === bus.node || ROLES.some((role) => bus.nodes(role).includes(incarnation)),
+    unreached: unreached && unreached.map(({ address: at }) => at),
+    isCutOff: isLiving && isCutOff(node, group, roles.includes("scheduler")),
     shards: holders.filter(({ owner }) => owner === incarnation).length,
     workers,
   };
+}
+
+/** A node that has probably died: it is counted as the schedulers do. */
+function isSuspect({ incarnation, renewedAgoMs }: KnownNode, bus: Bus): boolean {
+  return renewedAgoMs > SUSPECT_AFTER_MS && !bus.nodes("scheduler").includes(incarnation);
 }
 
 /** What a node has said of itself. */

@@ -13,15 +13,15 @@ import { createIntake } from "./create-intake.ts";
 import { deadLetterRoutes } from "./dead-letter-routes.ts";
 import { DeadLetterRuns } from "./dead-letter-runs.ts";
 import { collectRoutes, docsRoutes } from "./docs-routes.ts";
-import { drainRoute } from "./drain-route.ts";
 import { eventsRoute } from "./events-route.ts";
 import { ExecutionReader } from "./execution-reader.ts";
 import { executionRoutes } from "./execution-routes.ts";
 import { explainRoute } from "./explain-route.ts";
 import type { Lacking } from "./feature-gate.ts";
-import { drainWorker, listWorkers } from "./fleet.ts";
+import { drainWorker, findWorker, listWorkers } from "./fleet.ts";
 import { Followers } from "./followers.ts";
-import { createHttpApp, type HttpApp, type HttpLimits } from "./http-app.ts";
+import { createHttpApp, type HttpApp } from "./http-app.ts";
+import type { HttpLimits } from "./http-server.ts";
 import { Inbox } from "./inbox.ts";
 import { JobChanger } from "./job-changer.ts";
 import { JobPlans } from "./job-plans.ts";
@@ -31,26 +31,30 @@ import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { overdueRoute } from "./overdue-route.ts";
 import { planRoutes } from "./plan-routes.ts";
+import { PoolChanger } from "./pool-changer.ts";
+import { PoolNames } from "./pool-names.ts";
 import { PoolOrders } from "./pool-orders.ts";
 import { poolRoutes } from "./pool-routes.ts";
 import { askPoolUses } from "./pool-uses.ts";
 import { askProgress } from "./progress.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import type { ApiKeys } from "./security.ts";
 import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
 import { timeZoneRoutes } from "./time-zone-routes.ts";
 import { Waiters } from "./waiters.ts";
+import { workerRoutes } from "./worker-routes.ts";
 
 /** Where nothing else is said. */
 const RETENTION_DAYS = 30;
+const POOLS_MAX = 10_000;
 
 export interface ApiParts {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   log: Logger;
-  /** null: whoever reaches the server by a loopback name may use it. */
-  config: { apiKey: string | null; httpLimits?: HttpLimits; retentionDays?: number };
+  config: ApiKeys & { httpLimits?: Partial<HttpLimits>; retentionDays?: number; poolsMax?: number };
   metrics: ApiMetrics;
   about: About;
   /** Which nodes there are. */
@@ -65,7 +69,7 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
-  const app = createHttpApp(config.apiKey, metrics, log, config.httpLimits);
+  const app = createHttpApp({ keys: config, metrics, log, runtime, limits: config.httpLimits });
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
@@ -75,19 +79,21 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const { zones } = about;
-  const intake = createIntake({ ...parts, zones });
+  const orders = new PoolOrders(store, runtime);
+  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
+  const intake = createIntake({ ...parts, zones, orders });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  submitRoute(app, intake, runtime);
-  batchRoute(app, intake, runtime, log);
+  submitRoute(app, { intake, pools, runtime });
+  batchRoute(app, { intake, pools, runtime }, log);
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, zones, commands });
-  const changer = new JobChanger({ ...parts, zones, commands, orders: new PoolOrders(store, runtime) });
-  changeRoutes(app, changer);
+  const changer = new JobChanger({ ...parts, zones, commands, orders });
+  changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays });
@@ -97,9 +103,13 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   scheduleRoutes(app, runtime);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
-  poolRoutes(app, { store, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
-  drainRoute(app, (workerId) => drainWorker({ bus, inbox, runtime }, workerId));
   overdueRoute(app, store.queries, runtime);
+  const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
+  poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
+  workerRoutes(app, {
+    find: (workerId) => findWorker({ bus, inbox, runtime }, workerId),
+    drain: (workerId) => drainWorker({ bus, inbox, runtime }, workerId),
+  });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });

@@ -6,7 +6,7 @@ import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake } from "./job-intake.ts";
-import { PoolOrders } from "./pool-orders.ts";
+import type { PoolOrders } from "./pool-orders.ts";
 import { Submitter } from "./submitter.ts";
 
 export interface IntakeParts {
@@ -16,11 +16,13 @@ export interface IntakeParts {
   metrics: ApiMetrics;
   /** The time zone data that first fires are worked out by. */
   zones: TimeZoneRules;
+  orders: PoolOrders;
   lacking?: Lacking | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake({ store, bus, runtime, metrics, zones, lacking }: IntakeParts): JobIntake {
+export function createIntake(parts: IntakeParts): JobIntake {
+  const { store, bus, runtime, metrics, zones, orders, lacking } = parts;
   const submitter = new Submitter({
     store,
     runtime,
@@ -31,6 +33,5 @@ export function createIntake({ store, bus, runtime, metrics, zones, lacking }: I
       sendHints(bus, jobs);
     },
   });
-  const orders = new PoolOrders(store, runtime);
   return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking });
 }

@@ -56,6 +56,7 @@ describe("the description of the API", () => {
         "GET /v1/pools/{name}",
         "GET /v1/stats",
         "GET /v1/workers",
+        "GET /v1/workers/{workerId}",
         "POST /v1/cluster/nodes/{nodeId}/drain",
         "POST /v1/cluster/nodes/{nodeId}/undrain",
         "POST /v1/dead-letters/discard",

@@ -49,6 +49,7 @@ describe("the edges of the HTTP API", () => {
     sending.on("error", () => {});
     const answered = once(sending, "response");
     // Never ended: an answer can only come before the whole was read.
+    sending.write('{"payload":"');
     for (let i = 0; i < 24; i++) sending.write("x".repeat(64 * 1024));
     const [response] = await answered;
     assert.equal(response.statusCode, 413);
@@ -60,6 +61,30 @@ describe("the edges of the HTTP API", () => {
     const large = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     assert.match(await converse(large), /^HTTP\/1.1 431 [^]*"\/problems\/headers-too-large"/);
     assert.deepEqual(await problemOf(api.app, { url: "/v1/jobs/%zz" }), [400, "/problems/malformed-http"]);
+  });
+
+  it("refuses a body at its first bad byte, before the rest of it was sent", async () => {
+    const head = "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    const heard = await converse(`${head}Content-Length: 100000\r\n\r\n{"target":}`);
+    assert.match(heard, /^HTTP\/1.1 400 [^]*"the body is not JSON: look at position 10 \(line 1 column 11\)"/);
+  });
+
+  it("answers a problem where Host is missing, given twice or no loopback address, and where Expect is unknown", async () => {
+    const ask = (headers: string, version = "1.1") =>
+      converse(`GET /v1/jobs HTTP/${version}\r\n${headers}Connection: close\r\n\r\n`);
+    assert.match(await ask(""), /^HTTP\/1.1 400 [^]*problem\+json[^]*"\/problems\/malformed-http"/);
+    assert.match(
+      await ask("Host: localhost\r\nHost: evil.example\r\n"),
+      /^HTTP\/1.1 400 [^]*"\/problems\/malformed-http"/,
+    );
+    assert.match(await ask("Host: localhost\r\nhost: localhost\r\n"), /^HTTP\/1.1 400 /);
+    assert.match(await ask("", "1.0"), /^HTTP\/1.1 403 /);
+    for (const host of ["127.999.1.1", "127.0.0.256", "127.0.0.1:123456", "127.0.0"]) {
+      assert.match(await ask(`Host: ${host}\r\n`), /^HTTP\/1.1 403 /, host);
+    }
+    assert.match(await ask("Host: 127.255.0.1:8080\r\n"), /^HTTP\/1.1 200 /);
+    const expecting = await ask("Host: localhost\r\nExpect: foo\r\n");
+    assert.match(expecting, /^HTTP\/1.1 417 [^]*problem\+json[^]*"\/problems\/expectation-failed"/);
   });
 
   it("tells an unknown path from a method that a path does not have", async () => {
@@ -165,6 +190,7 @@ describe("the edges of the HTTP API", () => {
           ...{ workerId, name: workerId, pool: "default", handlers: ["echo"], capabilities: [], slots: 1, prefetch: 0 },
           ...{ state: "ALIVE" as const, running: 0, connectedAt: 1_700_000_000_000 + index, loopLagMs: 0 },
           lastHeartbeatAt: 1_700_000_000_000,
+          ...(workerId === "c" && { free: 0, stuck: 1 }),
         }));
         api.bus.send({ node: from, role: "api" }, { kind: "WORKERS", request: message.request, workers });
       }
@@ -172,6 +198,15 @@ describe("the edges of the HTTP API", () => {
     const first = (await api.inject({ method: "GET", url: "/v1/workers?limit=2" })).json();
     const second = (await api.inject({ method: "GET", url: `/v1/workers?limit=2&cursor=${first.nextCursor}` })).json();
     end();
+    const slots = first.items.map(({ free, stuck }: { free: number; stuck: number }) => [free, stuck]);
+    assert.deepEqual(
+      slots,
+      [
+        [0, 1],
+        [1, 0],
+      ],
+      "of b nothing is said, by a server of the release before",
+    );
     const names = [...first.items, ...second.items].map(({ workerId }: { workerId: string }) => workerId);
     assert.deepEqual(names, ["c", "b", "a"]);
     assert.equal(second.nextCursor, null);

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
@@ -64,6 +65,12 @@ const NOT_EVEN_HTTP: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: problem("request-timeout"),
   HPE_HEADER_OVERFLOW: problem("headers-too-large"),
 };
+
+/** Answers a request that the framework does not see, and closes the connection. */
+export function lastWords(response: ServerResponse, body: Problem, headers: OutgoingHttpHeaders = {}): void {
+  response.writeHead(body.status, { ...headers, "content-type": PROBLEM_JSON, connection: "close" });
+  response.end(JSON.stringify(body));
+}
 
 /** Answers what could not be read as a request at all, and closes the connection. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {

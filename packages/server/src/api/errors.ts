@@ -83,6 +83,11 @@ const PROBLEMS = {
     title: "The body is of another type than JSON",
     help: "Send `Content-Type: application/json`.",
   },
+  "expectation-failed": {
+    status: 417,
+    title: "The server does not do what Expect asks for",
+    help: "Leave the header Expect out, or send `Expect: 100-continue`.",
+  },
   "idempotency-key-reused": {
     status: 422,
     title: "The idempotency key belongs to another request",

@@ -9,6 +9,9 @@ const NAMES: Record<Feature, string> = {
   RECURRING_JOBS: "recurring jobs",
   POOL_LIMITS: "limits of pools",
   TIME_ZONE_DATA: "time zone data in the store",
+  POOL_CONFIRMATIONS: "confirmations of pool settings",
+  NO_FREE_SLOT_REASON: "the reason WORKER_HAS_NO_FREE_SLOT",
+  REACH: "which nodes reach each other",
 };
 
 /** @throws {ProblemError} 409: a living node would go against it; names the node and says what to do */

@@ -14,6 +14,17 @@ export async function listWorkers(bus: Bus, inbox: Inbox, runtime: Runtime): Pro
   return [...workers.values()].sort((a, b) => b.connectedAt - a.connectedAt || (a.workerId < b.workerId ? -1 : 1));
 }
 
+/** One worker with the attempts that it holds. @returns null: no gateway knows the worker */
+export async function findWorker(
+  { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },
+  workerId: WorkerId,
+): Promise<WorkerStatus | null> {
+  const found = await askGateways(bus, inbox, runtime, (request) => ({ kind: "LIST_WORKERS", request, workerId }));
+  // An older gateway answers with all of its workers.
+  const named = found.filter((worker) => worker.workerId === workerId);
+  return named.sort((a, b) => b.connectedAt - a.connectedAt)[0] ?? null;
+}
+
 /** Has the worker take no more work and end when it is done. @returns what it is then; null: no gateway knows it */
 export async function drainWorker(
   { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },

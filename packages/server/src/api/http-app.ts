@@ -1,16 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger } from "fastify";
-import Fastify, { type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
+import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
 import type { ApiMetrics } from "../ports/metrics.ts";
-import { limitBodies } from "./body-budget.ts";
-import { answerBrokenRequest, answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import { BodyBudget } from "./body-budget.ts";
+import type { ReceivedBody } from "./body-reader.ts";
+import { answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
 import { invalid, ProblemError, problem } from "./errors.ts";
-import { parseJsonBody, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
+import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http-server.ts";
+import { PARSED_BYTES_MAX } from "./json-body.ts";
+import { type BodyParts, JobParts } from "./json-parts.ts";
 import { writeJson } from "./raw-json.ts";
-import { guard } from "./security.ts";
+import { type ApiKeys, guard } from "./security.ts";
+import { type BodyScope, takeBodies } from "./take-bodies.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
 import { compileCheck } from "./validation.ts";
 
@@ -25,88 +30,64 @@ export type HttpApp = FastifyInstance<
 declare module "fastify" {
   interface FastifyRequest {
     /** The body as it came; null where there was none. */
-    rawBody: Buffer | null;
+    received: ReceivedBody | null;
+    response: ServerResponse | null;
+  }
+  interface FastifyInstance {
+    /** Bodies of a scope's routes are JSON and nothing else, and have these parts. */
+    takeBodies(scope: BodyScope, make: () => BodyParts): void;
   }
 }
 
-/** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
-export interface HttpLimits {
-  /** At once; more are closed without a word. */
-  connections: number;
-  /** For all headers of a request to arrive, */
-  headersTimeoutMs: number;
-  /** and for the whole of it. */
-  requestTimeoutMs: number;
-  /** How often the two are looked at. */
-  checkIntervalMs: number;
+export interface HttpAppParts {
+  keys: ApiKeys;
+  metrics: ApiMetrics;
+  log: Logger;
+  runtime: Runtime;
+  limits?: Partial<HttpLimits> | undefined;
+  /** The detail of a 404 where no route has the path. */
+  unknown?: string;
 }
 
-const HTTP_LIMITS: HttpLimits = {
-  connections: 12_000,
-  headersTimeoutMs: 15_000,
-  requestTimeoutMs: 60_000,
-  checkIntervalMs: 5_000,
-};
-
-/**
- * An HTTP server that knows how this API speaks, and has no routes yet.
- * @param unknown what is said where no route has the path
- */
-export function createHttpApp(
-  apiKey: string | null,
-  metrics: ApiMetrics,
-  log: Logger,
-  limits: HttpLimits = HTTP_LIMITS,
-  unknown = "no route has this path",
-): HttpApp {
+/** An HTTP server that knows how this API speaks, and has no routes yet. */
+export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpAppParts): HttpApp {
+  const limits = { ...HTTP_LIMITS, ...parts.limits };
+  const connections = boundsOf(limits);
   const app: HttpApp = Fastify({
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: 65_000,
-    // Without a byte in either direction.
-    connectionTimeout: 120_000,
-    bodyLimit: SINGLE_BODY_BYTES_MAX,
-    http: {
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: limits.checkIntervalMs,
-    },
+    // Of each server that listens: a name such as localhost may stand for several addresses.
+    serverFactory: (handle) => createHttpServer({ limits, runtime, connections }, handle),
+    bodyLimit: PARSED_BYTES_MAX,
     // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
     routerOptions: { maxParamLength: 255 * 9 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    clientErrorHandler: answerBrokenRequest,
+    // Each of the servers answers them by itself.
+    clientErrorHandler: () => undefined,
     frameworkErrors: (error, _request, reply) => {
       void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.server.maxConnections = limits.connections;
-  speakJson(app);
+  speakJson(app, runtime);
   answerErrors(app, log);
-  guard(app, apiKey);
-  answerUnknownRoutes(app, unknown);
-  limitBodies(app);
+  guard(app, keys);
+  answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
   countRequests(app, metrics);
   partOnClose(app);
   return app;
 }
 
-function speakJson(app: HttpApp): void {
-  app.decorateRequest("rawBody", null);
-  takeJson(app, parseJsonBody);
+function speakJson(app: HttpApp, runtime: Runtime): void {
+  app.decorateRequest("received", null);
+  app.decorateRequest("response", null);
+  app.addHook("onRequest", (request, reply, done) => {
+    request.response = reply.raw;
+    done();
+  });
+  const budget = new BodyBudget();
+  app.decorate("takeBodies", (scope: BodyScope, make: () => BodyParts) => takeBodies(scope, make, { budget, runtime }));
+  app.takeBodies(app, () => new JobParts());
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => validator(schema, httpPart === "querystring"));
   app.setSerializerCompiler(() => writeJson);
-}
-
-/** Bodies are JSON and nothing else, read by `parse`, and kept as they came. */
-export function takeJson(
-  app: Pick<FastifyInstance, "removeAllContentTypeParsers" | "addContentTypeParser">,
-  parse: (body: Buffer) => unknown,
-): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
-    request.rawBody = body;
-    return parse(body);
-  });
 }
 
 /** @param fromText the values come as text, as in a query, and numbers are to be read out of it */

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
+import type { ReceivedBody } from "./body-reader.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { jobDefinition } from "./job-definition.ts";
@@ -12,6 +12,7 @@ import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
+import { mapInTurns } from "./turns.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */
 export interface ReceivedJob {
@@ -51,7 +52,7 @@ export class JobIntake {
     const { submitter, orders, runtime } = this.#parts;
     const orderOf = await orders.read();
     const createdAt = runtime.now();
-    const rows = received.map(({ job, payload }) => {
+    const rows = await mapInTurns(runtime, received, ({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
       return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts);
     });
@@ -61,7 +62,7 @@ export class JobIntake {
       ? accepted(await submitter.submit({ idempotency, jobs }))
       : await this.#answered(idempotency, received[rows.indexOf(null)] as ReceivedJob);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
-    const bodies = jobs.map(({ definition }, index) => {
+    const bodies = await mapInTurns(runtime, jobs, ({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
     return { replayed: false, bodies };
@@ -93,17 +94,25 @@ export class JobIntake {
   }
 }
 
-/** @param body the request's bytes: a repeat must have the same */
-export function idempotencyOf(key: string | undefined, path: string, body: Buffer): Idempotency {
-  if (key === undefined) return null;
-  const requestHash = createHash("sha256").update(`POST ${path}\n`).update(body).digest("hex");
-  return { tenant: DEFAULT_TENANT, key, requestHash };
+/** A repeat must have the same path and body. */
+export function idempotencyOf(key: string | undefined, received: ReceivedBody | null): Idempotency {
+  const requestHash = received?.hash ?? null;
+  return key === undefined || requestHash === null ? null : { tenant: DEFAULT_TENANT, key, requestHash };
 }
 
 function accepted(outcome: SubmitOutcome): Accepted {
-  if (outcome.kind === "ACCEPTED") return outcome;
-  const detail = "this Idempotency-Key was used with another request: take a new one";
-  throw new ProblemError(problem("idempotency-key-reused", detail));
+  switch (outcome.kind) {
+    case "ACCEPTED":
+      return outcome;
+    case "KEY_REUSED": {
+      const detail = "this Idempotency-Key was used with another request: take a new one";
+      throw new ProblemError(problem("idempotency-key-reused", detail));
+    }
+    case "REFUSED": {
+      const message = `cannot be stored: ${outcome.message}. Nothing was written; send other data`;
+      throw new ProblemError(invalid([{ field: "", message }]));
+    }
+  }
 }
 
 function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: EpochMs): TakenJobs["bodies"][number] {

@@ -1,39 +1,66 @@
-import { isUtf8 } from "node:buffer";
-import { ProblemError, problem } from "./errors.ts";
-import { depthOf } from "./json-scan.ts";
+import { type FieldError, ProblemError, problem } from "./errors.ts";
+import { type JsonFault, JsonScanner, type JsonWatcher } from "./json-scanner.ts";
 
 /** The largest payload, and the largest result that a worker may send. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
-/** A payload and what may be around it. */
-export const SINGLE_BODY_BYTES_MAX = PAYLOAD_BYTES_MAX + 128 * 1024;
+/** All of a body that becomes values of the program: a job without its payload, or the whole body of another request. */
+export const PARSED_BYTES_MAX = 128 * 1024;
+export const SINGLE_BODY_BYTES_MAX = PAYLOAD_BYTES_MAX + PARSED_BYTES_MAX;
 export const BATCH_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Whoever reads it later may recurse; this much every language stands. */
-const DEPTH_MAX = 128;
+/** How deep a body or a payload may be nested: readers may recurse, and every language stands this much. */
+export const DEPTH_MAX = 128;
+/** The head of a body that is too large to be parsed; its faults are looked for there. */
+const HEAD_BYTES = 32 * 1024;
+/** The line and column of a fault further inside would take too long to count. */
+const COUNTED_BYTES_MAX = 1024 * 1024;
 
-/**
- * Reads a body, or a part of one, as JSON. Keys such as `__proto__` become plain members, which schemas refuse and
- * nothing merges.
- * @param what how a complaint names it
- * @throws {ProblemError} malformed-json
- */
-export function parseJsonBody(bytes: Buffer, what = "the body"): unknown {
-  if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw malformed(`${what} is not valid UTF-8`);
-  if (depthOf(bytes) > DEPTH_MAX) throw malformed(`${what} is nested deeper than ${DEPTH_MAX} levels`);
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch (error) {
-    throw malformed(`${what} is not JSON: ${placeOf(error as SyntaxError)}`);
+/** A body, or a part of one, that is JSON and too large to be parsed as a whole. */
+export class OversizeJson {
+  /** The value of its first bytes, with all that is open closed. */
+  readonly head: unknown;
+  readonly fault: FieldError;
+
+  constructor(json: Buffer) {
+    this.head = headOf(json);
+    const message = `has ${json.length} bytes without its payload: at most ${PARSED_BYTES_MAX} are taken`;
+    this.fault = { field: "", message };
   }
 }
 
-/** The parser's complaint without the piece of the body that it quotes, which may be secret. */
-function placeOf(error: SyntaxError): string {
-  const place = /at position \d+( \(line \d+ column \d+\))?/.exec(error.message);
-  return place === null ? "it ends too early or has something that does not belong there" : `look ${place[0]}`;
+/**
+ * The value of JSON that was proven.
+ * @param json without the payload, which stays as it came
+ */
+export function parseProven(json: Buffer): unknown {
+  if (json.length > PARSED_BYTES_MAX) return new OversizeJson(json);
+  return JSON.parse(json.toString("utf8"));
 }
 
-function malformed(detail: string): ProblemError {
+function headOf(json: Buffer): unknown {
+  const scanner = new JsonScanner(DEPTH_MAX + 2, NOBODY, -1);
+  scanner.scan(json, HEAD_BYTES);
+  return JSON.parse(scanner.closed(json));
+}
+
+/** For a text of which only the proof is wanted. */
+export const NOBODY: JsonWatcher = { key: () => undefined, value: () => undefined };
+
+/** @param what how a complaint names it */
+export function malformed(what: string, { kind, at }: JsonFault, json: Buffer): ProblemError {
+  if (kind === "DEPTH") return malformedBecause(`${what} is nested deeper than ${DEPTH_MAX} levels`);
+  return malformedBecause(`${what} is not JSON: ${at === null ? "it ends too early" : placeOf(json, at)}`);
+}
+
+export function malformedBecause(detail: string): ProblemError {
   return new ProblemError(problem("malformed-json", detail));
+}
+
+/** The place alone: the text around it may be secret. */
+function placeOf(json: Buffer, at: number): string {
+  if (at > COUNTED_BYTES_MAX) return `look at position ${at}`;
+  const before = json.subarray(0, at);
+  let line = 1;
+  for (const byte of before) if (byte === 0x0a) line++;
+  return `look at position ${at} (line ${line} column ${at - before.lastIndexOf(0x0a)})`;
 }

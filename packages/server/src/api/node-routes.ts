@@ -6,8 +6,9 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { HealthBody, ReadinessBody, WorkerBody } from "./schemas/node.ts";
+import { HealthBody, ReadinessBody } from "./schemas/node.ts";
 import type { StatsBody } from "./schemas/stats.ts";
+import { WorkerBody } from "./schemas/worker.ts";
 import { workerBody } from "./views.ts";
 
 /** What a node says of itself. */

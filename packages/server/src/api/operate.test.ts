@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import type { Candidate } from "../domain/execution.ts";
-import type { ToScheduler } from "../ports/messages.ts";
-import { applied, type JobSample, Scene } from "../ports/store-scene.conformance.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import type { ToScheduler, WorkerStatus } from "../ports/messages.ts";
+import { ALL_SHARDS, applied, type JobSample, Scene } from "../ports/store-scene.conformance.ts";
+import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { CHUNK_LETTERS } from "./dead-letter-runs.ts";
 
 describe("operating over HTTP", () => {
@@ -13,6 +13,7 @@ describe("operating over HTTP", () => {
   before(async () => {
     api = await startTestApi();
     scene = await Scene.open({ store: api.store, runtime: systemRuntime(), close: async () => {} });
+    await scene.takeOver(ALL_SHARDS, api.bus.node);
   });
   after(() => api.stop());
 
@@ -97,6 +98,7 @@ describe("operating over HTTP", () => {
   it("sets up a pool, changes what is named, and lists it by name", async () => {
     const put = async (name: string, payload: object) =>
       (await api.inject({ method: "PUT", url: `/v1/pools/${name}`, payload })).json();
+    const end = playOwner(api.bus, (message, from) => void applyPools(api, message, from));
     const usual = await get("/v1/pools/batch");
     assert.deepEqual(usual, {
       ...{ name: "batch", paused: false, strategy: "PRIORITY", priorityStepSec: 3600, placement: "LEAST_LOADED" },
@@ -104,8 +106,10 @@ describe("operating over HTTP", () => {
     });
     assert.equal((await put("batch", { paused: true })).paused, true);
     const changed = { ...usual, paused: true, strategy: "FIFO", priorityStepSec: 1.5 };
-    assert.deepEqual(await put("batch", { strategy: "FIFO", priorityStepSec: 1.5 }), changed);
+    const confirmed = { ...changed, unconfirmedBy: [] };
+    assert.deepEqual(await put("batch", { strategy: "FIFO", priorityStepSec: 1.5 }), confirmed);
     await put("adhoc", {});
+    end();
     const first = await get("/v1/pools?limit=1");
     const second = await get(`/v1/pools?limit=1&cursor=${first.nextCursor}`);
     assert.deepEqual([first.items[0].name, second.items[0], second.nextCursor], ["adhoc", changed, null]);
@@ -121,6 +125,7 @@ describe("operating over HTTP", () => {
     const put = async (payload: object) => api.inject({ method: "PUT", url: "/v1/pools/narrow", payload });
     const asked: string[] = [];
     const stop = playOwner(api.bus, (message, from) => {
+      void applyPools(api, message, from);
       if (message.kind !== "ASK_POOLS") return;
       asked.push(message.kind);
       const pools = [{ pool: "narrow", taken: 2, nextStartAt: Date.UTC(2030, 0, 1) }];
@@ -158,6 +163,35 @@ describe("operating over HTTP", () => {
     end();
     assert.deepEqual([told.statusCode, told.json().state], [202, "DRAINING"]);
     assert.deepEqual([unknown.statusCode, asked], [404, ["w 1", "w2"]]);
+  });
+
+  it("shows one worker with what it has, also where a gateway of the release before answers with all of its workers", async () => {
+    const workerOf = (workerId: string, more: Partial<WorkerStatus> = {}): WorkerStatus => ({
+      ...{ workerId, name: "w", pool: "default", handlers: ["echo"], capabilities: [], slots: 4, prefetch: 0 },
+      ...{ state: "ALIVE", running: 1, connectedAt: 1, lastHeartbeatAt: 1, loopLagMs: 0 },
+      ...more,
+    });
+    const executionId = api.bus.node;
+    const stuck = { executionId, attempt: 2, handler: null, state: "STUCK", startedAt: 1_000 } as const;
+    const detail = { free: 2, stuck: 1, executions: [stuck], executionsTotal: 7 };
+    const end = api.bus.listen("gateway", (envelopes) => {
+      for (const { from, message } of envelopes) {
+        if (message.kind !== "LIST_WORKERS") continue;
+        const workers =
+          message.workerId === "w 1" ? [workerOf("w 1", detail)] : [workerOf("w2"), workerOf("w3", { state: "DEAD" })];
+        api.bus.send({ node: from, role: "api" }, { kind: "WORKERS", request: message.request, workers });
+      }
+    });
+    const known = await get("/v1/workers/w%201");
+    const older = await get("/v1/workers/w2");
+    const dead = await get("/v1/workers/w3");
+    const unknown = await api.inject({ method: "GET", url: "/v1/workers/w4" });
+    end();
+    assert.deepEqual([known.free, known.stuck, known.executionsTotal], [2, 1, 7]);
+    assert.deepEqual(known.executions, [{ ...stuck, startedAt: "1970-01-01T00:00:01.000Z" }]);
+    assert.deepEqual([older.free, older.stuck, older.executions, older.executionsTotal], [3, 0, null, null]);
+    assert.equal(dead.free, 0);
+    assert.deepEqual([unknown.statusCode, unknown.json().type], [404, "/problems/not-found"]);
   });
 
   it("explains by its owner's words, by the row where it is silent, and what is final by itself", async () => {

@@ -29,6 +29,11 @@ export class PoolOrders {
     return (pool) => orders.get(pool) ?? defaultPool(pool);
   }
 
+  /** The next one who asks reads them anew: they were changed here. */
+  forget(): void {
+    this.#orders = null;
+  }
+
   async #fetch(): Promise<ReadonlyMap<string, Ordering>> {
     try {
       const pools = await this.#store.readPools();

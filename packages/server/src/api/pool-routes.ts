@@ -8,9 +8,10 @@ import { ProblemError, problem } from "./errors.ts";
 import { type Lacking, requireFeature } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
+import type { PoolChanger } from "./pool-changer.ts";
 import { Word } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { PoolBody, PoolSettings } from "./schemas/pool.ts";
+import { ChangedPoolBody, PoolBody, PoolSettings } from "./schemas/pool.ts";
 
 /** Owners read all of them every second. */
 const POOLS_MAX = 1_000;
@@ -18,7 +19,8 @@ const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
 interface PoolParts {
-  store: Store;
+  store: Pick<Store, "readPools">;
+  changer: PoolChanger;
   workers(): Promise<WorkerStatus[]>;
   /** What is used of the limits of pools that have some. */
   uses(): Promise<PoolUse[]>;
@@ -70,24 +72,32 @@ function readRoute(app: HttpApp, parts: PoolParts): void {
 }
 
 function putRoute(app: HttpApp, parts: PoolParts): void {
-  const { store } = parts;
+  const { store, changer } = parts;
   const schema = {
     operationId: "putPool",
     tags,
-    summary: "Pause, resume or set up a pool; what is left out stays as it is. Owners obey within a second or two",
+    summary: "Pause, resume or set up a pool; what is left out stays as it is",
     params,
     body: PoolSettings,
     response: {
-      200: answer(PoolBody, "As it is now. Work that is ready already keeps its place when the strategy changes."),
+      200: answer(
+        ChangedPoolBody,
+        "As it is now, on every server: nothing more of a paused pool is assigned. What was assigned before runs on, and work that is ready already keeps its place when the strategy changes.",
+      ),
+      202: answer(
+        ChangedPoolBody,
+        "It is written, and some servers have not confirmed it: `unconfirmedBy` names them. They follow within a second or two once they can reach the store. Repeating the request asks them again.",
+      ),
       ...problems("wrong-state", "unsupported-media-type", "payload-too-large"),
     },
   };
-  app.put("/v1/pools/:name", { schema }, async (request) => {
+  app.put("/v1/pools/:name", { schema }, async (request, reply) => {
     const { name } = request.params;
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", parts.lacking);
     await refuseTooMany(store, name);
-    const pool = await store.putPool(changeOf(name, request.body));
-    return bodyOf(parts, pool, await livingWorkers(parts));
+    const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body));
+    const body = await bodyOf(parts, pool, await livingWorkers(parts));
+    return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
   });
 }
 
@@ -96,7 +106,7 @@ function hasLimit({ maxRunning, ratePerSec }: PoolSettings): boolean {
   return maxRunning != null || ratePerSec != null;
 }
 
-async function refuseTooMany(store: Store, name: string): Promise<void> {
+async function refuseTooMany(store: PoolParts["store"], name: string): Promise<void> {
   const pools = await store.readPools();
   if (pools.length < POOLS_MAX || pools.some((pool) => pool.name === name)) return;
   throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));

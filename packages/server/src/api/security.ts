@@ -1,22 +1,32 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
 /** What anybody may read: it tells nothing of the jobs. */
 const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
+
+/** What clients and workers show. */
+export interface ApiKeys {
+  /** null: whoever reaches the server by a loopback name may use it. */
+  apiKey: string | null;
+  /** Valid too, while clients change from one to the other. */
+  apiKeyAlso?: string | null;
+}
 
 /**
  * Who may use the API. With a key: who sends it. Without: who is on this machine, and not through a browser's page of
  * elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
  */
-export function guard(app: FastifyInstance, apiKey: string | null): void {
-  const isAuthorized = apiKey === null ? null : authorizes(apiKey);
+export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKeys): void {
+  const isAuthorized = apiKey === null ? null : authorizes(apiKey, apiKeyAlso);
   app.addHook("onRequest", async (request, reply) => {
     // Answers hold what jobs brought along: no browser is to guess that it is a page.
     void reply.header("x-content-type-options", "nosniff");
     const { host, origin, authorization } = request.headers;
+    refuseUnclearHost(request.raw);
     if (origin !== undefined && !isSameOrigin(origin, host)) {
       throw forbidden("the header Origin names another site: pages of elsewhere may not use this API");
     }
@@ -27,6 +37,14 @@ export function guard(app: FastifyInstance, apiKey: string | null): void {
       throw new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
     }
   });
+}
+
+/** Of two hosts a proxy in between may have judged the other one. */
+function refuseUnclearHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
+  if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;
+  const detail = hosts === 0 ? "a request of HTTP/1.1 has the header Host" : "send the header Host once";
+  throw new ProblemError(problem("malformed-http", detail));
 }
 
 function isPublic(request: FastifyRequest): boolean {
@@ -40,11 +58,17 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
 }
 
-/** Whether an `Authorization` header holds the key. Compares in a time that tells nothing: digests are of one length. */
-export function authorizes(apiKey: string): (authorization: string | undefined) => boolean {
+/**
+ * Whether an `Authorization` header holds the key, or the second one while there are two. Compares in a time that tells
+ * nothing: digests are of one length.
+ */
+export function authorizes(apiKey: string, also: string | null = null): (authorization: string | undefined) => boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = digest(apiKey);
-  return (authorization) => timingSafeEqual(digest(BEARER.exec(authorization ?? "")?.[1] ?? ""), expected);
+  const expected = [digest(apiKey), digest(also ?? apiKey)];
+  return (authorization) => {
+    const given = digest(BEARER.exec(authorization ?? "")?.[1] ?? "");
+    return expected.map((own) => timingSafeEqual(own, given)).includes(true);
+  };
 }
 
 function forbidden(detail: string): ProblemError {

@@ -1,13 +1,17 @@
 import { Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
+import { DEFAULT_POOL } from "../domain/job.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { ReceivedBody } from "./body-reader.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
-import { PAYLOAD_BYTES_MAX } from "./json-body.ts";
-import { memberOf } from "./json-scan.ts";
+import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
+import { JobParts } from "./json-parts.ts";
+import type { Slice } from "./json-scanner.ts";
+import type { PoolNames } from "./pool-names.ts";
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 
 export const IdempotencyHeaders = Type.Object({
@@ -21,8 +25,15 @@ export const IdempotencyHeaders = Type.Object({
   ),
 });
 
+/** What takes jobs. */
+export interface SubmitParts {
+  intake: JobIntake;
+  pools: PoolNames;
+  runtime: Runtime;
+}
+
 /** POST /v1/jobs */
-export function submitRoute(app: HttpApp, intake: JobIntake, runtime: Runtime): void {
+export function submitRoute(app: HttpApp, { intake, pools, runtime }: SubmitParts): void {
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -41,12 +52,10 @@ export function submitRoute(app: HttpApp, intake: JobIntake, runtime: Runtime): 
       ),
     },
   };
-  app.post("/v1/jobs", { schema }, async (request, reply) => {
-    // There is one: its schema was met.
-    const bytes = request.rawBody as Buffer;
-    const payload = payloadIn(bytes, 0);
-    const idempotency = idempotencyOf(request.headers["idempotency-key"], "/v1/jobs", bytes);
-    const wrong = refusal(request.body, payload, firesAfter(idempotency, runtime));
+  app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
+    const payload = payloadOf(request.received);
+    const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
+    const wrong = refusal(request.body, payload, firesAfter(idempotency, runtime), pools);
     if (wrong !== null) throw new ProblemError(wrong);
     const { replayed, bodies } = await intake.take([{ job: request.body, payload }], idempotency);
     const body = bodies[0] as TakenJobs["bodies"][number];
@@ -63,17 +72,25 @@ export function firesAfter(idempotency: Idempotency, runtime: Runtime): EpochMs 
 }
 
 /** What is wrong with a job whose schema is met; null: nothing. @param after a recurring job has to fire after it */
-export function refusal(job: JobSubmission, payload: Uint8Array | null, after: EpochMs): Problem | null {
+export function refusal(
+  job: JobSubmission,
+  payload: Uint8Array | null,
+  after: EpochMs,
+  pools: PoolNames,
+): Problem | null {
   if (payload !== null && payload.length > PAYLOAD_BYTES_MAX) {
     const message = `has ${payload.length} bytes: at most ${PAYLOAD_BYTES_MAX} (1 MiB) are taken`;
     return problem("payload-too-large", `payload ${message}`, [{ field: "payload", message }]);
   }
   const errors = contradictions(job, after);
-  return errors.length === 0 ? null : invalid(errors);
+  return errors.length === 0 ? pools.use(job.target.pool ?? DEFAULT_POOL) : invalid(errors);
 }
 
-/** The bytes of the payload of the job that starts at `at`; null: it has none. */
-export function payloadIn(body: Buffer, at: number): Uint8Array | null {
-  const slice = memberOf(body, at, "payload");
+/** The bytes of the payload of a job that was received; null: it has none. */
+export function payloadOf(received: ReceivedBody | null): Uint8Array | null {
+  return received?.parts instanceof JobParts ? bytesOf(received.bytes, received.parts.payload) : null;
+}
+
+export function bytesOf(body: Buffer, slice: Slice | null): Uint8Array | null {
   return slice === null ? null : body.subarray(slice.start, slice.end);
 }

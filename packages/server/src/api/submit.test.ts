@@ -123,6 +123,40 @@ describe("submitting over HTTP", () => {
     assert.deepEqual(payloads, [1, 2]);
   });
 
+  it("answers a batch of bad jobs with the first faults, and no more", async () => {
+    const bad = Array.from({ length: 10_000 }, () => ({ x: 1 }));
+    const all = await submit({ jobs: bad }, {}, "/v1/jobs/batch");
+    assert.equal(all.statusCode, 400);
+    assert.ok(all.body.length < 4_096, `${all.body.length} bytes`);
+    const { detail, errors } = all.json();
+    assert.match(detail, /^none of the 10000 jobs can be taken; jobs\[0\]\.target: is missing$/);
+    assert.equal(errors.length, 8);
+    assert.deepEqual(
+      errors.slice(0, 3).map(({ field }: { field: string }) => field),
+      ["jobs[0].target", "jobs[0].x", "jobs[1].target"],
+    );
+    const mixed = await submit(
+      { jobs: [...bad, ...bad.slice(1), { target: { handler: "echo" } }].slice(-10_000) },
+      {},
+      "/v1/jobs/batch",
+    );
+    const { items } = mixed.json();
+    assert.equal(mixed.statusCode, 200);
+    assert.deepEqual(Object.keys(items[5_000].error), ["type", "title", "status"]);
+    assert.equal(items[0].error.errors.length, 2);
+    assert.ok(mixed.body.length / items.length < 150, `${mixed.body.length} bytes`);
+    assert.ok(items[9_999].executionId);
+  });
+
+  it("judges a job that is too large beside its payload by its size and its head", async () => {
+    const answer = await submit({ strange: 1, target: { handler: "echo" }, name: "x".repeat(200_000) });
+    assert.equal(answer.statusCode, 400);
+    assert.deepEqual(
+      answer.json().errors.map(({ field }: { field: string }) => field),
+      ["", "strange", "name"],
+    );
+  });
+
   it("repeats a batch under its key as a whole", async () => {
     const batch = {
       jobs: [{ target: { handler: "echo" } }, { target: { handler: "" } }, { target: { handler: "sleep" } }],

@@ -1,12 +1,12 @@
 import type { EpochMs } from "../domain/ids.ts";
-import type { Progress, WorkerStatus } from "../ports/messages.ts";
+import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { plannedFireAt, recurrenceBody } from "./plan-views.ts";
 import { rawOrNull } from "./raw-json.ts";
 import type { ExecutionBody, ExecutionSummaryBody } from "./schemas/execution.ts";
 import type { JobBody, JobSummaryBody } from "./schemas/job.ts";
-import type { WorkerBody } from "./schemas/node.ts";
+import type { WorkerBody, WorkerDetailBody, WorkerExecutionBody } from "./schemas/worker.ts";
 
 /** How rows are told to clients. */
 
@@ -119,10 +119,26 @@ function commonOf(row: JobSummary, now: EpochMs): Omit<JobSummaryBody, "target">
   };
 }
 
+export function workerDetailBody(worker: WorkerStatus): WorkerDetailBody {
+  const { executions, executionsTotal = executions?.length ?? null } = worker;
+  return { ...workerBody(worker), executions: executions?.map(workerExecutionBody) ?? null, executionsTotal };
+}
+
+function workerExecutionBody({ startedAt, ...execution }: WorkerExecution): WorkerExecutionBody {
+  return { ...execution, startedAt: formatInstantOrNull(startedAt) };
+}
+
+/** Slots that nothing occupies, as near as an older node says it. A worker that is gone has none. */
+function freeSlots({ free, state, slots, running }: WorkerStatus): number {
+  return free ?? (state === "DEAD" ? 0 : Math.max(0, slots - running));
+}
+
 export function workerBody(worker: WorkerStatus): WorkerBody {
   const { workerId, name, pool, handlers, capabilities, slots, prefetch, state, running, loopLagMs } = worker;
   return {
     ...{ workerId, name, pool, slots, prefetch, state, running, loopLagMs },
+    free: freeSlots(worker),
+    stuck: worker.stuck ?? 0,
     handlers: [...handlers],
     capabilities: [...capabilities],
     connectedAt: formatInstant(worker.connectedAt),

@@ -17,6 +17,12 @@ const SINCE = {
   POOL_LIMITS: 2,
   /** A node that does not know which time zone data is in force plans by its own, and moves what others have planned. */
   TIME_ZONE_DATA: 3,
+  /** A node of an older level does not answer when it is asked whether it goes by new settings of pools. */
+  POOL_CONFIRMATIONS: 3,
+  /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */
+  NO_FREE_SLOT_REASON: 3,
+  /** Shards are placed only on nodes that reach each other: an older one would still wait for the others to take theirs. */
+  REACH: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -6,6 +6,8 @@ export type ConnectionRefusal =
   | "INVALID_ARGUMENT"
   /** The worker's protocol version is not known here. */
   | "FAILED_PRECONDITION"
+  /** The worker's id is that of another worker. */
+  | "PERMISSION_DENIED"
   /** Another connection of the same worker took over, or it was declared lost. */
   | "ABORTED"
   /** It reads too slowly, or there are too many workers. */
@@ -20,6 +22,8 @@ export interface WorkerConnection {
   close(code: ConnectionRefusal, detail: string): void;
   /** More waits to be read by the worker than should: it gets no more work for now. Absent: never. */
   isCongested?(): boolean;
+  /** Whether the worker lives in this process. Absent: it does not. */
+  readonly isInner?: boolean;
 }
 
 /** The gateway as a connection's carrier sees it. */

@@ -27,7 +27,7 @@ export class DeadWorkers {
     this.#dead.delete(status.workerId);
     this.#dead.set(status.workerId, {
       ...dead,
-      status: { ...status, state: "DEAD", running: 0 },
+      status: { ...status, state: "DEAD", running: 0, free: 0, stuck: 0 },
       diedAtMs: this.#runtime.monotonicMs(),
     });
     this.#prune();

@@ -1,4 +1,4 @@
-import type { WorkerMessage } from "@mainspring/proto";
+import { Feature, type WorkerMessage } from "@mainspring/proto";
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Credit, WorkerStatus } from "../ports/messages.ts";
 import { chatterOf, logChatter } from "./chatter.ts";
@@ -7,6 +7,7 @@ import { Farewell } from "./farewell.ts";
 import type { Greeting } from "./hello.ts";
 import { HEARTBEAT_INTERVAL_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
+import { listedExecutions } from "./listed-executions.ts";
 import { lossReason } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
 import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
@@ -44,24 +45,26 @@ export class Fleet {
     return [...living, ...this.#dead.list()];
   }
 
+  /** The worker with the attempts that it holds; empty: this gateway does not know the worker. */
+  statusesOf(workerId: WorkerId): WorkerStatus[] {
+    const session = this.#sessions.get(workerId);
+    if (session !== undefined) return [{ ...session.status(), ...listedExecutions(session.held) }];
+    const dead = this.#dead.list().filter((status) => status.workerId === workerId);
+    return dead.map((status) => ({ ...status, ...listedExecutions([]) }));
+  }
+
   /** Workers that went lately and are not back. */
   deadIds(): WorkerId[] {
     return this.#dead.ids();
   }
 
-  /** Once more, of a worker that went lately. */
-  tellLoss(owner: Incarnation, workerId: WorkerId): void {
+  /** Once more, of a worker that went lately. @returns whether there is such a worker */
+  tellLoss(owner: Incarnation, workerId: WorkerId): boolean {
     const dead = this.#dead.get(workerId);
-    if (dead === undefined) return;
+    if (dead === undefined) return false;
     const { connection, reason } = dead;
     this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection, reason });
-  }
-
-  /** In answer to who asked: it is not here, whatever became of it. */
-  tellAbsence(owner: Incarnation, workerId: WorkerId): void {
-    if (this.#dead.get(workerId) !== undefined) return this.tellLoss(owner, workerId);
-    const reason = "its gateway does not know it";
-    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection: 0, reason });
+    return true;
   }
 
   stopLending(): void {
@@ -105,6 +108,7 @@ export class Fleet {
     link.session = session;
     session.link = link;
     session.isSentAway = false;
+    session.isAuthority = greeting.isAuthority;
     session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
     reconcile(session, session.unacknowledged(greeting.holds), this.#shared);
@@ -142,6 +146,7 @@ export class Fleet {
       heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS,
       gateway: node,
       nowMs: BigInt(runtime.now()),
+      features: Feature.AUTHORITY,
     } as const;
     link.send(serverMessage({ welcome }));
   }
@@ -190,7 +195,7 @@ export class Fleet {
   // ---- how they go --------------------------------------------------------------------------------------------------
 
   disconnect(session: Session): void {
-    session.link = null;
+    session.disconnect();
     session.pulse.brokenAtMs = this.#shared.runtime.monotonicMs();
     this.#shared.counters.workersConnected--;
   }
@@ -272,10 +277,11 @@ export class Fleet {
     this.#shared.news.tellRoll(owner, credits);
   }
 
-  chaseResults(nowMs: number): void {
+  chase(nowMs: number): void {
     for (const session of this.#sessions.values()) {
       session.chaseResults(nowMs);
-      if (!session.outgoing.isEmpty) this.touch(session);
+      session.chaseStarts(nowMs);
+      if (!session.outgoing.isEmpty || session.isAsking) this.touch(session);
     }
   }
 

@@ -68,6 +68,7 @@ class RecordingBus implements Bus {
 
   ownerOf = (): null => null;
   nodes = (): Incarnation[] => [];
+  connected = (): Incarnation[] => [this.node];
 
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void {
     const sent = { ...to, message } as Sent;

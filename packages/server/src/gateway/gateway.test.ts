@@ -28,6 +28,7 @@ describe("the way of an attempt through the gateway", () => {
       connection: 0,
       account: 1,
       holds: [],
+      isAnswer: false,
     });
     assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(3)] }]);
 
@@ -274,7 +275,9 @@ describe("owners", () => {
     const { stage } = stageWithWorker();
     stage.forgetNews();
     stage.runtime.advance(1_000);
-    assert.deepEqual(stage.news(), [{ kind: "CREDITS", term: 1, roll: true, credits: [credit(3)] }]);
+    assert.deepEqual(stage.news(), [
+      { kind: "CREDITS", term: 1, roll: true, credits: [credit(3, { free: 2, stuck: 0 })] },
+    ]);
   });
 });
 

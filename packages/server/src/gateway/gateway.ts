@@ -1,6 +1,6 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import type { Incarnation } from "../domain/ids.ts";
+import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -21,6 +21,7 @@ import {
 } from "./limits.ts";
 import { Link, type LinkEvents } from "./link.ts";
 import { StallWatch } from "./liveness.ts";
+import { type GatewayLoad, loadOf } from "./load.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
 import type { Session, Surroundings } from "./session.ts";
@@ -29,6 +30,8 @@ import { Talk } from "./talk.ts";
 /** Owns the connections of its workers, and stands between them and the owners of shards. */
 export interface Gateway {
   readonly counters: GatewayCounters;
+  /** Slots and workers as they are now, for metrics. */
+  load(): GatewayLoad;
   /** Takes a new connection. Its first message must be a hello. */
   connect(connection: WorkerConnection): ConnectedWorker;
   /**
@@ -92,6 +95,10 @@ class WorkerGateway implements Gateway, LinkEvents {
     return link;
   }
 
+  load(): GatewayLoad {
+    return loadOf(this.#fleet.all());
+  }
+
   drain(isDraining: boolean): void {
     this.#fleet.drainAll(isDraining);
     this.#settle();
@@ -108,7 +115,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello);
+    const greeting = readHello(message.hello, link.isInner);
     if ("code" in greeting) {
       this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "a worker was refused");
       return link.close(greeting.code, greeting.detail);
@@ -161,7 +168,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     const { talk } = this.#shared;
     switch (message.kind) {
       case "LIST_WORKERS":
-        return this.#tellWorkers(from, message.request, this.#fleet.statuses());
+        return this.#tellWorkers(from, message.request, this.#statuses(message.workerId));
       case "DRAIN_WORKER": {
         const drained = this.#fleet.drain(message.workerId);
         return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
@@ -175,9 +182,20 @@ class WorkerGateway implements Gateway, LinkEvents {
         const progress = talk.progressOf(executionId);
         return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
       }
-      default:
+      case "OWNER":
+      case "ASSIGN":
+      case "CANCEL":
+      case "ACK":
+      case "REFUSED":
+      case "DEMAND":
+      case "VOID":
+      case "WHO":
         return this.#orders.obey(from, message);
     }
+  }
+
+  #statuses(workerId?: WorkerId): WorkerStatus[] {
+    return workerId === undefined ? this.#fleet.statuses() : this.#fleet.statusesOf(workerId);
   }
 
   #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {
@@ -190,7 +208,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#fleet.judgeLiveness(nowMs);
     this.#endSilentLinks(nowMs);
     this.#fleet.sendSomeAway(nowMs);
-    this.#fleet.chaseResults(nowMs);
+    this.#fleet.chase(nowMs);
     if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
       this.#rollCalledAtMs = nowMs;
       this.#fleet.callRoll();

@@ -1,10 +1,11 @@
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
-import { encodeServerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
+import { encodeServerMessage, type ServerMessage } from "@mainspring/proto";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
 import { CONGESTED_BYTES, GOODBYE_MAX_MS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "./limits.ts";
 
-export type WorkerCall = ServerDuplexStream<WorkerMessage, Buffer>;
+/** Both ways bytes, so that sizes are known and nothing is read before it is counted. */
+export type WorkerCall = ServerDuplexStream<Buffer, Buffer>;
 
 /** A worker's stream, with an account of what the worker has not read yet. */
 export class GrpcConnection implements WorkerConnection {

@@ -8,6 +8,7 @@ import { PROTOCOL_VERSION, type ServerMessage, ServerMessageSchema, WorkerMessag
 import pino from "pino";
 import { assignment, Stage } from "./gateway.fixture.ts";
 import { type GrpcServer, startGrpcServer } from "./grpc-server.ts";
+import { RECEIVED_MESSAGE_MAX_BYTES } from "./limits.ts";
 
 const HELLO = {
   protocolVersion: PROTOCOL_VERSION,
@@ -156,10 +157,12 @@ describe("the worker protocol over gRPC", () => {
   it("survives bytes that are no message, and messages that are too large", async () => {
     const { server, peer } = await start();
     peer.sayBytes(Buffer.from("no protobuf at all"));
-    assert.equal((await peer.status).code, status.INTERNAL);
+    const { code, details } = await peer.status;
+    assert.equal(code, status.INVALID_ARGUMENT);
+    assert.match(details, /no message of the worker protocol/);
     const second = new Peer(server.address);
     peers.push(second);
-    second.sayBytes(Buffer.alloc(8 * 1024 * 1024 + 1));
+    second.sayBytes(Buffer.alloc(RECEIVED_MESSAGE_MAX_BYTES + 1));
     second.readOn();
     assert.equal((await second.status).code, status.RESOURCE_EXHAUSTED);
     const third = new Peer(server.address);

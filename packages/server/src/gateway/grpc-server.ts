@@ -8,7 +8,7 @@ import {
   type ServerOptions,
   status,
 } from "@grpc/grpc-js";
-import { decodeWorkerMessage, WorkerService } from "@mainspring/proto";
+import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Gateway } from "./gateway.ts";
@@ -22,10 +22,13 @@ import {
   RECEIVED_MESSAGE_MAX_BYTES,
   STREAMS_MAX,
 } from "./limits.ts";
+import { WorkerIntake } from "./worker-intake.ts";
 
 /** What else the server offers: streams of which this side knows nothing. */
 export interface GrpcService {
   path: string;
+  /** It judges who is heard; left out: only peers that `isAuthorized` lets in. */
+  admitsByItself?: boolean;
   serve(call: ServerDuplexStream<never, never>): void;
   read(bytes: Buffer): unknown;
   write(reply: never): Buffer;
@@ -107,9 +110,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 }
 
 /** Whoever does not show the key is not heard. */
-function register(grpc: Server, { path, serve, read, write }: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+function register(grpc: Server, service: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+  const { path, serve, read, write, admitsByItself = false } = service;
   const admit = (call: ServerDuplexStream<never, never>) => {
-    if (isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
+    if (admitsByItself || isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
     else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
   };
   grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");
@@ -124,7 +128,7 @@ function workerService(
   return {
     path: `/${WorkerService.typeName}/${WorkerService.method.connect.name}`,
     serve: (call) => serve(call as unknown as WorkerCall, gateway, runtime, log, sockets),
-    read: decodeWorkerMessage,
+    read: asIs,
     write: asIs,
   };
 }
@@ -148,19 +152,29 @@ function serve(
     () => sockets.get(peer)?.destroy(),
   );
   const worker = gateway.connect(connection);
-  call.on("data", (message) => worker.receive(message));
+  const intake = new WorkerIntake(call, runtime, {
+    take: (message) => worker.receive(message),
+    refuse: (detail) => {
+      log.warn({ peer, detail }, "the gateway refuses a worker's message and ends its connection");
+      worker.closed();
+      connection.close("INVALID_ARGUMENT", detail);
+    },
+  });
+  call.on("data", (bytes: Buffer) => intake.hear(bytes));
   call.on("end", () => {
+    intake.end();
     worker.closed();
     connection.finish();
   });
   // Comes at the end of every stream, however it ended.
   call.on("cancelled", () => {
+    intake.end();
     worker.closed();
     connection.ended();
   });
 }
 
-/** Messages are serialised before they are written, so that their sizes are known. */
+/** Messages are serialised before they are written, and read after they arrived, so that their sizes are known. */
 function asIs(bytes: Buffer): Buffer {
   return bytes;
 }

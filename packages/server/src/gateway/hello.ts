@@ -1,7 +1,9 @@
-import { type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import { Feature, type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
 import type { WorkerProfile } from "../ports/messages.ts";
 import type { ConnectionRefusal } from "./connection.ts";
+import { holdsFault } from "./hello-holds.ts";
 import { CAPABILITIES_MAX, HANDLERS_MAX, NAME_MAX_CHARS, PREFETCH_MAX, SLOTS_MAX } from "./limits.ts";
+import { impostureOf } from "./session-secret.ts";
 import { type ReportedHold, reportedHoldOf } from "./translate.ts";
 
 /** What a worker said when it connected, checked. */
@@ -10,6 +12,8 @@ export interface Greeting {
   holds: ReportedHold[];
   /** The how-manieth connection of the worker it is, at any gateway; 0: it did not say. */
   connection: number;
+  /** Whether it answers for what it holds: questions, slots that outlive their attempts, Assigns that it does not take. */
+  isAuthority: boolean;
 }
 
 export interface Refusal {
@@ -18,7 +22,8 @@ export interface Refusal {
   detail: string;
 }
 
-export function readHello(hello: Hello | undefined): Greeting | Refusal {
+/** @param isInner the worker lives in this process */
+export function readHello(hello: Hello | undefined, isInner: boolean): Greeting | Refusal {
   if (hello === undefined) return invalid("the first message of a connection must carry hello");
   if (hello.protocolVersion !== PROTOCOL_VERSION) {
     const isNewer = hello.protocolVersion > PROTOCOL_VERSION;
@@ -28,6 +33,8 @@ export function readHello(hello: Hello | undefined): Greeting | Refusal {
   }
   const fault = identityFault(hello) ?? capacityFault(hello);
   if (fault !== null) return invalid(fault);
+  const refusal = impostureOf(hello, isInner) ?? holdsFault(hello);
+  if (refusal !== null) return refusal;
   const holds: ReportedHold[] = [];
   for (const held of hello.holds) {
     const hold = reportedHoldOf(held);
@@ -36,9 +43,10 @@ export function readHello(hello: Hello | undefined): Greeting | Refusal {
     holds.push(hold);
   }
   const { workerId, name, pool, slots, prefetch, connection } = hello;
+  const isAuthority = (hello.features & Feature.AUTHORITY) !== 0;
   const handlers = [...new Set(hello.handlers)];
   const capabilities = [...new Set(hello.capabilities)];
-  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection };
+  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection, isAuthority };
 }
 
 function invalid(detail: string): Refusal {
@@ -55,12 +63,9 @@ function identityFault(hello: Hello): string | null {
   );
 }
 
-function capacityFault({ slots, prefetch, holds }: Hello): string | null {
+function capacityFault({ slots, prefetch }: Hello): string | null {
   if (slots < 1 || slots > SLOTS_MAX) return `slots: 1 to ${SLOTS_MAX} are allowed, not ${slots}`;
-  if (prefetch > PREFETCH_MAX) return `prefetch: 0 to ${PREFETCH_MAX} are allowed, not ${prefetch}`;
-  const unfinished = holds.filter((held) => !held.finished).length;
-  if (unfinished <= slots + prefetch) return null;
-  return `holds: ${unfinished} unfinished attempts are more than slots (${slots}) and prefetch (${prefetch}) allow`;
+  return prefetch > PREFETCH_MAX ? `prefetch: 0 to ${PREFETCH_MAX} are allowed, not ${prefetch}` : null;
 }
 
 function listFault(field: string, items: readonly string[], min: number, max: number): string | null {

@@ -297,5 +297,6 @@ function voided(node: string, number: number) {
 function roll(stage: Stage) {
   stage.forgetNews();
   stage.runtime.advance(1_000);
-  return stage.newsOf("CREDITS").flatMap((message) => (message.roll ? message.credits : []));
+  const credits = stage.newsOf("CREDITS").flatMap((message) => (message.roll ? message.credits : []));
+  return credits.map(({ free: _free, stuck: _stuck, ...credit }) => credit);
 }

@@ -6,6 +6,8 @@ export const HANDLERS_MAX = 1_000;
 export const CAPABILITIES_MAX = 1_000;
 export const NAME_MAX_CHARS = 128;
 export const RESULT_MAX_BYTES = 1024 * 1024;
+/** As of payloads: every language can read this much by recursion. */
+export const RESULT_DEPTH_MAX = 128;
 export const ERROR_MESSAGE_MAX_CHARS = 8 * 1024;
 export const ERROR_STACK_MAX_CHARS = 8 * 1024;
 export const LOG_LINE_MAX_CHARS = 8 * 1024;
@@ -48,6 +50,14 @@ export const UNUSED_MS = 300;
 export const RESEND_AFTER_MS = 2_000;
 /** and ever less often while none is: owners that are slow only have more to do for being told everything again. */
 export const RESEND_WAIT_MAX_MS = 10_000;
+/** An attempt that has not begun for so long may be missing at the worker: the gateway asks. */
+export const DOUBT_AFTER_MS = 5_000;
+/** Attempts in one such question. */
+export const DOUBTS_MAX = 1_000;
+/** A worker that speaks but leaves a question unanswered for twice as long is disconnected, which settles what it holds. */
+export const ANSWER_WITHIN_MS = 5_000;
+/** A worker is asked no more often than this to hand back what it has not started. */
+export const TAKE_BACK_EVERY_MS = 1_000;
 /** Acknowledgements wait so long for something else that goes to their worker: a message costs more than what is in it, */
 export const ACKS_WAIT_MS = 1_000;
 /** looked at so often, so that not all leave at once; */
@@ -58,6 +68,8 @@ export const ACKS_WAITING_MAX = 1_000;
 export const DEAD_LISTED_MS = 600_000;
 /** but not more of them than this. */
 export const DEAD_LISTED_MAX = 1_000;
+/** Attempts in the list of one worker. */
+export const EXECUTIONS_LISTED_MAX = 1_000;
 
 /** What handlers have said lately is kept, of one execution so much at most */
 export const TALK_MAX_ITEMS = 1_000;
@@ -71,8 +83,27 @@ export const FOLLOW_LAPSES_MS = 10_000;
 /** Executions that are followed at once; the others are not heard by the api. */
 export const FOLLOWED_MAX = 20_000;
 
-/** What a server takes in one message: several results of the largest size, and their errors. */
-export const RECEIVED_MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+/** Attempts that a hello may list. A worker is lent nothing that could make it hold more, unacknowledged results included. */
+export const HOLDS_MAX = 12_000;
+/** Attempts that a worker is lent at once, however many slots and places to wait it has. */
+export const LENT_MAX = 10_000;
+/** Attempts of one execution in a hello: one is current, and those before it may be winding down. */
+export const HOLDS_PER_EXECUTION_MAX = 1_000;
+
+/** A message that a server takes: the SDK sends 2 MiB at most. */
+export const RECEIVED_MESSAGE_MAX_BYTES = 3 * 1024 * 1024;
+/** A larger message of a worker is read in pieces, one a turn of the loop; */
+export const PIECE_MAX_BYTES = 64 * 1024;
+/** so many fields are in one, those of the messages within it included. A start, result or line that has more is refused, */
+export const PIECE_MAX_FIELDS = 16_384;
+/** and so is a hello that has more than this, which is heard at once when all of it was read. */
+export const HELLO_MAX_FIELDS = 200_000;
+/** Bytes a second that a gateway reads from one worker; beyond it the worker waits, by the network's flow control, */
+export const INTAKE_BYTES_PER_SEC = 64 * 1024 * 1024;
+/** after so many at once. */
+export const INTAKE_BURST_BYTES = 4 * 1024 * 1024;
+/** A message counts for so many bytes more than it has: an empty one costs time as well. */
+export const INTAKE_MESSAGE_BYTES = 2 * 1024;
 /** One worker needs one stream. */
 export const STREAMS_MAX = 100;
 /** A worker with more than this unread gets no more work for now, */

@@ -48,6 +48,10 @@ export class Link implements ConnectedWorker, WorkerConnection {
     this.#carrier.close(code, detail);
   }
 
+  get isInner(): boolean {
+    return this.#carrier.isInner === true;
+  }
+
   isCongested(): boolean {
     return this.#carrier.isCongested?.() === true;
   }

@@ -39,6 +39,7 @@ class Owner {
 
   /** @returns what it answers */
   hear(message: FromGateway): ToGateway[] {
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the played owner answers only these messages
     switch (message.kind) {
       case "WORKER_UP":
         if (message.term === this.term) this.#open(message.account);

@@ -7,7 +7,7 @@ type OwnerNews = Extract<ToGateway, { kind: "OWNER" }>;
 
 export type OwnersOrder = Extract<
   ToGateway,
-  { kind: "OWNER" | "DEMAND" | "WHO" | "VOID" | "ASSIGN" | "CANCEL" | "ACK" | "REFUSED" }
+  { kind: "OWNER" | "DEMAND" | "WHO" | "VOID" | "ASSIGN" | "CANCEL" | "TAKE_BACK" | "ACK" | "REFUSED" }
 >;
 
 /** Does what owners of shards say. */
@@ -27,7 +27,7 @@ export class Orders {
       case "DEMAND":
         return this.#recordDemand(from, message);
       case "WHO":
-        return this.#introduce(from, message.workerIds);
+        return this.#introduce(from, message);
       case "VOID":
         return this.#void(from, message);
       case "ASSIGN":
@@ -39,6 +39,8 @@ export class Orders {
           session.cancel(token, reason, graceMs),
         );
       }
+      case "TAKE_BACK":
+        return this.#takeBack(from, message);
       case "ACK":
         return this.#judge(from, message.workerId, message.tokens, (session, token) => session.acknowledge(token));
       case "REFUSED":
@@ -88,16 +90,37 @@ export class Orders {
     for (const session of this.#fleet.all()) if (changed.has(session.profile.pool)) this.#fleet.touch(session);
   }
 
-  #introduce(owner: Incarnation, workerIds: readonly WorkerId[]): void {
-    if (!this.#shared.owners.all.includes(owner)) return;
+  /** Workers that are here introduce themselves; of the others the owner hears that they are absent. */
+  #introduce(owner: Incarnation, { workerIds, askedAt }: Extract<ToGateway, { kind: "WHO" }>): void {
+    const { news, owners } = this.#shared;
+    if (!owners.all.includes(owner)) return;
+    const absent: WorkerId[] = [];
     for (const workerId of workerIds) {
       const session = this.#fleet.get(workerId);
-      if (session === undefined) this.#fleet.tellAbsence(owner, workerId);
+      if (session === undefined) absent.push(workerId);
       else {
-        session.introduceTo(owner);
+        if (askedAt === undefined) session.introduceTo(owner);
+        else session.askFor(owner);
         this.#fleet.touch(session);
       }
     }
+    if (absent.length === 0) return;
+    if (askedAt !== undefined) news.tell(owner, { kind: "ABSENT", askedAt, workerIds: absent });
+    else for (const workerId of absent) this.#tellAbsence(owner, workerId);
+  }
+
+  /** To an owner of the release before, which knows no other word for it. */
+  #tellAbsence(owner: Incarnation, workerId: WorkerId): void {
+    if (this.#fleet.tellLoss(owner, workerId)) return;
+    const reason = "its gateway does not know it";
+    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection: 0, reason });
+  }
+
+  #takeBack(from: Incarnation, { workerId, tokens }: Extract<ToGateway, { kind: "TAKE_BACK" }>): void {
+    const session = this.#fleet.get(workerId);
+    if (session === undefined) return;
+    session.takeBack(tokens.filter(({ shard }) => this.#shared.owners.of(shard) === from));
+    this.#fleet.touch(session);
   }
 
   #void(from: Incarnation, { workerId, account, credits }: Extract<ToGateway, { kind: "VOID" }>): void {

@@ -1,4 +1,4 @@
-import type { Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
+import type { Ask, Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
 import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
 
 /** What goes to one worker next: gathered, so that all that came together leaves together. */
@@ -7,6 +7,8 @@ export class Outgoing {
   cancels: Cancel[] = [];
   acks: Token[] = [];
   refused: Token[] = [];
+  takeBack: Token[] = [];
+  ask: Ask | null = null;
   resendResults = false;
   drain = false;
 
@@ -16,20 +18,20 @@ export class Outgoing {
 
   /** Whether there is anything for which the worker waits. It frees a slot when it has a result, not when that was acknowledged. */
   get isUrgent(): boolean {
-    const { assigns, cancels, acks, refused, resendResults, drain } = this;
-    if (resendResults || drain || acks.length >= ACKS_WAITING_MAX) return true;
-    return assigns.length + cancels.length + refused.length > 0;
+    const { assigns, cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
+    if (resendResults || drain || ask !== null || acks.length >= ACKS_WAITING_MAX) return true;
+    return assigns.length + cancels.length + refused.length + takeBack.length > 0;
   }
 
   /** Empties it. Usually one message; more where payloads are large. */
   take(): ServerMessage[] {
     const parts = splitAssigns(this.assigns);
     const messages = parts.map((assigns) => serverMessage({ assigns }));
-    const { cancels, acks, refused, resendResults, drain } = this;
+    const { cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
     if (messages.length === 0) messages.push(serverMessage({}));
     Object.assign(messages[0] as ServerMessage, { acks, refused, resendResults });
     // After the assigns that they may be about.
-    Object.assign(messages.at(-1) as ServerMessage, { cancels, drain });
+    Object.assign(messages.at(-1) as ServerMessage, { cancels, drain, takeBack, ...(ask !== null && { ask }) });
     this.clear();
     return messages;
   }
@@ -44,6 +46,8 @@ export class Outgoing {
     this.assigns = [];
     this.cancels = [];
     this.refused = [];
+    this.takeBack = [];
+    this.ask = null;
     this.resendResults = false;
     this.drain = false;
   }
@@ -59,6 +63,7 @@ export function serverMessage(fields: Partial<ServerMessage>): ServerMessage {
     refused: [],
     resendResults: false,
     drain: false,
+    takeBack: [],
     ...fields,
   };
 }

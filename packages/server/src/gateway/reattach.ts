@@ -1,6 +1,7 @@
-import { attemptKey } from "../domain/ids.ts";
+import { attemptKey, type EpochMs } from "../domain/ids.ts";
 import { isSameList } from "../domain/same-list.ts";
 import type { Token, WorkerProfile } from "../ports/messages.ts";
+import type { Held } from "./held.ts";
 import type { Greeting } from "./hello.ts";
 import type { Session, Surroundings } from "./session.ts";
 import type { ReportedHold } from "./translate.ts";
@@ -22,7 +23,8 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
   if (connection > session.connection + 1 && session.connection !== 0) return true;
   const reported = new Set(holds.map(keyOf));
   for (const held of session.held) {
-    if (held.state !== "ASSIGNED" && !reported.has(keyOf(held))) return false;
+    if (held.state === "ASSIGNED" || held.state === "OVER") continue;
+    if (!reported.has(keyOf(held))) return false;
   }
   return true;
 }
@@ -33,22 +35,29 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
  */
 export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
   returnUndelivered(session, new Set(holds.map(keyOf)));
-  for (const hold of holds) {
-    const { token, startedAt, finished } = hold;
-    const known = session.held.get(token.executionId, token.attempt);
-    if (known === null) {
-      session.held.add(token, startedAt === null ? "ASSIGNED" : "STARTED", startedAt);
-      const held = session.held.get(token.executionId, token.attempt);
-      if (finished && held !== null) session.finish(held);
-    } else if (finished) {
-      session.finish(known);
-    } else if (startedAt !== null && known.state === "ASSIGNED") {
-      session.held.advance(known, "STARTED");
-      known.startedAt = startedAt;
-      const { workerId } = session.profile;
-      shared.news.started(shared.owners.of(known.token.shard), { ...known.token, workerId, startedAt });
-    }
-  }
+  for (const hold of holds) adopt(session, hold, shared);
+}
+
+function adopt(session: Session, { token, startedAt, finished, over }: ReportedHold, shared: Surroundings): void {
+  const { held } = session;
+  const known = held.get(token.executionId, token.attempt);
+  if (over && !finished) return held.settle(known ?? held.add({ token, state: "OVER", startedAt }), true);
+  // The order that refused it was lost, and is given again.
+  if (known?.state === "OVER") held.delete(token);
+  if (known === null || known.state === "OVER") {
+    const added = held.add({ token, state: startedAt === null ? "ASSIGNED" : "STARTED", startedAt });
+    if (finished) session.finish(added, over);
+  } else if (finished) session.finish(known, over);
+  else noteStart(session, known, startedAt, shared);
+}
+
+/** The worker says that it has begun, where the gateway did not know. */
+export function noteStart(session: Session, known: Held, startedAt: EpochMs | null, shared: Surroundings): void {
+  if (startedAt === null || known.state !== "ASSIGNED") return;
+  session.held.advance(known, "STARTED");
+  known.startedAt = startedAt;
+  const { workerId } = session.profile;
+  shared.news.started(shared.owners.of(known.token.shard), { ...known.token, workerId, startedAt });
 }
 
 function returnUndelivered(session: Session, reported: ReadonlySet<string>): void {
@@ -59,7 +68,7 @@ function returnUndelivered(session: Session, reported: ReadonlySet<string>): voi
   }
 }
 
-function keyOf({ token }: { token: Token }): string {
+export function keyOf({ token }: { token: Token }): string {
   return attemptKey(token.executionId, token.attempt);
 }
 

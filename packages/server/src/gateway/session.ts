@@ -1,4 +1,4 @@
-import type { Finished, Started, WorkerMessage } from "@mainspring/proto";
+import { type Finished, type Holds, Outcome, type Started, type WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import { attemptKey, type EpochMs, type Incarnation, type ShardId } from "../domain/ids.ts";
 import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
@@ -7,16 +7,27 @@ import type { Owners } from "../shard/owners.ts";
 import type { Counters } from "./counters.ts";
 import { Credits } from "./credits.ts";
 import type { Demands } from "./demands.ts";
+import { hearHolds } from "./hear-holds.ts";
 import { type Held, HeldAttempts } from "./held.ts";
+import { capacityOf, takenOf } from "./hello-holds.ts";
 import { recallFor, takersOf } from "./lender.ts";
-import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS } from "./limits.ts";
+import {
+  DECLINED_MS,
+  DOUBT_AFTER_MS,
+  DOUBTS_MAX,
+  RESEND_AFTER_MS,
+  RESEND_WAIT_MAX_MS,
+  TAKE_BACK_EVERY_MS,
+} from "./limits.ts";
 import type { Link } from "./link.ts";
 import { type Pulse, restartPulse } from "./liveness.ts";
 import type { News } from "./news.ts";
 import { Outgoing } from "./outgoing.ts";
+import { Questions } from "./questions.ts";
 import { ReturnedAttempts } from "./returned.ts";
 import type { Talk } from "./talk.ts";
 import {
+  askOf,
   assignOf,
   cancelOf,
   finishedOf,
@@ -57,11 +68,19 @@ export class Session {
   /** The how-manieth of the worker its last connection here is; 0: it does not say. */
   connection = 0;
   isDraining = false;
+  /** Whether the worker answers for what it holds; workers of the release before do not. */
+  isAuthority = false;
   /** It was asked to go to another gateway, and has not come back since. */
   isSentAway = false;
   /** Waits to be settled. */
   isTouched = false;
   readonly #returned = new ReturnedAttempts();
+  readonly #questions = new Questions();
+  /** Owners that want to know all that the worker holds, with the next message to it. */
+  readonly #asking = new Set<Incarnation>();
+  #doubts: Token[] = [];
+  #doubtedAtMs = 0;
+  #tookBackAtMs = Number.NEGATIVE_INFINITY;
   readonly #shared: Surroundings;
   readonly #connectedAt: EpochMs;
   #heartbeatAt: EpochMs;
@@ -71,12 +90,22 @@ export class Session {
 
   constructor(profile: WorkerProfile, shared: Surroundings) {
     this.profile = profile;
-    this.credits = new Credits(profile.slots + profile.prefetch);
+    this.credits = new Credits(capacityOf(profile));
     this.pulse = { heardAtMs: shared.runtime.monotonicMs(), brokenAtMs: null };
     this.#shared = shared;
     this.#connectedAt = shared.runtime.now();
     this.#heartbeatAt = this.#connectedAt;
     for (const owner of shared.owners.all) this.openAccount(owner);
+  }
+
+  /** Slots that nothing occupies. */
+  get free(): number {
+    return Math.max(0, this.profile.slots - this.held.occupied);
+  }
+
+  /** Slots of handlers that still run although their attempts are over. */
+  get stuck(): number {
+    return this.held.stuck;
   }
 
   /** Connected, willing, and reading what it is sent. */
@@ -99,12 +128,15 @@ export class Session {
     const account = this.credits.account(owner);
     if (account?.number !== assignment.account || !account.use(assignment.credit)) return;
     account.usedAtMs = this.#shared.runtime.monotonicMs();
+    const known = this.held.get(assignment.executionId, assignment.attempt);
     // Sent twice under different numbers: the answer comes from the worker.
-    if (this.held.get(assignment.executionId, assignment.attempt) !== null) return;
-    if (!this.takesWork) return this.return(assignment);
+    if (known !== null && known.state !== "OVER") return;
+    if (known !== null || !this.takesWork) return this.return(assignment);
     this.#shared.counters.assignsSent++;
-    const { shard, executionId, attempt } = assignment;
-    this.held.add({ shard, executionId, attempt }, "ASSIGNED", null);
+    const { shard, executionId, attempt, handler } = assignment;
+    const token = { shard, executionId, attempt };
+    const [sentAtMs, askable] = [account.usedAtMs, this.#questions.next];
+    this.held.add({ token, handler, state: "ASSIGNED", startedAt: null, sentAtMs, askable });
     this.outgoing.assigns.push(assignOf(assignment));
   }
 
@@ -130,12 +162,13 @@ export class Session {
 
   cancel(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceMs: number): void {
     const held = this.held.get(token.executionId, token.attempt);
-    if (held === null || held.state === "FINISHED") return;
+    if (held === null || held.state === "FINISHED" || held.state === "OVER") return;
     this.outgoing.cancels.push(cancelOf(held.token, reason, graceMs));
   }
 
   acknowledge(token: Token): void {
-    this.held.delete(token);
+    const held = this.held.get(token.executionId, token.attempt);
+    if (held !== null) this.held.settle(held, held.stillRunning);
     this.#returned.delete(token);
     this.#resendWaitMs = RESEND_AFTER_MS;
     this.outgoing.acks.push(wireTokenOf(token));
@@ -148,12 +181,31 @@ export class Session {
     return holds.filter(({ token }) => !acked.has(attemptKey(token.executionId, token.attempt)));
   }
 
-  /** Its slot is free at once: what still winds down there is not current and counts for nobody. */
+  /** The attempt counts for nobody from now on. Its slot is free once the worker says that the handler has ended. */
   refuse(token: Token): void {
-    this.held.delete(token);
+    const held = this.held.get(token.executionId, token.attempt);
+    if (held !== null) this.held.settle(held, this.isAuthority && (held.state !== "FINISHED" || held.stillRunning));
     this.#returned.delete(token);
     this.#shared.counters.refused++;
     this.outgoing.refused.push(wireTokenOf(token));
+  }
+
+  /** An owner has another worker with a free slot for these: the worker hands back what it has not started. */
+  takeBack(tokens: readonly Token[]): void {
+    const nowMs = this.#shared.runtime.monotonicMs();
+    if (!this.isAuthority || this.link === null || nowMs - this.#tookBackAtMs < TAKE_BACK_EVERY_MS) return;
+    // With a free slot the worker is about to start them.
+    if (this.held.running + this.held.stuck < this.profile.slots) return;
+    const waiting = tokens.filter((token) => this.held.get(token.executionId, token.attempt)?.state === "ASSIGNED");
+    if (waiting.length === 0) return;
+    this.#tookBackAtMs = nowMs;
+    this.outgoing.takeBack.push(...waiting.map(wireTokenOf));
+  }
+
+  /** The owner wants the worker's own word on what it holds, under the epochs that this gateway knows by now. */
+  askFor(owner: Incarnation): void {
+    if (this.isAuthority && this.link !== null) this.#asking.add(owner);
+    else this.introduceTo(owner);
   }
 
   // ---- from the worker ----------------------------------------------------------------------------------------------
@@ -161,6 +213,11 @@ export class Session {
   receive(message: WorkerMessage): void {
     for (const started of message.started) this.#started(started);
     for (const finished of message.finished) this.#finished(finished);
+    for (const { executionId, attempt } of message.ended) {
+      const held = this.held.get(executionId, attempt);
+      if (held !== null) this.held.end(held);
+    }
+    if (message.holds !== undefined) this.#hearHolds(message.holds);
     if (message.heartbeat !== undefined) {
       this.#heartbeatAt = this.#shared.runtime.now();
       this.#loopLagMs = message.heartbeat.loopLagMs;
@@ -185,16 +242,33 @@ export class Session {
   #finished(news: Finished): void {
     const token = this.#tokenOf(news);
     if (token === null) return;
-    const held = this.held.get(token.executionId, token.attempt);
-    if (held !== null) this.finish(held);
     this.#shared.counters.finished++;
     const { owners, runtime } = this.#shared;
-    this.#shared.news.finished(owners.of(token.shard), finishedOf(news, token, this.profile.workerId, runtime.now()));
+    const finished = finishedOf(news, token, this.profile.workerId, runtime.now());
+    const held = this.held.get(token.executionId, token.attempt);
+    // The worker does not have it, and may not say so again.
+    if (news.outcome === Outcome.RELEASED) {
+      this.held.delete(token);
+      this.#returned.add(finished, runtime.monotonicMs());
+    } else if (held !== null) this.finish(held, news.stillRunning);
+    this.#shared.news.finished(owners.of(token.shard), finished);
   }
 
-  finish(held: Held): void {
+  finish(held: Held, stillRunning = false): void {
     if (held.state !== "FINISHED") held.finishedAtMs = this.#shared.runtime.monotonicMs();
-    this.held.advance(held, "FINISHED");
+    this.held.advance(held, "FINISHED", stillRunning);
+  }
+
+  #hearHolds({ nonce, holds }: Holds): void {
+    const number = Number(nonce);
+    const question = this.#questions.answered(number);
+    if (question === null) return;
+    hearHolds(this, { number, question, holds }, this.#shared);
+    for (const [owner, term] of question.owners) {
+      // Said under older epochs than those that the owner has by now.
+      if (this.#shared.owners.termOf(owner) === term) this.introduceTo(owner, true);
+      else this.#asking.add(owner);
+    }
   }
 
   /** The token as this gateway knows it: a worker's word on the shard counts only for what is not known here. */
@@ -213,15 +287,16 @@ export class Session {
   /**
    * Tells the owner all of this worker that concerns it; its credit follows when the session is settled. Nothing while it
    * is away: it may be at another gateway with more than is known of here.
+   * @param isAnswer the worker itself has said so, under the owner's present epochs
    */
-  introduceTo(owner: Incarnation): void {
+  introduceTo(owner: Incarnation, isAnswer = false): void {
     const { news, owners } = this.#shared;
     const account = this.credits.account(owner);
     if (account === undefined || this.link === null) return;
     const { profile: worker, connection } = this;
     const term = owners.termOf(owner);
     const holds = this.#holdsOf(owner);
-    news.tell(owner, { kind: "WORKER_UP", term, worker, connection, account: account.number, holds });
+    news.tell(owner, { kind: "WORKER_UP", term, worker, connection, account: account.number, holds, isAnswer });
     if (this.isDraining) news.tell(owner, { kind: "WORKER_DRAINING", workerId: worker.workerId });
     account.told = 0;
   }
@@ -231,7 +306,9 @@ export class Session {
     const account = this.credits.account(owner);
     if (account === undefined) return null;
     const { number, granted, highest } = account;
-    return { workerId: this.profile.workerId, account: number, granted, highest, missing: account.missing() };
+    const { workerId } = this.profile;
+    const { free, stuck } = this;
+    return { workerId, account: number, granted, highest, missing: account.missing(), free, stuck };
   }
 
   holdsAnyOf(shards: ReadonlySet<ShardId>): boolean {
@@ -241,8 +318,8 @@ export class Session {
 
   #holdsOf(owner: Incarnation): HeldAttempt[] {
     const holds: HeldAttempt[] = [];
-    for (const { token, startedAt } of this.held) {
-      if (this.#shared.owners.of(token.shard) === owner) holds.push({ ...token, startedAt });
+    for (const { token, startedAt, state } of this.held) {
+      if (state !== "OVER" && this.#shared.owners.of(token.shard) === owner) holds.push({ ...token, startedAt });
     }
     return holds;
   }
@@ -258,7 +335,7 @@ export class Session {
       if (account.told !== account.granted) news.credit(owner, this.profile.workerId, account);
     }
     // Who ends waits for the last of its results to be acknowledged.
-    if (this.outgoing.isUrgent || this.isDraining) this.send();
+    if (this.outgoing.isUrgent || this.isDraining || this.isAsking) this.send();
     return isRecalling;
   }
 
@@ -267,18 +344,64 @@ export class Session {
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.held.occupied, nowMs);
+    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#taken, nowMs);
     if (claims.length === 0) return false;
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
   }
 
+  /** Where handlers that do not end have every slot, nothing that waits would ever begin. */
+  get #taken(): number {
+    const capacity = capacityOf(this.profile);
+    return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
+  }
+
   /** Also what could wait. */
   send(): void {
+    this.#ask();
     if (this.outgoing.isEmpty) return;
     // What is not delivered is settled when the worker is back, by what it then says it holds.
     const { link } = this;
     if (link === null) return this.outgoing.clearAllButAcks();
     for (const message of this.outgoing.take()) link.send(message);
+  }
+
+  /** Whether a question waits to be sent. */
+  get isAsking(): boolean {
+    return this.#asking.size + this.#doubts.length > 0;
+  }
+
+  /** A question tells of all that leaves with it and before it. */
+  #ask(): void {
+    if (!this.isAsking || this.link === null) return;
+    const { owners, runtime } = this.#shared;
+    const terms = new Map(Array.from(this.#asking, (owner) => [owner, owners.termOf(owner)]));
+    const tokens = terms.size > 0 ? null : this.#doubts;
+    const nonce = this.#questions.ask({ askedAtMs: runtime.monotonicMs(), owners: terms, tokens });
+    this.outgoing.ask = askOf(nonce, tokens ?? [], owners.epochs());
+    this.#asking.clear();
+    this.#doubts = [];
+  }
+
+  /** Nothing that was asked over the connection before is answered any more. */
+  disconnect(): void {
+    this.link = null;
+    this.#questions.clear();
+    this.#asking.clear();
+    this.#doubts = [];
+  }
+
+  /** Asks for attempts that should have begun. A worker that speaks and does not answer is disconnected. */
+  chaseStarts(nowMs: number): void {
+    if (this.link === null) return;
+    if (this.#questions.isIgnored(nowMs, this.pulse.heardAtMs)) {
+      return this.link.close("ABORTED", "this worker does not say what it holds; it may connect again");
+    }
+    if (!this.isAuthority || this.held.waiting === 0 || nowMs - this.#doubtedAtMs < DOUBT_AFTER_MS) return;
+    this.#doubtedAtMs = nowMs;
+    for (const { state, sentAtMs, token } of this.held) {
+      if (state !== "ASSIGNED" || nowMs - sentAtMs < DOUBT_AFTER_MS) continue;
+      if (this.#doubts.push(token) === DOUBTS_MAX) return;
+    }
   }
 
   /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
@@ -318,6 +441,8 @@ export class Session {
       ...this.profile,
       state: this.link === null ? "DISCONNECTED" : this.isDraining ? "DRAINING" : "ALIVE",
       running: this.held.running,
+      free: this.free,
+      stuck: this.stuck,
       connectedAt: this.#connectedAt,
       lastHeartbeatAt: this.#heartbeatAt,
       loopLagMs: this.#loopLagMs,

@@ -1,4 +1,5 @@
 import {
+  type Ask,
   type Assign,
   type Cancel,
   CancelReason,
@@ -10,10 +11,11 @@ import {
   type Token as WireToken,
 } from "@mainspring/proto";
 import type { ExecutionError } from "../domain/execution.ts";
-import { type EpochMs, SHARD_COUNT, type WorkerId } from "../domain/ids.ts";
+import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
-import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS, RESULT_MAX_BYTES } from "./limits.ts";
+import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
+import { resultFault } from "./result-check.ts";
 
 /** Between the protocol's messages and what roles say to each other. Literals instead of `create`: this is the hot path. */
 
@@ -36,6 +38,8 @@ export interface ReportedHold {
   token: Token;
   startedAt: EpochMs | null;
   finished: boolean;
+  /** Its handler still runs and keeps a slot, although the attempt is finished or settled. */
+  over: boolean;
 }
 
 /** null: nothing that this server can have sent. */
@@ -47,7 +51,7 @@ export function tokenOf(token: WireToken | undefined): Token | null {
 
 export function reportedHoldOf(held: WireHeld): ReportedHold | null {
   const token = tokenOf(held.token);
-  return token && { token, startedAt: instantOf(held.startedAtMs), finished: held.finished };
+  return token && { token, startedAt: instantOf(held.startedAtMs), finished: held.finished, over: held.over };
 }
 
 /** 0 means none. */
@@ -71,6 +75,20 @@ export function assignOf(assignment: Assignment): Assign {
     failures: assignment.failures,
     maxAttempts: assignment.maxAttempts,
     scheduledAtMs: BigInt(assignment.scheduledAt),
+    epoch: BigInt(assignment.epoch),
+  };
+}
+
+export function askOf(nonce: number, tokens: readonly Token[], epochs: ReadonlyMap<ShardId, Epoch>): Ask {
+  return {
+    $typeName: "mainspring.worker.v1.Ask",
+    nonce: BigInt(nonce),
+    tokens: tokens.map(wireTokenOf),
+    epochs: Array.from(epochs, ([shard, epoch]) => ({
+      $typeName: "mainspring.worker.v1.ShardEpoch",
+      shard,
+      epoch: BigInt(epoch),
+    })),
   };
 }
 
@@ -87,9 +105,8 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
 export function finishedOf(news: Finished, token: Token, workerId: WorkerId, receivedAt: EpochMs): FinishedAttempt {
   const state = STATES[news.outcome];
   if (state === undefined) return failed(news, token, workerId, receivedAt, UNKNOWN_OUTCOME);
-  if (state === "SUCCEEDED" && news.result.length > RESULT_MAX_BYTES) {
-    return failed(news, token, workerId, receivedAt, tooLarge(news.result.length));
-  }
+  const fault = state === "SUCCEEDED" && news.result.length > 0 ? resultFault(news.result) : null;
+  if (fault !== null) return failed(news, token, workerId, receivedAt, fault);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   return {
     shard: token.shard,
@@ -109,10 +126,6 @@ const UNKNOWN_OUTCOME: ExecutionError = {
   name: "UnknownOutcome",
   message: "the worker ended the attempt with an outcome that this server does not know",
 };
-
-function tooLarge(bytes: number): ExecutionError {
-  return { name: "ResultTooLarge", message: `the result has ${bytes} bytes; ${RESULT_MAX_BYTES} are allowed` };
-}
 
 /** Trying again would end the same way. */
 function failed(

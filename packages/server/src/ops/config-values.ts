@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { storeAddresses } from "../domain/store-address.ts";
 
 /** A text that does not fit its key, and what would. */
 export class Unfit {
@@ -41,8 +42,15 @@ export function isLoopback({ host }: ListenAddress): boolean {
 /** The value may hold a password, so it is never repeated. */
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
-  if (/^postgres(ql)?:\/\//i.test(text) && URL.canParse(text)) return text;
-  return new Unfit('must be "embedded" or a URL such as postgres://user:password@host:5432/database');
+  const [first] = storeAddresses(text) ?? [];
+  if (first === undefined) {
+    return new Unfit(
+      'must be "embedded" or a URL such as postgres://user:password@host:5432/database, of several servers …@host1:5432,host2:5432/…',
+    );
+  }
+  const wanted = new URL(first).searchParams.get("target_session_attrs") ?? "primary";
+  if (wanted === "primary" || wanted === "read-write") return text;
+  return new Unfit("must have target_session_attrs=read-write or none, because only a primary can be the store");
 };
 
 /** The value is a secret, so it is never repeated. */

@@ -32,6 +32,11 @@ describe("the configuration", () => {
       dataDir: resolve("./data"),
       store: "embedded",
       apiKey: null,
+      apiKeyAlso: null,
+      clusterSecret: null,
+      clusterSecretAlso: null,
+      httpLimits: { peerConnections: 8_000 },
+      poolsMax: 10_000,
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,
@@ -97,6 +102,20 @@ describe("the configuration", () => {
     for (const networks of ["10/8", "010.0.0.0/8", "10.0.0.0", "10.0.0.0/33", "::1/129", "private"]) {
       assert.throws(() => loadHandlerConfig({ MAINSPRING_HTTP_ALLOW_PRIVATE: networks }), ConfigError, networks);
     }
+  });
+
+  it("takes several PostgreSQL servers of which one is the primary, and no session on a standby", () => {
+    const of = (query: string) => ({ MAINSPRING_STORE: `postgres://me@db1:5432,[::1]/jobs${query}` });
+    for (const query of ["", "?target_session_attrs=read-write", "?target_session_attrs=primary"])
+      assert.equal(loadConfig(of(query)).store, of(query).MAINSPRING_STORE);
+    assert.match(
+      complaint(of("?target_session_attrs=any")),
+      /^MAINSPRING_STORE must have target_session_attrs=read-write/m,
+    );
+    assert.match(
+      complaint({ MAINSPRING_STORE: "postgres://db1,,db2/jobs" }),
+      /^MAINSPRING_STORE must be "embedded" or a URL/m,
+    );
   });
 
   it("makes a server a node of a cluster", () => {

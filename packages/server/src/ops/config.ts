@@ -30,6 +30,15 @@ export interface Config {
   store: string;
   /** null: only who is on this machine may use the server, and needs no key. */
   apiKey: string | null;
+  /** A second key that is valid too, while clients change from one to the other; null: none. */
+  apiKeyAlso: string | null;
+  /** What nodes of a cluster prove themselves to each other by; null: they show each other the API key. */
+  clusterSecret: string | null;
+  /** A second secret that is valid too, while nodes change from one to the other; null: none. */
+  clusterSecretAlso: string | null;
+  httpLimits: HttpBounds;
+  /** How many pools may get jobs within an hour, at this node. */
+  poolsMax: number;
   /** How long final executions are kept. */
   retentionDays: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -45,6 +54,12 @@ export interface Config {
   advertise: ListenAddress | null;
   /** To be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** What the HTTP API holds of its clients. */
+export interface HttpBounds {
+  /** Connections from one address at once. */
+  peerConnections: number;
 }
 
 /** What the built-in handlers may do, in a server and in `mainspring worker`. */
@@ -86,6 +101,31 @@ const KEYS = {
     secret,
     null,
     "clients and workers must send it as bearer token; without it only loopback is served",
+  ),
+  MAINSPRING_API_KEY_ALSO: key(
+    secret,
+    null,
+    "a second key that is valid too, so that clients and workers change from one to the other without an outage",
+  ),
+  MAINSPRING_CLUSTER_SECRET: key(
+    secret,
+    null,
+    "what the nodes of a cluster prove themselves to each other by, the same on all; without it they show each other the API key",
+  ),
+  MAINSPRING_CLUSTER_SECRET_ALSO: key(
+    secret,
+    null,
+    "a second secret that is valid too, so that nodes change from one to the other without an outage",
+  ),
+  MAINSPRING_HTTP_PEER_CONNECTIONS: key(
+    wholeNumber(1, 12_000),
+    "8000",
+    "how many of the 12000 HTTP connections one address may hold; behind a proxy, where all clients have its address, set 12000",
+  ),
+  MAINSPRING_POOLS_MAX: key(
+    wholeNumber(1, 1_000_000),
+    "10000",
+    "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_LOG_LEVEL: key(
@@ -172,7 +212,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
  */
 export function loadConfig(env: Texts): Config {
   const { values, errors } = readKeys(env, KEY_NAMES);
-  errors.push(...exposures(values as Values), ...misfits(values as Values));
+  errors.push(...exposures(values as Values), ...misfits(values as Values), ...lonelySecrets(values as Values));
   if (errors.length > 0) throw new ConfigError(errors.join("\n"));
   return configOf(values as Values, unknownVariables(env));
 }
@@ -211,6 +251,11 @@ function configOf(values: Values, warnings: string[]): Config {
     dataDir: resolve(values.MAINSPRING_DATA_DIR),
     store: values.MAINSPRING_STORE,
     apiKey: values.MAINSPRING_API_KEY,
+    apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
+    clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
+    clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
+    httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
+    poolsMax: values.MAINSPRING_POOLS_MAX,
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
@@ -268,6 +313,25 @@ function misfits(values: Values): string[] {
       "MAINSPRING_ADVERTISE must be an address of this machine, as 10.0.0.5:8081: a loopback address leads every other machine to itself, and MAINSPRING_GRPC is not of the loopback",
     );
   }
+  return errors;
+}
+
+/** A second value without a first one, and secrets that are no secrets of their own. */
+function lonelySecrets(values: Values): string[] {
+  const { MAINSPRING_API_KEY: apiKey, MAINSPRING_CLUSTER_SECRET: secret } = values;
+  const { MAINSPRING_API_KEY_ALSO: apiKeyAlso, MAINSPRING_CLUSTER_SECRET_ALSO: secretAlso } = values;
+  const errors: string[] = [];
+  if (apiKeyAlso !== null && apiKey === null) {
+    errors.push(
+      "MAINSPRING_API_KEY must be set where MAINSPRING_API_KEY_ALSO is: without it nobody is asked for a key",
+    );
+  }
+  if (secretAlso !== null && secret === null) {
+    errors.push("MAINSPRING_CLUSTER_SECRET must be set where MAINSPRING_CLUSTER_SECRET_ALSO is");
+  }
+  const isShared = [secret, secretAlso].some((own) => own !== null && (own === apiKey || own === apiKeyAlso));
+  if (isShared)
+    errors.push("MAINSPRING_CLUSTER_SECRET must be another value than MAINSPRING_API_KEY: clients have that one");
   return errors;
 }
 

@@ -11,6 +11,7 @@ const well: Standing = {
   isMember: () => true,
   isDraining: () => false,
   isStopping: () => false,
+  reach: () => ({ isCutOff: false, owners: 3 }),
   share: () => ({ placed: 21, had: 21, isSettled: true }),
 };
 
@@ -36,6 +37,15 @@ describe("readiness", () => {
 
   it("stays while more shards are just being placed here, because another node has gone", async () => {
     assert.deepEqual(await wrong({ share: () => ({ placed: 32, had: 21, isSettled: true }) }), []);
+  });
+
+  it("ends when the node and the owners of shards do not reach each other", async () => {
+    const [reason = "", ...others] = await wrong({ reach: () => ({ isCutOff: true, owners: 2 }) });
+    assert.match(
+      reason,
+      /^peers: this node and the 2 that may own shards do not all reach each other, so it takes none: /,
+    );
+    assert.deepEqual(others, []);
   });
 
   it("ends with the lease, and before the node goes", async () => {

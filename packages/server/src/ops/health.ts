@@ -22,6 +22,8 @@ export interface Standing {
   /** Whether it is to give its work to the others. */
   isDraining(): boolean;
   isStopping(): boolean;
+  /** How it and the owners of shards reach each other. */
+  reach(): { isCutOff: boolean; owners: number };
   /** What it has of the shards that are placed on it; null: it owns none by its roles. */
   share(): { placed: number; had: number; isSettled: boolean } | null;
 }
@@ -37,6 +39,7 @@ export async function readiness(store: Pick<Store, "clock">, runtime: Runtime, s
     await checkStore(store, runtime),
     check("lease", standing.isMember(), "this node's lease has run out: it owns nothing"),
     checkShards(standing.share()),
+    checkPeers(standing.reach()),
     check("draining", !standing.isDraining(), "this node gives its work to the others"),
     check("stopping", !standing.isStopping(), "this node is stopping"),
   ];
@@ -67,4 +70,11 @@ function checkShards(share: ReturnType<Standing["share"]>): Check {
   if (share === null) return check("shards", true, "");
   const { placed, had, isSettled } = share;
   return check("shards", isSettled, `it has ${had} of the ${placed} shards that are placed here`);
+}
+
+function checkPeers({ isCutOff, owners }: ReturnType<Standing["reach"]>): Check {
+  const detail =
+    `this node and the ${owners} that may own shards do not all reach each other, so it takes none: ` +
+    "its API key, its advertised address or the network between the nodes is wrong; its log names the nodes";
+  return check("peers", !isCutOff, detail);
 }

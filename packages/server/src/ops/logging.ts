@@ -2,7 +2,15 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import type { Config } from "./config.ts";
 
 /** Wherever these stand in what is logged, they are secrets. */
-const SECRETS = ["apiKey", "password", "authorization", "connectionString"];
+const SECRETS = [
+  "apiKey",
+  "apiKeyAlso",
+  "clusterSecret",
+  "clusterSecretAlso",
+  "password",
+  "authorization",
+  "connectionString",
+];
 
 /**
  * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs and members with the names
@@ -16,7 +24,7 @@ export function createLog(level: Config["logLevel"], destination?: DestinationSt
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[secret]" },
     serializers: { err: errorWithoutSecrets },
-    hooks: { streamWrite: withoutPasswords },
+    hooks: { streamWrite: (line: string) => withoutOrders(withoutPasswords(line)) },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
@@ -30,4 +38,13 @@ function errorWithoutSecrets(error: Error) {
 /** In whatever field or sentence it stands: `//user:password@` becomes `//user:[secret]@`. */
 function withoutPasswords(text: string): string {
   return text.replace(/(\/\/[^\s/:@"]*):[^\s/@"]*@/g, "$1:[secret]@");
+}
+
+/** What pino leaves as it is and a terminal obeys: the second set of control characters, and turns of the direction of writing. */
+// oxlint-disable-next-line no-control-regex -- these are what it looks for
+const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** They only stand in strings, where JSON has escapes for them. */
+function withoutOrders(line: string): string {
+  return line.replace(OBEYED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -43,13 +43,21 @@ export const FIGURES = {
   workers_lost_total: counter([], "Workers that were declared lost", {
     alert: "it grows: processes are killed (memory?), or the network drops connections",
   }),
+  worker_stuck_slots: gauge(["pool"], "Slots of handlers that still run although their attempts are over", {
+    alert: "it stays above 0 for five minutes: a handler ignores the end of its attempt and keeps its slot",
+  }),
+  workers_without_authority: gauge(
+    [],
+    "Connected workers of the release before: they cannot say what they hold, and show no stuck slots",
+    { alert: "it is above 0 for a day: upgrade these workers; the release after the next one refuses them" },
+  ),
   owned_shards: gauge([], "Shards that this node owns, of 64", { alert: "it is 0 for longer than a minute" }),
   takeovers_total: counter(["cause"], "Times that this node dropped what it knew and took its shards over anew", {
     alert: "it grows: the log says why each time",
   }),
   shard_epoch: gauge(
     ["shard"],
-    "How often a shard that this node owns was taken over, by whomever: of two owners the higher one is",
+    "Epoch of a shard that this node owns, the time of its takeover in microseconds: of two owners the higher one is",
   ),
   shard_ready: gauge(["shard"], "Ready executions of a shard in its owner's memory"),
   shard_running: gauge(["shard"], "Executions of a shard that a worker has started"),
@@ -106,6 +114,14 @@ export const FIGURES = {
   time_zone_data_behind: gauge([], "1 while this node brings newer time zone data than is in force", {
     alert: "it is 1 for a day: an operator went back to older data, or an upgrade of the cluster was not finished",
   }),
+  cut_off: gauge(
+    [],
+    "1 while this node takes no part in the work, because it and the nodes that own shards do not reach each other",
+    {
+      alert: "it is 1 for a minute: see the guide to operating it",
+    },
+  ),
+  unreached_nodes: gauge([], "Living nodes with which this one has no link in both directions"),
   mesh_connections: gauge([], "Nodes that this one can send to now", {
     alert: "it is lower than `mainspring_cluster_nodes` minus one for a minute: nodes do not reach each other",
   }),

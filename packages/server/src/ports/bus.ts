@@ -19,6 +19,8 @@ export interface Bus {
   ownerOf(shard: ShardId): Incarnation | null;
   /** Nodes with that role that can be reached now, this one included. */
   nodes(role: Role): readonly Incarnation[];
+  /** Nodes that this one has a connection to now, this one included: those that `nodes` only takes for reachable are not. */
+  connected(): readonly Incarnation[];
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void;
   /** At most one listener a role. @returns ends the listening */
   listen<R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void;

@@ -8,6 +8,11 @@ export type WaitReason =
   | { reason: "RUNNING"; attempt: number; workerId: WorkerId; startedAt: EpochMs; timesOutAt: EpochMs }
   /** Given to a worker that has not said that it began: on its way, or waiting there for a slot. */
   | { reason: "ASSIGNED"; attempt: number; workerId: WorkerId; assignedAt: EpochMs }
+  /**
+   * Beside ASSIGNED, for over a second: every slot of the worker was occupied when its gateway last listed it. `stuck`: slots
+   * of handlers that still run although their attempts are over. Sent only where every node knows it: NO_FREE_SLOT_REASON.
+   */
+  | { reason: "WORKER_HAS_NO_FREE_SLOT"; workerId: WorkerId; stuck: number }
   /** A server before this one gave it to the worker, which has until then to show up again. */
   | { reason: "WORKER_AWAITED"; attempt: number; workerId: WorkerId; until: EpochMs }
   | { reason: "CANCEL_REQUESTED"; attempt: number; workerId: WorkerId }

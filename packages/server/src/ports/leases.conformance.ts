@@ -25,7 +25,7 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
     it("tells a node of itself, with all that it said", async () => {
       const leases = scene.leases();
       const listed = await leases.renew(profile("a"), TTL_MS);
-      assert.deepEqual(listed, [{ ...profile("a"), renewedAgoMs: 0, draining: false }]);
+      assert.deepEqual(listed, [{ ...profile("a"), renewedAgoMs: 0, draining: false, reaches: null }]);
       assert.deepEqual(names(await leases.renew(profile("a"), TTL_MS)), ["a"]);
     });
 
@@ -36,9 +36,30 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
       const listed = await b.renew(profile("b"), 60_000);
       assert.deepEqual(names(listed), ["a", "b"]);
       const other = listed.find(({ incarnation }) => incarnation === "a") as NodeLease;
-      const { renewedAgoMs, draining, ...said } = other;
-      assert.deepEqual([said, draining], [profile("a"), false]);
+      const { renewedAgoMs, draining, reaches, ...said } = other;
+      assert.deepEqual([said, draining, reaches], [profile("a"), false, null]);
       assert.ok(renewedAgoMs >= 20 && renewedAgoMs < 60_000, String(renewedAgoMs));
+    });
+
+    it("tells nodes which others each reaches, as of its last renewal, and not where it does not say", async () => {
+      const [a, b] = [scene.leases(), scene.leases()];
+      await a.renew({ ...profile("a"), reaches: ["a"] }, 60_000);
+      const reachesOfA = async () => {
+        const listed = [await b.renew(profile("b"), 60_000), await b.list()];
+        return listed.map((nodes) => nodes.find(({ incarnation }) => incarnation === "a")?.reaches);
+      };
+      assert.deepEqual(await reachesOfA(), [["a"], ["a"]]);
+      const [own] = await a.renew({ ...profile("a"), reaches: ["a", "b"] }, 60_000);
+      assert.deepEqual(
+        [own?.reaches, ...(await reachesOfA())],
+        [
+          ["a", "b"],
+          ["a", "b"],
+          ["a", "b"],
+        ],
+      );
+      await a.renew(profile("a"), 60_000);
+      assert.deepEqual(await reachesOfA(), [null, null]);
     });
 
     it("forgets a node that did not renew its lease, and takes it back when it does", async () => {
@@ -120,6 +141,7 @@ function profile(incarnation: string): NodeProfile {
     roles: ["scheduler", "gateway"],
     version: "1.2.3",
     level: 7,
+    hasSecret: true,
     startedAt: 1_700_000_000_000,
   };
 }

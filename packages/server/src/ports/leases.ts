@@ -37,15 +37,21 @@ export interface NodeProfile {
   /** What it understands; see domain/feature-level.ts. */
   level: number;
   startedAt: EpochMs;
+  /** Whether it has a secret of the cluster, to prove itself to other nodes by; default: no. */
+  hasSecret?: boolean;
   /** What it last heard of itself, for a lease service that has forgotten all; default: no. */
   wasDraining?: boolean;
+  /** Nodes to which it has a link, itself included; default: it does not say. */
+  reaches?: readonly Incarnation[] | null;
 }
 
-export interface NodeLease extends Omit<NodeProfile, "wasDraining"> {
+export interface NodeLease extends Omit<NodeProfile, "wasDraining" | "reaches"> {
   /** How long ago it was renewed, by the lease service's clock. */
   renewedAgoMs: number;
   /** It is to give its work to the others. */
   draining: boolean;
+  /** Nodes to which it has a link, by its own word; null: it does not say. */
+  reaches: readonly Incarnation[] | null;
 }
 
 export interface KnownNode extends NodeLease {

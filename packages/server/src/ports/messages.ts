@@ -33,6 +33,8 @@ export type ToScheduler =
   | PermitAnswer
   /** Of the pools that you are the home of: what is used of their limits? */
   | { kind: "ASK_POOLS"; request: string }
+  /** Read the settings of all pools anew and go by them. Answered by POOLS_APPLIED; not answered while that is impossible. */
+  | { kind: "APPLY_POOLS"; request: string }
   | FromGateway;
 
 /**
@@ -90,6 +92,8 @@ export interface PermitAnswer {
   starts: number;
   /** `at` of the last call that was taken. */
   at: EpochMs;
+  /** The limit by which the home has granted them; null: none. Older nodes do not say. */
+  maxRunning?: number | null;
   /** Figures for people: permits that are out or may be, whether all owners have said what they hold, */
   taken: number;
   isComplete: boolean;
@@ -121,7 +125,14 @@ export type FromGateway =
       /** Assignments under older accounts are not delivered any more. */
       account: number;
       holds: readonly HeldAttempt[];
+      /**
+       * Whether the worker itself has answered, under the owner's present epochs: attempts of older epochs that it does not name
+       * were never taken, and never will be. Older nodes do not say.
+       */
+      isAnswer?: boolean;
     }
+  /** These workers have no connection to this gateway, nor one that broke a moment ago. The answer to WHO with `askedAt`. */
+  | { kind: "ABSENT"; askedAt: EpochMs; workerIds: readonly WorkerId[] }
   /** Declared lost, by the rules of liveness.ts. What it held over that connection is not coming back. */
   | { kind: "WORKER_LOST"; workerId: WorkerId; connection: number; reason: string }
   /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
@@ -143,6 +154,10 @@ export interface Credit {
   /** The highest number of an assignment that came, and the lower ones that did not (in a roll; else empty). */
   highest: number;
   missing: readonly number[];
+  /** Slots of the worker that nothing occupies, in a roll. Older nodes do not say. */
+  free?: number;
+  /** Slots of handlers that still run although their attempts are over, in a roll. Older nodes do not say. */
+  stuck?: number;
 }
 
 export interface WorkerProfile {
@@ -192,15 +207,21 @@ export type ToGateway =
   | { kind: "DEMAND"; term: number; demand: readonly Demand[] }
   /** Numbers of assignments that were not and will not be sent: their slots are free. */
   | { kind: "VOID"; workerId: WorkerId; account: number; credits: readonly number[] }
-  /** Introduce these workers (again). */
-  | { kind: "WHO"; workerIds: readonly WorkerId[] }
+  /**
+   * Introduce these workers (again). With `askedAt`, the owner's time, the gateway first asks each worker what it holds, and
+   * answers ABSENT for workers that it does not have.
+   */
+  | { kind: "WHO"; workerIds: readonly WorkerId[]; askedAt?: EpochMs }
+  /** Another worker has a free slot for these attempts: the worker hands back those that have not started. */
+  | { kind: "TAKE_BACK"; workerId: WorkerId; tokens: readonly Token[] }
   | { kind: "ASSIGN"; assigns: readonly Assignment[] }
   | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
   /** The result is durable: forget it. */
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
   /** Not the current attempt (any more): abort it and forget it. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
-  | { kind: "LIST_WORKERS"; request: string }
+  /** `workerId`: that worker alone, with the attempts that it holds. Older nodes answer with all workers, without attempts. */
+  | { kind: "LIST_WORKERS"; request: string; workerId?: WorkerId }
   /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
   | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
   /**
@@ -253,6 +274,11 @@ export type ToApi =
   | { kind: "TALLY"; request: string; tally: Tally }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
+  /**
+   * The owner of these shards goes by settings of pools that it read after it was asked, and each assignment that it made by
+   * older ones is durable.
+   */
+  | { kind: "POOLS_APPLIED"; request: string; shards: readonly OwnedShard[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
   | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }
@@ -336,8 +362,28 @@ export type CommandOutcome =
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
   running: number;
+  /** Slots that nothing occupies. Older nodes do not say. */
+  free?: number;
+  /** Slots of handlers that still run although their attempts are over. Older nodes do not say. */
+  stuck?: number;
   connectedAt: EpochMs;
   lastHeartbeatAt: EpochMs;
   /** How late the worker's own loop was at its last heartbeat. */
   loopLagMs: number;
+  /** Attempts that the worker holds, a bounded number; only where this one worker was asked for. Older nodes do not say. */
+  executions?: readonly WorkerExecution[];
+  /** Number of all attempts that the worker holds, with those that `executions` leaves out. */
+  executionsTotal?: number;
+}
+
+/** An attempt that occupies a slot of a worker or waits for one there. */
+export interface WorkerExecution {
+  executionId: ExecutionId;
+  attempt: number;
+  /** null: the gateway knows the attempt from the worker's hello alone. */
+  handler: string | null;
+  /** STUCK: the attempt is over, but its handler still runs and keeps its slot. */
+  state: "WAITING" | "RUNNING" | "STUCK";
+  /** null: the handler has not started, or the time of its start is not known. */
+  startedAt: EpochMs | null;
 }

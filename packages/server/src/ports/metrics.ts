@@ -6,6 +6,7 @@ export type TakeoverCause =
   | "MACHINE_FAILED"
   | "COMMIT_UNANSWERED"
   | "FENCED"
+  | "CONNECTION_LOST"
   | "LEASE_ENDED"
   | "ROW_CHANGED"
   | "ROW_REFUSED";
@@ -29,6 +30,10 @@ export interface Readings {
   /** Of the gateway. */
   workersConnected?: number;
   workersLost?: number;
+  /** By pool: slots of handlers that still run although their attempts are over. */
+  workerStuckSlots?: ByLabel;
+  /** Connected workers that do not answer for what they hold. */
+  workersWithoutAuthority?: number;
   /** Of the store's connections. */
   storeConnectionsBusy?: ByLabel;
   storeConnectionsMax?: ByLabel;
@@ -47,6 +52,8 @@ export interface Readings {
   timeZoneDataAgeSec?: ByLabel;
   /** 1 while this node brings newer time zone data than is in force. */
   timeZoneDataBehind?: number;
+  cutOff?: number;
+  unreachedNodes?: number;
   /** Of the bus between nodes. */
   meshConnections?: number;
   meshDropped?: number;

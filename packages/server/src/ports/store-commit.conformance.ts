@@ -152,6 +152,25 @@ export function commitConformance(scene: () => Scene): void {
     );
   });
 
+  it("keeps a unique key until a change frees it", async () => {
+    const job = await scene().submitted({ uniqueKey: "u1" });
+    const holder = async () => {
+      const next = scene().job({ uniqueKey: "u1" });
+      const [outcome] = await scene().store.submit([{ idempotency: null, jobs: [next] }]);
+      assert.ok(outcome?.kind === "ACCEPTED");
+      return outcome.jobs[0]?.executionId === next.executionId ? "nobody" : outcome.jobs[0]?.executionId;
+    };
+    await scene().applied(job.shard, { changes: [scene().running(job)] });
+    assert.equal(await holder(), job.executionId);
+    const running = { wasState: "RUNNING", wasAttempt: 1 } as const;
+    const failed = { ...running, state: "PENDING", queue: "READY", finishedAt: null } as const;
+    await scene().applied(job.shard, { changes: [scene().succeeded(job, failed)] });
+    assert.equal(await holder(), job.executionId);
+    const last = { wasState: "PENDING", wasAttempt: 1, attempt: 2, releaseUniqueKey: true } as const;
+    await scene().applied(job.shard, { changes: [scene().succeeded(job, last)] });
+    assert.equal(await holder(), "nobody");
+  });
+
   it("frees no unique key for a change that missed", async () => {
     const job = await scene().submitted({ uniqueKey: "u1" });
     const stale = scene().succeeded(job, { wasAttempt: 4, attempt: 5, releaseUniqueKey: true });
@@ -195,6 +214,18 @@ export function commitConformance(scene: () => Scene): void {
     assert.equal((await scene().store.recover([7])).inFlight[0]?.attempt, 1);
     await scene().applied(7, { changes: [{ ...bad, state: "DEAD", workerId: null }] });
     assert.deepEqual(await scene().store.recover([7]), { inFlight: [], journals: [], commands: [] });
+  });
+
+  it("leaves the journal of a refused row to the next owner of the shard", async () => {
+    const job = await scene().submitted({ shard: 7 });
+    const { epoch, journalSeq: seq } = await scene().applied(7, { assigned: [scene().entry(job)] });
+    const bad = scene().succeeded(job, { workerId: "w\u0000" });
+    const tick = scene().tick(7, { changes: [bad], settledJournals: [{ epoch, seq }] });
+    assert.equal((await scene().store.commit([tick]))[0]?.refused.length, 1);
+    await scene().takeOver([7]);
+    await scene().applied(7, { changes: [{ ...bad, state: "DEAD", workerId: null }] });
+    const { journals } = await scene().store.recover([7]);
+    assert.deepEqual(journals, [{ shard: 7, ref: { epoch, seq }, unsettled: 0 }]);
   });
 
   it("writes a tick of thousands", async () => {

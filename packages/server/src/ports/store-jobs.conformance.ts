@@ -15,7 +15,7 @@ export function jobsConformance(scene: () => Scene): void {
     const outcome = await scene().store.jobs.replace(asked);
     const command = commandOf(job, asked);
     assert.deepEqual(outcome, { kind: "REPLACED", version: 2, command });
-    assert.deepEqual(await scene().store.readCommands([job.shard], 10), [command]);
+    assert.deepEqual(await scene().store.readCommands([job.shard], new Set(), 10), [command]);
     assert.deepEqual((await scene().store.recover([job.shard])).commands, [command]);
     const view = await scene().store.queries.getJob(TENANT, job.jobId);
     assert.deepEqual(view?.definition, asked.definition);
@@ -51,7 +51,7 @@ export function jobsConformance(scene: () => Scene): void {
       PAYLOAD,
     );
     assert.deepEqual(await scene().ready(job), []);
-    assert.deepEqual(await scene().store.readCommands(ALL_SHARDS, 10), []);
+    assert.deepEqual(await scene().store.readCommands(ALL_SHARDS, new Set(), 10), []);
     const [untouched] = await scene().store.load([other.executionId]);
     assert.deepEqual([untouched?.handler, untouched?.jobVersion, untouched?.policy], ["echo", 1, policy(2)]);
     assert.equal((await scene().store.payloads([other.executionId])).get(other.executionId)?.length, 1);
@@ -84,6 +84,17 @@ export function jobsConformance(scene: () => Scene): void {
     assert.equal((await scene().store.queries.getJob(TENANT, job.jobId))?.version, 3);
   });
 
+  it("keeps the payload of a version that an open command brings to an execution", async () => {
+    const job = await scene().submitted({ payload: Buffer.from("1") });
+    const command = await replaced(scene(), replacement(scene(), job, { handler: "second" }));
+    await replaced(scene(), { ...replacement(scene(), job, { handler: "third" }), payload: Buffer.from("3") });
+    await scene().store.maintain(scene().runtime.now(), { days: 30, deadDays: 90 });
+    const change = following(scene(), job, command);
+    await scene().applied(job.shard, { changes: [change], commandsDone: [command.id] });
+    const found = (await scene().store.payloads([job.executionId])).get(job.executionId);
+    assert.deepEqual(Buffer.from(found ?? []), PAYLOAD);
+  });
+
   it("changes nothing where it says no", async () => {
     const [job, done, gone] = [
       await scene().submitted({ concurrencyKey: "k", uniqueKey: "u" }),
@@ -93,7 +104,7 @@ export function jobsConformance(scene: () => Scene): void {
     await scene().applied(done.shard, { changes: [scene().succeeded(done)] });
     const { jobs, queries, readCommands } = scene().store;
     await jobs.delete({ ...deletion(scene(), gone), cancelRunning: false });
-    const before = await readCommands(ALL_SHARDS, 10);
+    const before = await readCommands(ALL_SHARDS, new Set(), 10);
     const no = async (of: NewJob, more: Partial<JobReplacement>, sample: JobSample = {}) => {
       return jobs.replace({ ...replacement(scene(), of, sample), ...more });
     };
@@ -110,7 +121,7 @@ export function jobsConformance(scene: () => Scene): void {
       ...{ kind: "UNCHANGED", jobId: job.jobId, version: 1, executionIds: [job.executionId] },
       scheduledAt: job.definition.scheduledAt,
     });
-    assert.deepEqual(await readCommands(ALL_SHARDS, 10), before);
+    assert.deepEqual(await readCommands(ALL_SHARDS, new Set(), 10), before);
     assert.equal((await queries.getJob(TENANT, job.jobId))?.version, 1);
   });
 
@@ -119,7 +130,7 @@ export function jobsConformance(scene: () => Scene): void {
     const both = ["a", "b"].map((handler) => ({ ...replacement(scene(), job, { handler }), ifVersion: 1 }));
     const outcomes = await Promise.all(both.map((asked) => scene().store.jobs.replace(asked)));
     assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ["OTHER_VERSION", "REPLACED"]);
-    assert.equal((await scene().store.readCommands([job.shard], 10)).length, 1);
+    assert.equal((await scene().store.readCommands([job.shard], new Set(), 10)).length, 1);
   });
 
   it("puts by name: makes a job, then replaces it, then makes another when that has ended", async () => {
@@ -149,6 +160,30 @@ export function jobsConformance(scene: () => Scene): void {
     assert.deepEqual(outcome.jobIds.sort(), two.map(({ jobId }) => jobId).sort());
   });
 
+  it("keeps the names of one tenant apart from those of another", async () => {
+    const { jobs } = scene().store;
+    for (let i = 0; i < 2; i++) await scene().submitted({ name: "n" });
+    const put = (sample: JobSample) => {
+      const job = scene().job({ ...sample, name: "n", tenant: "acme" });
+      return jobs.putNamed({ job, commandId: scene().runtime.uuid() }).then((outcome) => ({ job, outcome }));
+    };
+    const first = await put({});
+    assert.deepEqual(first.outcome, { kind: "CREATED" });
+    const { outcome } = await put({ handler: "other" });
+    assert.equal(outcome.kind === "REPLACED" && outcome.command.jobId, first.job.jobId);
+  });
+
+  it("does not count a deleted job among those that have a name, though its execution has not ended", async () => {
+    const { jobs } = scene().store;
+    const deleted = await scene().submitted({ name: "n" });
+    await jobs.delete(deletion(scene(), deleted));
+    const job = scene().job({ name: "n" });
+    assert.deepEqual(await jobs.putNamed({ job, commandId: scene().runtime.uuid() }), { kind: "CREATED" });
+    const changed = scene().job({ name: "n", handler: "other" });
+    const outcome = await jobs.putNamed({ job: changed, commandId: scene().runtime.uuid() });
+    assert.equal(outcome.kind === "REPLACED" && outcome.command.jobId, job.jobId);
+  });
+
   it("does not put a named job whose unique key another one holds", async () => {
     const holder = await scene().submitted({ uniqueKey: "u1" });
     const job = scene().job({ name: "n", uniqueKey: "u1" });
@@ -166,7 +201,7 @@ export function jobsConformance(scene: () => Scene): void {
       outcome.commands.map(({ kind }) => kind),
       ["CANCEL", "DELETE"],
     );
-    assert.deepEqual(await readCommands([job.shard], 10), outcome.commands);
+    assert.deepEqual(await readCommands([job.shard], new Set(), 10), outcome.commands);
     const commandsDone = outcome.commands.map(({ id }) => id);
     await scene().applied(job.shard, { changes: [scene().succeeded(job, { state: "CANCELLED" })], commandsDone });
     assert.deepEqual(await jobs.delete(deletion(scene(), job)), { kind: "DELETED", commands: [] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { defaultPool } from "../domain/pool.ts";
+import { defaultPool, type Pool } from "../domain/pool.ts";
 import { planned } from "./recurring-scene.conformance.ts";
 import type { Command, RankCursor, Signs } from "./store.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
@@ -11,15 +11,24 @@ export function readConformance(scene: () => Scene): void {
   it("raises the epoch with every takeover, of the shards that were asked for and in their order", async () => {
     const { store, runtime } = scene();
     const before = await takeShards(store, ALL_SHARDS, runtime.uuid());
+    const [nine = 0, three = 0] = await takeShards(store, [9, 3], runtime.uuid());
+    assert.ok(nine > (before[9] as number) && three > (before[3] as number));
+    const holders = await store.readShards();
+    const asTaken = before.map((epoch, shard) => (shard === 9 ? nine : shard === 3 ? three : epoch));
     assert.deepEqual(
-      await takeShards(store, [9, 3], runtime.uuid()),
-      [9, 3].map((shard) => (before[shard] as number) + 1),
+      holders.map(({ epoch }) => epoch),
+      asTaken,
     );
     const after = await takeShards(store, ALL_SHARDS, runtime.uuid());
-    assert.deepEqual(
-      after,
-      before.map((epoch, shard) => epoch + (shard === 9 || shard === 3 ? 2 : 1)),
-    );
+    assert.ok(after.every((epoch, shard) => epoch > (asTaken[shard] as number)));
+  });
+
+  it("gives an epoch that is greater than every one that the caller has known", async () => {
+    const { store, runtime } = scene();
+    const [seen] = await store.readShards();
+    assert.ok(seen);
+    const knownEpoch = Number.MAX_SAFE_INTEGER - 10;
+    assert.deepEqual(await store.takeOver([{ ...seen, knownEpoch }], runtime.uuid()), [knownEpoch + 1]);
   });
 
   it("gives a shard to the faster of two who saw the same", async () => {
@@ -27,10 +36,12 @@ export function readConformance(scene: () => Scene): void {
     const [first, second] = [runtime.uuid(), runtime.uuid()];
     const seen = (await store.readShards()).slice(4, 6);
     const [epoch] = await store.takeOver(seen.slice(0, 1), first);
-    assert.deepEqual(await store.takeOver(seen, second), [null, (seen[1]?.epoch ?? 0) + 1]);
+    const [none, other] = await store.takeOver(seen, second);
+    assert.equal(none, null);
+    assert.ok((other ?? 0) > (seen[1]?.epoch ?? 0));
     assert.deepEqual((await store.readShards()).slice(4, 6), [
       { shard: 4, epoch, owner: first },
-      { shard: 5, epoch: (seen[1]?.epoch ?? 0) + 1, owner: second },
+      { shard: 5, epoch: other, owner: second },
     ]);
   });
 
@@ -175,11 +186,45 @@ export function readConformance(scene: () => Scene): void {
     });
     for (const command of commands.toReversed()) await store.addCommand(command);
     await store.addCommand(commands[0] as Command);
-    assert.deepEqual(await store.readCommands([6], 10), commands);
-    assert.deepEqual(await store.readCommands([6], 1), commands.slice(0, 1));
-    assert.deepEqual(await store.readCommands([5], 10), []);
+    assert.deepEqual(await store.readCommands([6], new Set(), 10), commands);
+    assert.deepEqual(await store.readCommands([6], new Set(), 1), commands.slice(0, 1));
+    assert.deepEqual(await store.readCommands([5], new Set(), 10), []);
     await scene().applied(6, { commandsDone: [commands[1]?.id ?? ""] });
     assert.deepEqual((await store.recover([6])).commands, [commands[0], commands[2]]);
+  });
+
+  it("reads the commands that the caller does not know, however many stay open before them", async () => {
+    const { store, runtime } = scene();
+    const commands = Array.from({ length: 25 }, (_, i): Command => {
+      return { id: runtime.uuid(), shard: i % 2 === 0 ? 6 : 9, kind: "CANCEL", executionId: runtime.uuid() };
+    });
+    for (const command of commands) await store.addCommand(command);
+    const known = new Set<string>();
+    const pages: number[] = [];
+    for (let page = await store.readCommands([6, 9], known, 10); page.length > 0; ) {
+      pages.push(page.length);
+      assert.deepEqual(page, commands.slice(known.size, known.size + 10));
+      for (const { id } of page) known.add(id);
+      page = await store.readCommands([6, 9], known, 10);
+    }
+    assert.deepEqual(pages, [10, 10, 5]);
+    assert.deepEqual(await store.readCommands([9], new Set([commands[1]?.id ?? ""]), 1), [commands[3]]);
+  });
+
+  it("reads a command that comes late with a smaller id, and one that was known to the owner before", async () => {
+    const { store, runtime } = scene();
+    const [late, early, next] = [0, 1, 2].map((): Command => {
+      return { id: runtime.uuid(), shard: 6, kind: "CANCEL", executionId: runtime.uuid() };
+    }) as [Command, Command, Command];
+    await store.addCommand(early);
+    await store.addCommand(next);
+    const known = new Set([early.id, next.id]);
+    assert.deepEqual(await store.readCommands([6], known, 10), []);
+    await store.addCommand(late);
+    assert.deepEqual(await store.readCommands([6], known, 10), [late]);
+    await scene().takeOver([6]);
+    assert.deepEqual((await store.recover([6])).commands, [late, early, next]);
+    assert.deepEqual(await store.readCommands([6], new Set(), 10), [late, early, next]);
   });
 
   it("lets nobody but the shard's owner say that a command was obeyed", async () => {
@@ -189,7 +234,7 @@ export function readConformance(scene: () => Scene): void {
     const stale = scene().tick(6, { commandsDone: [id] });
     await scene().takeOver([6]);
     assert.equal((await store.commit([stale]))[0]?.status, "FENCED");
-    assert.equal((await store.readCommands([6], 10)).length, 1);
+    assert.equal((await store.readCommands([6], new Set(), 10)).length, 1);
   });
 
   it("has no pools with settings of their own at first", async () => {
@@ -205,6 +250,25 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.putPool(changed), changed);
     assert.deepEqual(await store.putPool({ name: "gpu" }), changed);
     assert.deepEqual(await store.readPools(), [{ ...defaultPool("batch"), order: "FIFO" }, changed]);
+  });
+
+  it("keeps every field of a pool, also when another field is changed", async () => {
+    const { store } = scene();
+    const pool: Pool = {
+      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
+      order: "FIFO",
+      placement: "ROUND_ROBIN",
+    };
+    assert.deepEqual(await store.putPool(pool), pool);
+    assert.deepEqual(await store.readPools(), [pool]);
+    assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
+    assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
+    const { name: _, ...fields } = pool;
+    let grown: Pool = defaultPool("tpu");
+    for (const [field, value] of Object.entries(fields)) {
+      grown = { ...grown, [field]: value };
+      assert.deepEqual(await store.putPool({ name: "tpu", [field]: value }), grown);
+    }
   });
 
   it("keeps the limits of a pool, and takes them away again", async () => {

@@ -26,7 +26,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const former = { version: 1, rule: NIGHTLY, until: asked.at };
     const command = { ...look(asked.commandId, job), order: { kind: "LOOK" as const, former } };
     assert.deepEqual(await jobs.replace(asked), { kind: "REPLACED", version: 2, command });
-    assert.deepEqual(await scene().store.readCommands([job.shard], 10), [command]);
+    assert.deepEqual(await scene().store.readCommands([job.shard], new Set(), 10), [command]);
     const found = await recurrenceOf(scene(), job);
     assert.deepEqual([found.version, found.definition, found.payloadBytes], [2, asked.definition, 3]);
     assert.deepEqual([found.revision, found.plan], [2, first.plan]);
@@ -35,7 +35,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const [id] = idsOf(first) as [string];
     assert.deepEqual((await payloads([id])).get(id), Buffer.from("1"));
     assert.equal((await jobs.replace(asked)).kind, "UNCHANGED");
-    assert.equal((await scene().store.readCommands([job.shard], 10)).length, 1);
+    assert.equal((await scene().store.readCommands([job.shard], new Set(), 10)).length, 1);
   });
 
   it("keeps the payload of a version for as long as the plan may fire by it", async () => {
@@ -140,7 +140,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
       ["DELETE", open],
       ["PLAN", false],
     ]);
-    assert.deepEqual(await store.readCommands([job.shard], 10), outcome.commands);
+    assert.deepEqual(await store.readCommands([job.shard], new Set(), 10), outcome.commands);
     const { revision, plan } = await recurrenceOf(scene(), job);
     assert.deepEqual(
       [revision, plan.state, plan.nextFireAt, plan.bufferedAt, plan.catchUps],
@@ -184,7 +184,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const commands = orders.map((order) => ({ ...look(scene().runtime.uuid(), job), order }));
     for (const command of commands) assert.deepEqual(await jobs.order(TENANT, command), { kind: "TAKEN" });
     await jobs.order(TENANT, commands[0] as PlanCommand);
-    assert.deepEqual(await readCommands(ALL_SHARDS, 10), commands);
+    assert.deepEqual(await readCommands(ALL_SHARDS, new Set(), 10), commands);
     assert.deepEqual((await scene().store.recover([job.shard])).commands, commands);
     const command = look(scene().runtime.uuid(), job);
     const once = await scene().submitted();
@@ -247,6 +247,18 @@ export function recurringJobsConformance(scene: () => Scene): void {
     await store.maintain(later(runtime, 480), RETENTION);
     assert.deepEqual(await store.recurrences.load([job.jobId]), []);
     assert.equal(await store.queries.getJob(TENANT, job.jobId), null);
+  });
+
+  it("keeps a deleted recurring job for as long as a command is about it", async () => {
+    const { store, runtime } = scene();
+    const job = await planned(scene());
+    const outcome = await store.jobs.delete(deletion(scene(), job));
+    assert.ok(outcome.kind === "DELETED");
+    await store.maintain(later(runtime, 40), RETENTION);
+    assert.equal((await store.recurrences.load([job.jobId])).length, 1);
+    await scene().applied(job.shard, { commandsDone: outcome.commands.map(({ id }) => id) });
+    await store.maintain(later(runtime, 40), RETENTION);
+    assert.deepEqual(await store.recurrences.load([job.jobId]), []);
   });
 
   it("shows the executions of a recurring job that were planned last", async () => {

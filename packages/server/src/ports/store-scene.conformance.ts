@@ -56,8 +56,7 @@ export class Scene {
   }
 
   /** A new owner; commits are told with its epochs from now on. */
-  async takeOver(shards: readonly ShardId[] = ALL_SHARDS): Promise<Incarnation> {
-    const owner = this.runtime.uuid();
+  async takeOver(shards: readonly ShardId[] = ALL_SHARDS, owner = this.runtime.uuid()): Promise<Incarnation> {
     const epochs = await takeShards(this.store, shards, owner);
     for (const [i, shard] of shards.entries()) this.#epochs.set(shard, epochs[i] as Epoch);
     return owner;

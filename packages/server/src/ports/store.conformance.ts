@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from "node:test";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
+import { fieldsConformance } from "./store-fields.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
@@ -25,6 +26,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     });
     afterEach(() => underTest.close());
 
+    describe("fields", () => fieldsConformance(() => scene));
     describe("submit", () => submitConformance(() => scene));
     describe("commit", () => commitConformance(() => scene));
     describe("reading for the owner", () => readConformance(() => scene));

@@ -42,10 +42,17 @@ export interface Store {
   readShards(): Promise<ShardHolder[]>;
   /**
    * Makes `owner` the owner of those shards that still have the epoch that is named: ends the store connections of the
-   * owners before it, waits for or shuts out their transactions in doubt, and raises the epochs.
+   * owners before it, waits for or shuts out their transactions in doubt, and raises the epochs. An epoch is greater than
+   * every one that was given before, also where the store has gone back (a restore, a failover) and has lost those.
    * @returns in the order of `shards` the new epochs; null where another was faster
    */
-  takeOver(shards: readonly { shard: ShardId; epoch: Epoch }[], owner: Incarnation): Promise<(Epoch | null)[]>;
+  takeOver(shards: readonly SeenShard[], owner: Incarnation): Promise<(Epoch | null)[]>;
+  /**
+   * A takeover stands as long as the connection to the store lasts on which it was made, because another connection may
+   * lead to a store that has gone back: `commit` throws `StoreUnavailable` afterwards.
+   * @param tell called when a takeover of this process has ended that way
+   */
+  watchTakeovers(tell: () => void): void;
   /** Leaves these shards without an owner, where they still have these epochs. */
   letGo(shards: readonly { shard: ShardId; epoch: Epoch }[]): Promise<void>;
   /** All that is in flight or to be obeyed in the shards: open journal rows, rows that say RUNNING, open commands. */
@@ -70,8 +77,13 @@ export interface Store {
 
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
   addCommand(command: Command): Promise<void>;
-  /** Open commands of the shards, oldest first. @param limit 1 to 10_000 */
-  readCommands(shards: readonly ShardId[], limit: number): Promise<Command[]>;
+  /**
+   * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command that is committed
+   * late is found whatever its id is, and a command that is left open hides none.
+   * @param known ids of commands that the caller has, at most 20_000
+   * @param limit 1 to 10_000
+   */
+  readCommands(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
   /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */
@@ -138,6 +150,14 @@ export interface AcceptedJob {
   deduplicated: boolean;
   /** Nothing was written of it: this recurring job has the name. */
   nameHeldBy?: JobId;
+}
+
+/** A shard as the caller of a takeover last read it. */
+export interface SeenShard {
+  shard: ShardId;
+  epoch: Epoch;
+  /** Highest epoch of the shard that the caller has ever known; default: `epoch`. */
+  knownEpoch?: Epoch;
 }
 
 export interface ShardHolder {

@@ -2,60 +2,93 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Assignment } from "../ports/messages.ts";
+import type { Entry } from "../shard/entry.ts";
 import { Departures } from "./departures.ts";
 
 describe("an assignment on its way out", () => {
   /** @param readings what looking for payloads comes to, one after the other; then they are at hand */
   const scene = (readings: Promise<void>[] = []) => {
     const runtime = new ManualRuntime();
-    const ended = new Set<string>();
-    const sent: string[] = [];
-    const dueAt = new Map<string, number>();
+    /** Ids of executions whose assignments were sent, and of those whose slots were given back. */
+    const [sent, freed]: [string[], string[]] = [[], []];
+    const entries = new Map<string, Entry>();
     const departures = new Departures({
+      state: { entries },
       runtime,
       payloads: { attach: () => readings.shift() ?? null },
       log: { warn: () => undefined },
-      isOver: () => false,
-      stillWanted: (assigns) => assigns.filter(({ executionId }) => !ended.has(executionId)),
-      sendableAt: ({ executionId }) => dueAt.get(executionId) ?? 0,
-      send: (assigns) => sent.push(...assigns.map(({ executionId }) => executionId)),
+      bus: {
+        send: (_to, message) => {
+          if (message.kind === "ASSIGN") sent.push(...message.assigns.map(({ executionId }) => executionId));
+          if (message.kind === "VOID") freed.push(...message.credits.map((credit) => String.fromCharCode(credit)));
+        },
+      },
     });
-    const send = (...ids: string[]) => departures.send(ids.map((executionId) => ({ executionId }) as Assignment));
-    return { runtime, ended, sent, dueAt, send };
+    const assign = (id: string, dueAt = 0) => {
+      entries.set(id, { place: "ASSIGNED", row: { attempt: 1, dueAt } } as Entry);
+      return { executionId: id, attempt: 1, gateway: "g", credit: id.charCodeAt(0) } as Assignment;
+    };
+    const end = (id: string) => entries.delete(id);
+    return { runtime, departures, assign, end, sent, freed };
   };
 
   it("leaves at once where its payload is at hand", () => {
-    const { sent, send } = scene();
-    void send("a", "b");
+    const { departures, assign, sent } = scene();
+    void departures.send([assign("a"), assign("b")]);
     assert.deepEqual(sent, ["a", "b"]);
+  });
+
+  it("does not leave if it ended while its commit was under way, and its slot is given back", () => {
+    const { departures, assign, end, sent, freed } = scene();
+    const assigns = [assign("a"), assign("b")];
+    end("a");
+    void departures.send(assigns);
+    assert.deepEqual([sent, freed], [["b"], ["a"]]);
   });
 
   it("does not leave if it ended while its payload was read", async () => {
     const reading = Promise.withResolvers<void>();
-    const { ended, sent, send } = scene([reading.promise]);
-    void send("a", "b");
-    ended.add("a");
+    const { departures, assign, end, sent, freed } = scene([reading.promise]);
+    void departures.send([assign("a"), assign("b")]);
+    end("a");
     reading.resolve();
     await settled();
-    assert.deepEqual(sent, ["b"]);
+    assert.deepEqual([sent, freed], [["b"], ["a"]]);
   });
 
   it("does not leave if it ended before a read that had failed was to be repeated, even if its payload has come otherwise", async () => {
-    const { runtime, ended, sent, send } = scene([Promise.reject(new Error("the store is down"))]);
-    void send("a", "b");
+    const { runtime, departures, assign, end, sent } = scene([Promise.reject(new Error("the store is down"))]);
+    void departures.send([assign("a"), assign("b")]);
     await settled();
-    ended.add("a");
+    end("a");
     await runtime.advance(1_000);
     assert.deepEqual(sent, ["b"]);
   });
 
   it("waits until it is due, and does not leave if it ended by then", async () => {
-    const { runtime, ended, sent, dueAt, send } = scene();
-    for (const id of ["a", "b"]) dueAt.set(id, runtime.now() + 5);
-    void send("a", "b", "c");
+    const { runtime, departures, assign, end, sent, freed } = scene();
+    const dueAt = runtime.now() + 5;
+    void departures.send([assign("a", dueAt), assign("b", dueAt), assign("c")]);
     assert.deepEqual(sent, ["c"]);
-    ended.add("a");
+    end("a");
     await runtime.advance(5);
-    assert.deepEqual(sent, ["c", "b"]);
+    assert.deepEqual([sent, freed], [["c", "b"], ["a"]]);
+  });
+
+  it("keeps the slot of a repeated assignment that ended: the first one may have arrived", () => {
+    const { departures, assign, end, sent, freed } = scene();
+    const assigns = [assign("a"), assign("b")];
+    end("a");
+    departures.resend(assigns);
+    assert.deepEqual([sent, freed], [["b"], []]);
+  });
+
+  it("does not leave once the ownership is over, nor is a slot given back", async () => {
+    const { runtime, departures, assign, end, sent, freed } = scene();
+    void departures.send([assign("a", runtime.now() + 5), assign("b", runtime.now() + 5)]);
+    end("a");
+    departures.stop();
+    await runtime.advance(5);
+    assert.deepEqual([sent, freed], [[], []]);
   });
 });

@@ -1,11 +1,21 @@
 import type { Logger } from "pino";
+import { clusterLevel } from "../domain/feature-level.ts";
 import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
-import type { Pool } from "../domain/pool.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../ports/leases.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import { type Recovered, type ShardHolder, type Store, StoreUnusable } from "../ports/store.ts";
-import { type LeaseTerms, livingNodes, nextDeathMs, Placement, plan, SETTLE_MS, stayingNodes } from "./ownership.ts";
+import {
+  type LeaseTerms,
+  livingNodes,
+  nextDeathMs,
+  owningNodes,
+  Placement,
+  plan,
+  SETTLE_MS,
+  stayingNodes,
+  suspects,
+} from "./ownership.ts";
 import { renewingWhile } from "./renewing.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
@@ -20,7 +30,6 @@ export interface Owned {
   term: number;
   epochs: Map<ShardId, Epoch>;
   recovered: Recovered;
-  pools: Pool[];
   /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
   seen: Map<ShardId, Epoch>;
   /** Gateways that live. */
@@ -42,7 +51,9 @@ export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
 export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
 
 export interface HoldingsParts {
-  store: Pick<Store, "readShards" | "takeOver" | "recover" | "readPools" | "letGo">;
+  store: Pick<Store, "readShards" | "takeOver" | "recover" | "letGo">;
+  /** Reads the settings of pools for the machine. @throws {StoreUnavailable} */
+  readPools(): Promise<void>;
   leases: Pick<Leases, "renew" | "release">;
   bus: Bus;
   runtime: Runtime;
@@ -53,6 +64,8 @@ export interface HoldingsParts {
     /** The shards in it as they are now, and under which epochs; goes on changing. */
     has(): ReadonlyMap<ShardId, Epoch>;
     own(owned: Owned): void;
+    /** Other gateways live than before. */
+    gatewaysChanged(): void;
     /** @returns whether they were let go properly, with nothing on its way */
     letGo(shards: readonly ShardId[]): Promise<boolean>;
     drop(reason: string): void;
@@ -69,13 +82,19 @@ export class Holdings {
   readonly #settled = Promise.withResolvers<void>();
   /** When shards were lost to others, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
+  /** Highest epoch of each shard that this node has read or been given. */
+  readonly #knownEpochs = new Map<ShardId, Epoch>();
   readonly #placement = new Placement();
   /** As they were listed last. */
   #leases: readonly NodeLease[] = [];
+  /** Gateways that lived at the last look, in order. */
+  #gatewaysSeen = "";
   #placed: ReadonlySet<ShardId> | null = null;
   /** Since when something is missing; null: since ever, or nothing is. */
   #behindSinceMs: number | null = null;
   #hadAll = false;
+  /** Nothing is placed here as long as this node and the owners do not reach each other. */
+  #isCutOff = false;
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
@@ -105,7 +124,8 @@ export class Holdings {
     const has = machine.has();
     const had = [...placed].filter((shard) => has.has(shard)).length;
     const behindMs = this.#behindSinceMs === null ? 0 : runtime.monotonicMs() - this.#behindSinceMs;
-    return { placed: placed.size, had, isSettled: this.#hadAll && (had === placed.size || behindMs < BEHIND_MAX_MS) };
+    const isSettled = this.#hadAll && (had === placed.size || behindMs < BEHIND_MAX_MS);
+    return { placed: placed.size, had, isSettled: this.#isCutOff || isSettled };
   }
 
   /** Resolves after the first round that went well. @throws {StoreUnusable} */
@@ -119,6 +139,11 @@ export class Holdings {
   fenced(shards: readonly ShardId[]): void {
     const nowMs = this.#parts.runtime.monotonicMs();
     for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
+  }
+
+  /** Feature level of the cluster: what every node understands whose lease stood when leases were last listed. */
+  get level(): number {
+    return clusterLevel(this.#leases, this.#parts.profile.level);
   }
 
   /** A round as soon as may be. @param afterMs below the time that a lease stands */
@@ -159,22 +184,24 @@ export class Holdings {
 
   /** Gateways that live: also those that only this node cannot reach. */
   get gateways(): readonly Incarnation[] {
-    const reachable = this.#parts.bus.nodes("gateway");
-    const leased = livingNodes(this.#leases, (node) => !reachable.includes(node), "gateway");
+    const { bus, profile } = this.#parts;
+    const reachable = bus.nodes("gateway");
+    const leased = livingNodes(this.#leases, suspects(this.#leases, profile.incarnation, reachable), "gateway");
     return [...new Set([...reachable, ...leased.map(({ incarnation }) => incarnation)])];
   }
 
-  readonly #isUnreachable = (node: Incarnation): boolean => {
+  /** Which owners may be dead, though their leases stand. */
+  get #suspects(): (node: Incarnation) => boolean {
     const { bus, profile } = this.#parts;
-    return node !== profile.incarnation && !bus.nodes("scheduler").includes(node);
-  };
+    return suspects(this.#leases, profile.incarnation, bus.nodes("scheduler"));
+  }
 
   async #goRound(): Promise<void> {
     const { log, terms, runtime } = this.#parts;
     let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
-      nextMs = Math.min(nextMs, nextDeathMs(this.#leases, this.#isUnreachable, terms));
+      nextMs = Math.min(nextMs, nextDeathMs(this.#leases, this.#suspects, terms));
       this.#retryMs = FIRST_RETRY_MS;
       this.#settled.resolve();
     } catch (error) {
@@ -192,12 +219,14 @@ export class Holdings {
   async #look(): Promise<void> {
     const { machine, profile } = this.#parts;
     const leases = await this.#renew();
-    const living = livingNodes(leases, this.#isUnreachable);
-    const placed = this.#placement.here(profile.incarnation, stayingNodes(living, leases));
+    const living = livingNodes(leases, this.#suspects);
+    const owners = owningNodes(living, leases);
+    this.#isCutOff = !owners.some(({ incarnation }) => incarnation === profile.incarnation);
+    const placed = this.#placement.here(profile.incarnation, stayingNodes(owners, leases));
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
-    const holders = await this.#parts.store.readShards();
+    const holders = await this.#readShards();
     await this.#letGoOvertaken(holders);
     const mine = new Map(machine.has());
     // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
@@ -207,12 +236,13 @@ export class Holdings {
     if (left.length > 0) await this.#parts.store.letGo(left);
     const isSettling = (shard: ShardId) =>
       this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
-    const next = plan({ me: profile.incarnation, living, placed, holders, mine, isSettling });
+    const isCutOff = this.#isCutOff;
+    const next = plan({ me: profile.incarnation, living, isCutOff, placed, holders, mine, isSettling });
     // Held up since it asked: what it knows of the others is older than a lease, and they may live again.
     if (this.#stopped || !this.trusted) return;
     if (next.take.length > 0) await this.#take(next.take);
     this.#compare(placed);
-    if (next.letGo !== null) await this.#letGo(next.letGo, holders);
+    if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);
   }
 
   #compare(placed: ReadonlySet<ShardId>): void {
@@ -220,7 +250,7 @@ export class Holdings {
     this.#placed = placed;
     const has = machine.has();
     const hasAll = [...placed].every((shard) => has.has(shard));
-    this.#hadAll ||= hasAll;
+    this.#hadAll ||= hasAll && !this.#isCutOff;
     this.#behindSinceMs = hasAll ? null : (this.#behindSinceMs ?? runtime.monotonicMs());
   }
 
@@ -249,12 +279,21 @@ export class Holdings {
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
     this.#leases = nodes;
+    this.#lookAtGateways();
     this.#trustUntilMs = beganMs + terms.ttlMs;
     this.#expiry?.cancel();
     const expire = () => machine.drop("the lease ran out");
     if (!this.#stopped && Number.isFinite(terms.ttlMs))
       this.#expiry = runtime.setTimer(Math.max(0, this.#trustUntilMs - runtime.monotonicMs()), expire);
     return nodes;
+  }
+
+  /** The workers of a gateway that is gone concern every shard, also of an owner that takes nothing over. */
+  #lookAtGateways(): void {
+    const seen = [...this.gateways].sort().join();
+    if (seen === this.#gatewaysSeen) return;
+    this.#gatewaysSeen = seen;
+    this.#parts.machine.gatewaysChanged();
   }
 
   /** The lease must not run out meanwhile: others would take the same shards, as slowly, and nobody would ever have them. */
@@ -270,23 +309,39 @@ export class Holdings {
   /** @returns all that the machine needs; null: others were faster */
   async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term" | "gateways"> | null> {
     const { store, profile } = this.#parts;
-    const answers = await store.takeOver(wanted, profile.incarnation);
+    const seen = wanted.map(({ shard, epoch }) => ({
+      shard,
+      epoch,
+      knownEpoch: this.#knownEpochs.get(shard) ?? epoch,
+    }));
+    const answers = await store.takeOver(seen, profile.incarnation);
     const epochs = new Map<ShardId, Epoch>();
     wanted.forEach(({ shard }, i) => {
       const epoch = answers[i];
-      if (epoch != null) epochs.set(shard, epoch);
+      if (epoch == null) return;
+      epochs.set(shard, epoch);
+      this.#knownEpochs.set(shard, epoch);
     });
     if (epochs.size === 0) return null;
     const recovered = await store.recover([...epochs.keys()]);
-    const pools = await store.readPools();
-    const seen = new Map((await store.readShards()).map(({ shard, epoch }) => [shard, epoch]));
-    return { epochs, recovered, pools, seen };
+    // After the takeover: whoever changes a pool asks the owners that the store shows after the change.
+    await this.#parts.readPools();
+    const epochsNow = new Map((await this.#readShards()).map(({ shard, epoch }) => [shard, epoch]));
+    return { epochs, recovered, seen: epochsNow };
   }
 
-  async #letGo(shard: ShardId, holders: readonly ShardHolder[]): Promise<void> {
-    const { store, machine } = this.#parts;
-    if (!(await machine.letGo([shard]))) return;
-    const held = holders.filter((holder) => holder.shard === shard && holder.owner === this.#parts.profile.incarnation);
+  async #readShards(): Promise<ShardHolder[]> {
+    const holders = await this.#parts.store.readShards();
+    for (const { shard, epoch } of holders) {
+      this.#knownEpochs.set(shard, Math.max(epoch, this.#knownEpochs.get(shard) ?? 0));
+    }
+    return holders;
+  }
+
+  async #letGo(shards: readonly ShardId[], holders: readonly ShardHolder[]): Promise<void> {
+    const { store, machine, profile } = this.#parts;
+    if (!(await machine.letGo(shards))) return;
+    const held = holders.filter(({ shard, owner }) => shards.includes(shard) && owner === profile.incarnation);
     await store.letGo(held);
   }
 }

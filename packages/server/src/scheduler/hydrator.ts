@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
 import type { ShardId } from "../domain/ids.ts";
+import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { Input, ReadMark, Want } from "../shard/inputs.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
+import type { PoolReader } from "./pool-reader.ts";
 
 /** How often the store is looked at for what no hint told of. */
 const SWEEP_EVERY_MS = 1_000;
@@ -12,6 +14,8 @@ const AHEAD_MS = 3 * SWEEP_EVERY_MS;
 const WAITING_ROWS = 5_000;
 const LANE_ROWS = 1_000;
 const COMMAND_ROWS = 1_000;
+/** Open commands that are kept in memory. Each look sends their ids to the store. */
+const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
 /** What the hydrator needs of the runner around the machine. */
@@ -24,8 +28,12 @@ export interface Reader {
   readEnds(mark: ReadMark): void;
   /** Executions in memory. */
   size(): number;
+  /** Ids of the commands that the machine has and that are not done. */
+  commands(): ReadonlySet<string>;
   /** Recurring jobs in memory. */
   plans(): number;
+  /** Hears the settings of pools that a look shows. */
+  readonly pools: Pick<PoolReader, "begin">;
   /** The time zone data in force, as plans name it; null: there is no changeover yet. */
   tzdata(): string | null;
 }
@@ -35,17 +43,21 @@ export class Hydrator {
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #log: Logger;
+  /** A store that is slow fails many reads at once. */
+  readonly #warnings: CountedWarnings;
   readonly #reader: Reader;
   readonly #plans: PlanReader;
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
   #looking = false;
+  #inboxIsShut = false;
 
   constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader) {
     this.#store = store;
     this.#runtime = runtime;
     this.#log = log;
+    this.#warnings = new CountedWarnings(log, runtime);
     this.#reader = reader;
     this.#plans = new PlanReader({
       recurrences: store.recurrences,
@@ -85,7 +97,7 @@ export class Hydrator {
   read(want: Want): void {
     this.#read(want).catch((error: unknown) => {
       if (this.#stopped) return;
-      this.#log.warn({ err: error }, "a read of the store failed and is repeated");
+      this.#warnings.warn({ err: error }, "a read of the store failed and is repeated");
       this.#runtime.setTimer(RETRY_MS, () => {
         if (!this.#stopped) this.read(want);
       });
@@ -137,13 +149,14 @@ export class Hydrator {
   async #lookAround(): Promise<boolean> {
     const now = this.#runtime.now();
     const ahead = { dueUntil: now + AHEAD_MS, firesUntil: now + PLANS_AHEAD_MS };
+    const poolsRead = this.#reader.pools.begin();
     const signs = await this.#store.lookOut(this.#reader.shards(), ahead);
-    if (!this.#stopped) this.#reader.take({ kind: "POOLS", pools: signs.pools });
-    const full = signs.waiting && (await this.#readWaiting());
+    poolsRead(signs.pools);
+    let full = signs.waiting && (await this.#readWaiting());
     if (signs.ready) await this.#readLanes();
     else this.#lanesAfter = null;
     if (signs.plans) await this.#plans.sweep();
-    if (signs.commands) await this.#readCommands();
+    if (signs.commands && (await this.#readCommands())) full = true;
     return full;
   }
 
@@ -169,11 +182,21 @@ export class Hydrator {
       .finally(() => (this.#looking = false));
   }
 
-  async #readCommands(): Promise<void> {
+  /** Commands may stay open for minutes, so the read leaves out those that the machine has. @returns whether there are more */
+  async #readCommands(): Promise<boolean> {
+    const known = this.#reader.commands();
+    const isFull = known.size >= COMMANDS_MAX;
+    if (isFull && !this.#inboxIsShut)
+      this.#log.warn({ open: known.size }, "the scheduler reads no more commands until some of the open ones are done");
+    this.#inboxIsShut = isFull;
+    if (isFull) return false;
+    let full = false;
     await this.#reading(async () => {
-      const commands = await this.#store.readCommands(this.#reader.shards(), COMMAND_ROWS);
+      const commands = await this.#store.readCommands(this.#reader.shards(), known, COMMAND_ROWS);
+      full = commands.length >= COMMAND_ROWS;
       return { kind: "COMMANDS", commands };
     });
+    return full;
   }
 
   async #readLanes(): Promise<void> {

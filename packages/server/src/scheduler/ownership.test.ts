@@ -4,7 +4,7 @@ import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
-import { livingNodes, nextDeathMs, Placement, plan, stayingNodes } from "./ownership.ts";
+import { livingNodes, nextDeathMs, owningNodes, Placement, plan, stayingNodes, suspects } from "./ownership.ts";
 
 const nobodyIs = () => false;
 
@@ -12,7 +12,7 @@ function lease(name: string, fields: Partial<NodeLease> = {}): NodeLease {
   const address = `${name}:8081`;
   const roles = ["api", "scheduler", "gateway"] as const;
   const said = { incarnation: name, name, address, roles, version: "1", level: FEATURE_LEVEL, startedAt: 0 };
-  return { ...said, renewedAgoMs: 50, draining: false, ...fields };
+  return { ...said, renewedAgoMs: 50, draining: false, reaches: null, ...fields };
 }
 
 function heldBy(owner: string | null): ShardHolder[] {
@@ -22,7 +22,10 @@ function heldBy(owner: string | null): ShardHolder[] {
 /** What `a` would do, with these nodes living. */
 function planOf(living: NodeLease[], holders: ShardHolder[], fields: Partial<Parameters<typeof plan>[0]> = {}) {
   const placed = new Placement().here("a", living);
-  return { placed, ...plan({ me: "a", living, placed, holders, mine: new Map(), isSettling: nobodyIs, ...fields }) };
+  return {
+    placed,
+    ...plan({ me: "a", living, isCutOff: false, placed, holders, mine: new Map(), isSettling: nobodyIs, ...fields }),
+  };
 }
 
 describe("who lives", () => {
@@ -68,6 +71,49 @@ describe("when the next owner is to be taken for dead", () => {
   });
 });
 
+describe("a node that refuses connections", () => {
+  const leases = [lease("a", { reaches: ["a", "b"] }), lease("b"), lease("c")];
+
+  it("is suspect where the link to it counted until now, and not where that was broken before", () => {
+    const isSuspect = suspects(leases, "a", []);
+    assert.deepEqual(["a", "b", "c"].map(isSuspect), [false, true, false]);
+    assert.deepEqual(["a", "b", "c"].map(suspects(leases, "a", ["b"])), [false, false, false]);
+  });
+
+  it("is suspect where nothing is known of links yet", () => {
+    assert.deepEqual(["a", "b"].map(suspects([lease("a"), lease("b")], "a", [])), [false, true]);
+    assert.equal(suspects([], "a", [])("b"), true);
+  });
+});
+
+describe("which nodes may own shards", () => {
+  const [a, b, c] = [
+    lease("a", { reaches: ["a", "b"] }),
+    lease("b", { reaches: ["a", "b"] }),
+    lease("c", { reaches: ["c"] }),
+  ];
+  const names = (living: NodeLease[], leases = living) => owningNodes(living, leases).map(({ name }) => name);
+
+  it("follows from who reaches whom", () => {
+    assert.deepEqual(names([a, b, c]), ["a", "b"]);
+    assert.deepEqual(names([c]), ["c"]);
+  });
+
+  it("is not asked while a node lives that does not know of this: all have to place alike", () => {
+    const older = lease("old", { level: levelOf("REACH") - 1, roles: ["gateway"] });
+    assert.deepEqual(names([a, b, c], [a, b, c, older]), ["a", "b", "c"]);
+  });
+
+  it("is asked before draining: a side that owns keeps its shards where all of it are drained", () => {
+    const drained = [a, b].map((node) => ({ ...node, draining: true }));
+    const living = [...drained, c];
+    assert.deepEqual(
+      stayingNodes(owningNodes(living, living), living).map(({ name }) => name),
+      ["a", "b"],
+    );
+  });
+});
+
 describe("the placement", () => {
   it("is thought out again only where another list of nodes lives, or the node is another of them", () => {
     const placement = new Placement();
@@ -90,8 +136,8 @@ describe("who is to give its shards away", () => {
     assert.deepEqual(names(living), ["b"]);
     const placed = new Placement().here("a", [lease("b")]);
     const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
-    const outlook = { me: "a", living, placed, holders: heldBy("a"), mine, isSettling: nobodyIs };
-    assert.deepEqual(plan(outlook), { take: [], letGo: 0 });
+    const outlook = { me: "a", living, isCutOff: false, placed, holders: heldBy("a"), mine, isSettling: nobodyIs };
+    assert.deepEqual(plan(outlook), { take: [], letGo: [0] });
     const other = { ...outlook, me: "b", placed: new Placement().here("b", [lease("b")]), mine: new Map() };
     assert.deepEqual(plan(other).take, [], "its owner lives");
     const [first, ...rest] = heldBy("a");
@@ -114,7 +160,7 @@ describe("who is to give its shards away", () => {
 describe("what a node takes and lets go", () => {
   it("takes all that nobody holds when it is alone, and lets nothing go", () => {
     const { take, letGo } = planOf([lease("a")], heldBy(null));
-    assert.deepEqual([take.length, letGo], [SHARD_COUNT, null]);
+    assert.deepEqual([take.length, letGo], [SHARD_COUNT, []]);
   });
 
   it("waits for the living to let go, and takes from the dead at once", () => {
@@ -134,9 +180,20 @@ describe("what a node takes and lets go", () => {
     assert.equal(take.length, placed.size);
   });
 
+  it("lets all go at once where it is cut off, and takes nothing", () => {
+    const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
+    const placed = new Placement().here("a", [lease("b")]);
+    const outlook = { me: "a", living: [lease("a"), lease("b")], isCutOff: true, placed, isSettling: nobodyIs };
+    assert.equal(plan({ ...outlook, holders: heldBy("a"), mine }).letGo.length, SHARD_COUNT);
+    assert.deepEqual(plan({ ...outlook, holders: heldBy(null), mine: new Map() }), { take: [], letGo: [] });
+  });
+
   it("lets one go at a time of those that are placed elsewhere", () => {
     const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
     const { letGo, placed } = planOf([lease("a"), lease("b")], heldBy("a"), { mine });
-    assert.ok(letGo !== null && !placed.has(letGo));
+    assert.deepEqual(
+      letGo.map((shard) => placed.has(shard)),
+      [false],
+    );
   });
 });

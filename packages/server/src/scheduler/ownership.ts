@@ -1,12 +1,13 @@
 import { clusterLevel, FEATURE_LEVEL, isOn } from "../domain/feature-level.ts";
 import { type Incarnation, SHARD_COUNT, type ShardId } from "../domain/ids.ts";
 import { placeShards } from "../domain/placement.ts";
+import { largestGroup } from "../domain/reach.ts";
 import type { Role } from "../ports/bus.ts";
 import type { NodeLease } from "../ports/leases.ts";
 import type { ShardHolder } from "../ports/store.ts";
 
 /** A node that cannot be reached and has missed a renewal of its lease is taken for dead before the lease ends. */
-const SUSPECT_AFTER_MS = 400;
+export const SUSPECT_AFTER_MS = 400;
 /** A shard that was lost to another is not taken back from the living sooner than this. */
 export const SETTLE_MS = 10_000;
 
@@ -14,6 +15,8 @@ export const SETTLE_MS = 10_000;
 export interface Outlook {
   me: Incarnation;
   living: readonly NodeLease[];
+  /** Whether this node may own nothing, because it and the owners do not reach each other. */
+  isCutOff: boolean;
   /** Shards that should be this node's. */
   placed: ReadonlySet<ShardId>;
   holders: readonly ShardHolder[];
@@ -32,8 +35,8 @@ export interface LeaseTerms {
 
 export interface Plan {
   take: ShardHolder[];
-  /** One at a time, so that a node that comes does not stop everything at once. */
-  letGo: ShardId | null;
+  /** One at a time, so that a node that comes does not stop everything at once; of a node that is cut off all of them. */
+  letGo: readonly ShardId[];
 }
 
 /**
@@ -59,6 +62,20 @@ export function livingNodes(
 }
 
 /**
+ * Which nodes a refused connection makes suspect of being dead: those whose links counted until now. Where the link was broken
+ * before, a refusal says nothing of the node, and its lease has to end.
+ * @param reachable nodes to which no connection is refused or reset
+ */
+export function suspects(
+  leases: readonly NodeLease[],
+  me: Incarnation,
+  reachable: readonly Incarnation[],
+): (node: Incarnation) => boolean {
+  const counted = leases.find(({ incarnation }) => incarnation === me)?.reaches ?? null;
+  return (node) => node !== me && !reachable.includes(node) && (counted === null || counted.includes(node));
+}
+
+/**
  * So that nobody waits for a round of his own when an owner is to be taken for dead.
  * @returns in how many milliseconds that is true of one, unless it renews its lease; infinite: all do
  */
@@ -76,14 +93,23 @@ export function nextDeathMs(
 }
 
 /**
- * Those of the living that shards are placed on: not who is to give his away, unless there is nobody else.
+ * The nodes that may own shards: the largest group of those that all reach each other.
  * @param leases all that stand
  */
-export function stayingNodes(living: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
+export function owningNodes(living: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
+  // All have to place alike: as long as one node does not know of reach, none heeds it.
+  return isOn("REACH", clusterLevel(leases, FEATURE_LEVEL)) ? largestGroup(living) : living;
+}
+
+/**
+ * Those of the owners that shards are placed on: not who is to give his away, unless there is nobody else.
+ * @param leases all that stand
+ */
+export function stayingNodes(owners: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
   // All have to place alike: as long as one does not know of draining, nobody heeds it.
-  if (!isOn("DRAINING", clusterLevel(leases, FEATURE_LEVEL))) return living;
-  const staying = living.filter(({ draining }) => !draining);
-  return staying.length > 0 ? staying : living;
+  if (!isOn("DRAINING", clusterLevel(leases, FEATURE_LEVEL))) return owners;
+  const staying = owners.filter(({ draining }) => !draining);
+  return staying.length > 0 ? staying : owners;
 }
 
 /** Which shards should be this node's, by the list of the nodes alone. Asked several times a second, and rarely another. */
@@ -106,7 +132,7 @@ export class Placement {
 
 /** What follows from it. A shard of a living owner is waited for: that one lets it go when it sees the same. */
 export function plan(outlook: Outlook): Plan {
-  const { me, living, placed, mine, holders } = outlook;
+  const { me, living, placed, mine, holders, isCutOff } = outlook;
   const alive = new Set(living.map(({ incarnation }) => incarnation));
   const take = holders.filter(({ shard, owner }) => {
     if (!placed.has(shard) || mine.has(shard)) return false;
@@ -114,6 +140,8 @@ export function plan(outlook: Outlook): Plan {
     return !alive.has(owner) && !outlook.isSettling(shard);
   });
   const others = living.some(({ incarnation }) => incarnation !== me);
-  const letGo = others ? ([...mine.keys()].find((shard) => !placed.has(shard)) ?? null) : null;
+  const elsewhere = others ? [...mine.keys()].filter((shard) => !placed.has(shard)) : [];
+  // Work of a node that is cut off stands still already: there is nothing to spare.
+  const letGo = isCutOff ? elsewhere : elsewhere.slice(0, 1);
   return { take, letGo };
 }

@@ -1,23 +1,23 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { Envelope } from "../ports/bus.ts";
-import type { Demand, LiveExecution, ToScheduler } from "../ports/messages.ts";
+import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
 import { countEntries, oldestReadyAt } from "../shard/counts.ts";
 import { currentDemand } from "../shard/demand.ts";
-import { explain } from "../shard/explain.ts";
+import { explain, understoodReasons } from "../shard/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
 import { liveExecution } from "../shard/live.ts";
-import { Patience } from "../shard/patience.ts";
 import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";
+import { PoolReader } from "./pool-reader.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import { ShortLives } from "./short-lives.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
-export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "patience"> &
+export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "pools"> &
   Pick<HoldingsParts, "leases" | "terms" | "profile">;
 
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
@@ -37,19 +37,21 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     const { bus, store, metrics, runtime } = parts;
+    const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
     this.#tally = new TallyBook(runtime);
     this.#parts = {
       ...parts,
       metrics: this.#tally.beside(metrics),
       payloads: new Payloads(store),
       watchers: new Watchers(bus),
-      patience: new Patience(),
+      pools,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     parts.zones.listen(() => this.#runner?.followChangeovers());
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
-    this.#holdings = new Holdings({ ...parts, machine: this.#machine() });
+    this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });
     metrics.watch(() => this.#readings());
+    store.watchTakeovers(() => this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended"));
   }
 
   /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
@@ -92,6 +94,7 @@ export class Scheduler {
         for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
+      gatewaysChanged: () => void this.#lookAround(),
       letGo: async (shards) => {
         const isDone = (await this.#runner?.letGo(shards)) ?? false;
         if (this.#runner?.state.epochs.size === 0) this.#endRunner();
@@ -117,15 +120,11 @@ export class Scheduler {
   }
 
   #announce(): void {
-    const epochs = this.#runner?.state.epochs ?? new Map<number, number>();
-    const shards = Array.from(epochs, ([shard, epoch]) => ({ shard, epoch }));
-    const { term = 0, life = 0 } = this.#runner?.state ?? {};
-    this.#herald.announce(term, life, shards);
+    const { term = 0, life = 0, epochs = NONE } = this.#runner?.state ?? {};
+    this.#herald.announce(term, life, ownedShards(epochs));
   }
 
   #lookAround(): Demand[] {
-    const { patience, runtime } = this.#parts;
-    patience.look(runtime.monotonicMs(), runtime.now());
     if (this.#runner === null) return [];
     this.#runner.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
     return currentDemand({ state: this.#runner.state });
@@ -192,13 +191,22 @@ export class Scheduler {
       case "ASK_POOLS":
         this.#tellPools(from, message.request);
         break;
+      case "APPLY_POOLS":
+        void this.#applyPools(from, message.request);
+        break;
       case "WATCH":
         watchers.watch(message.executionId, from);
         break;
       case "UNWATCH":
         watchers.unwatch(message.executionId, from);
         break;
-      default:
+      case "WORKER_UP":
+      case "WORKER_LOST":
+      case "WORKER_DRAINING":
+      case "CREDITS":
+      case "RECALL":
+      case "STARTED":
+      case "FINISHED":
         inputs.push({ kind: "GATEWAY", from, message });
     }
   }
@@ -220,10 +228,27 @@ export class Scheduler {
     this.#parts.bus.send({ node, role: "api" }, { kind: "POOLS_USED", request, pools });
   }
 
+  /**
+   * Silent until there is a machine, and if the machine ends meanwhile: a commit of its that was not answered may still take
+   * effect. The api asks again.
+   */
+  async #applyPools(node: string, request: string): Promise<void> {
+    const { bus, log, pools } = this.#parts;
+    try {
+      await pools.refresh();
+    } catch (error) {
+      return log.warn({ err: error }, "scheduler: settings of pools could not be read; the api asks again");
+    }
+    const runner = this.#runner;
+    const shards = ownedShards(runner?.state.epochs ?? NONE);
+    if (await runner?.settled()) bus.send({ node, role: "api" }, { kind: "POOLS_APPLIED", request, shards });
+  }
+
   /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
   #explain(node: string, request: string, row: Candidate): void {
     if (!this.#runner?.state.epochs.has(row.shard)) return;
-    const reasons = explain(this.#runner.state, row, this.#parts.runtime.now());
+    const known = explain(this.#runner.state, row, this.#parts.runtime.now());
+    const reasons = understoodReasons(known, this.#holdings.level);
     this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }
 
@@ -235,6 +260,10 @@ export class Scheduler {
     }
     this.#parts.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
   }
+}
+
+function ownedShards(epochs: ReadonlyMap<ShardId, Epoch>): OwnedShard[] {
+  return Array.from(epochs, ([shard, epoch]) => ({ shard, epoch }));
 }
 
 function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {

@@ -41,11 +41,6 @@ export type Verdict =
 type Born = Omit<Extract<Input, { kind: "BORN" }>, "kind">;
 type Mutable<T> = { [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
 
-/** Whether the plans of a batch made anything of their instants, or could not. */
-export function isAnyBorn({ rows, notBorn, missedPlans }: Born): boolean {
-  return rows.length > 0 || notBorn.length > 0 || missedPlans.length > 0;
-}
-
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const fenced: ShardId[] = [];
   const missed: ExecutionId[] = [];

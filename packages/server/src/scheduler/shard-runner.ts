@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { ShardId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
-import type { Assignment, Demand } from "../ports/messages.ts";
+import type { Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
@@ -10,16 +10,15 @@ import { Batch } from "../shard/batch.ts";
 import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
-import type { Patience } from "../shard/patience.ts";
 import type { PermitLetter } from "../shard/permits/permits.ts";
 import { createState, type MachineState } from "../shard/state.ts";
-import { isStillWanted, sendableAt } from "../shard/unsent.ts";
 import { Departures } from "./departures.ts";
 import { countBatch } from "./figures.ts";
 import type { Owned } from "./holdings.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { Payloads } from "./payloads.ts";
-import { isAnyBorn, judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import type { PoolReader } from "./pool-reader.ts";
+import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 
 export interface RunnerParts {
@@ -30,7 +29,7 @@ export interface RunnerParts {
   metrics: Metrics;
   payloads: Payloads;
   watchers: Watchers;
-  patience: Patience;
+  pools: PoolReader;
   /** The time zone data that this node goes by. */
   zones: TimeZoneRules;
 }
@@ -68,36 +67,29 @@ export class ShardRunner {
   constructor(parts: RunnerParts, events: RunnerEvents) {
     this.#parts = parts;
     this.#events = events;
-    this.state = createState(DEFAULT_LIMITS, parts.patience);
-    this.#departures = new Departures({
-      payloads: parts.payloads,
-      runtime: parts.runtime,
-      log: parts.log,
-      isOver: () => this.#over,
-      stillWanted: (assigns) => this.#stillWanted(assigns),
-      sendableAt: (assign) => sendableAt(this.state, assign),
-      send: (assigns) => this.#send(assigns),
-    });
+    this.state = createState(DEFAULT_LIMITS);
+    this.#departures = new Departures({ ...parts, state: this.state });
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
       readBegins: () => this.#readBegins(),
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
+      commands: () => this.state.openCommands,
       plans: () => this.state.plans.byId.size,
+      pools: parts.pools,
       tzdata: () => (parts.zones.changeovers().length === 0 ? null : parts.zones.inForce().tag),
     });
   }
 
   /** More shards are owned from now on. */
   own(owned: Owned): void {
-    const { term, epochs, recovered, pools, seen, gateways } = owned;
+    const { term, epochs, recovered, seen, gateways } = owned;
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
-    this.#parts.patience.look(this.#parts.runtime.monotonicMs(), this.#parts.runtime.now());
     this.take([
       { kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() },
-      { kind: "POOLS", pools },
+      { kind: "POOLS", pools: this.#parts.pools.known },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // Before: whose gateway lives, his workers may too.
       { kind: "GATEWAYS", nodes: gateways },
@@ -111,32 +103,33 @@ export class ShardRunner {
   letGo(shards: readonly ShardId[]): Promise<boolean> {
     return new Promise((resolve) => {
       this.#leaving.push({ shards, done: resolve });
-      if (this.#flying === null) this.#leave();
+      if (this.#flying !== null) return;
+      this.take([{ kind: "LOST", shards }]);
+      this.#left(!this.#over);
     });
   }
 
-  #leave(): void {
-    for (const { shards, done } of this.#leaving.splice(0)) {
-      if (!this.#over) this.take([{ kind: "LOST", shards }]);
-      done(!this.#over);
-    }
+  #left(isDone: boolean): void {
+    for (const { done } of this.#leaving.splice(0)) done(isDone);
   }
 
   take(inputs: readonly Input[]): void {
-    if (this.#over) return;
-    const { runtime } = this.#parts;
+    if (!this.#over) this.#flush(this.#step(inputs));
+  }
+
+  /** @returns whether the batch had no room for all that there is to do */
+  #step(inputs: readonly Input[]): boolean {
     try {
-      const result = step(this.state, this.#batch, inputs, runtime.now());
+      const result = step(this.state, this.#batch, inputs, this.#parts.runtime.now());
       for (const want of result.wants) this.#hydrator.read(want);
       this.#wakeAt(result.wakeAt);
       if (result.demand !== null) this.#events.demand(result.demand);
       for (const letter of result.permits) this.#post(letter);
-      this.#flush();
-      // What the batch had no room for goes into the next one while this one is on its way.
-      if (result.more && !this.#batch.hasWrites) this.#wakeAt(runtime.now());
+      return result.more;
     } catch (error) {
       this.#parts.log.error({ err: error }, "the machine failed");
       this.#giveUp("MACHINE_FAILED", "the machine failed");
+      return false;
     }
   }
 
@@ -153,25 +146,21 @@ export class ShardRunner {
 
   /** Ends this ownership; nothing more is committed or sent. */
   stop(): void {
-    if (!this.#over) this.#leavePatience();
     this.#over = true;
     this.#wake?.cancel();
     this.#hydrator.stop();
-    this.#leave();
+    this.#departures.stop();
+    this.#left(false);
     this.#land();
   }
 
-  #leavePatience(): void {
-    const { patience, runtime } = this.#parts;
-    patience.look(runtime.monotonicMs(), runtime.now());
-    patience.leave(this.state, new Set(this.state.epochs.keys()), runtime.now());
-  }
-
-  /** Resolves when everything that was taken so far is committed and sent, or the ownership is over. */
-  async settled(): Promise<void> {
-    while (!this.#over && (this.#flying !== null || this.#batch.hasWrites)) {
+  /** Resolves when everything that was taken so far is committed and sent. @returns false: the ownership is over */
+  async settled(): Promise<boolean> {
+    const next = this.#batch.hasWrites ? this.#batch.number + 1 : this.#batch.number;
+    while (!this.#over && (this.#flying ?? this.#batch).number < next) {
       await new Promise<void>((resolve) => this.#landed.push(resolve));
     }
+    return !this.#over;
   }
 
   #wakeAt(at: number | null): void {
@@ -181,9 +170,15 @@ export class ShardRunner {
     this.#wake = this.#parts.runtime.setTimer(delayMs, () => this.take([]));
   }
 
-  #flush(): void {
-    if (this.#flying !== null || this.#over) return;
-    const batch = this.#batch;
+  /** @param more whether the last step left something to do for the next one */
+  #flush(more: boolean): void {
+    if (this.#over) return;
+    if (this.#flying === null) this.#depart(this.#batch);
+    // The next batch takes what this one had no room for, while this one is on its way.
+    if (more && !this.#batch.hasWrites) this.#wakeAt(this.#parts.runtime.now());
+  }
+
+  #depart(batch: Batch): void {
     if (batch.hasWrites) {
       this.#flying = batch;
       this.#batch = sealBatch(batch);
@@ -212,29 +207,27 @@ export class ShardRunner {
     this.#answered(batch, judge(batch, outcomes));
   }
 
+  /** One step takes all that follows from the answer; the batch is released after it, and only then the next one may depart. */
   #answered(batch: Batch, verdict: Verdict): void {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
     if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
-    // Before the next batch may leave: it may hold what follows from a plan that was not as expected.
-    if (isAnyBorn(verdict.born)) this.take([{ kind: "BORN", ...verdict.born }]);
-    if (this.#over) return;
     this.#flying = null;
-    const { fenced } = verdict;
-    if (fenced.length > 0) this.#fenced(batch, fenced);
-    this.#leave();
-    if (verdict.refused.length > 0) bury(this.state, batch, this.#batch, verdict.refused);
-    const { missed } = verdict;
-    if (missed.length > 0) this.take([{ kind: "CANDIDATES_MISSED", ids: missed }]);
+    const { born, fenced, missed, refused } = verdict;
+    batch.drop(new Set(fenced));
+    bury(this.state, batch, this.#batch, refused);
+    const more = this.#step([
+      { kind: "BORN", ...born },
+      { kind: "LOST", shards: [...fenced, ...this.#leaving.flatMap(({ shards }) => shards)] },
+      { kind: "CANDIDATES_MISSED", ids: missed },
+      { kind: "FREED", freed: batch.freed },
+    ]);
+    if (this.#over) return;
     this.#release(batch, missed);
-    this.take([{ kind: "FREED", freed: batch.freed }]);
     this.#pruneTouched();
+    this.#flush(more);
+    this.#left(true);
+    if (fenced.length > 0) this.#events.fenced(fenced);
     this.#land();
-  }
-
-  #fenced(batch: Batch, shards: readonly ShardId[]): void {
-    batch.drop(new Set(shards));
-    this.take([{ kind: "LOST", shards }]);
-    this.#events.fenced(shards);
   }
 
   /** The batch is durable: what depends on it may leave. */
@@ -253,27 +246,8 @@ export class ShardRunner {
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
     }
-    const wanted = this.#stillWanted(batch.assigns);
-    if (wanted.length > 0) void this.#departures.send(wanted);
-    const resends = batch.resends.filter((assign) => isStillWanted(this.state, assign));
-    if (resends.length > 0) void this.#departures.send(resends);
-  }
-
-  /** The others are given back: neither what was missed nor what was given up meanwhile may begin now. */
-  #stillWanted(assigns: readonly Assignment[]): readonly Assignment[] {
-    if (this.#over) return [];
-    const wanted = assigns.filter((assign) => isStillWanted(this.state, assign));
-    if (wanted.length === assigns.length) return assigns;
-    const unsent = assigns.filter((assign) => !isStillWanted(this.state, assign));
-    this.take([{ kind: "UNSENT", assigns: unsent }]);
-    return wanted;
-  }
-
-  #send(assigns: readonly Assignment[]): void {
-    const byGateway = Map.groupBy(assigns, (assign) => assign.gateway);
-    for (const [node, group] of byGateway) {
-      this.#parts.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
-    }
+    void this.#departures.send(batch.assigns);
+    this.#departures.resend(batch.resends);
   }
 
   #post(letter: PermitLetter): void {

@@ -4,6 +4,7 @@ import { attemptKey, fnv1a } from "../domain/ids.ts";
 import { rankOf } from "../domain/rank.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../ports/messages.ts";
+import { endSearch } from "./adoption.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { enter } from "./intake.ts";
 import { finishEntry, writeRow } from "./rows.ts";
@@ -30,10 +31,11 @@ export function attemptStarted(step: Step, from: string, news: StartedAttempt): 
 
 export function markStarted(step: Step, entry: Entry, assigned: Assigned, startedAt: number): void {
   // The worker's clock may be off; the start lies between the assignment and now.
+  step.state.unstarted.delete(entry);
   assigned.startedAt = Math.min(Math.max(startedAt, assigned.at), step.now);
   noteStart(step, entry, assigned.startedAt);
   // Until its worker is known to have it, its timer says how long that is waited for.
-  if (assigned.adopting) return;
+  if (assigned.soughtSince !== null) return;
   if (entry.rowState === "RUNNING" && assigned.stopping === null) watchDeadline(step, entry, assigned);
 }
 
@@ -49,6 +51,7 @@ export function giveOwnRow(step: Step, entry: Entry): void {
   const { assigned } = entry;
   if (assigned === null || entry.rowState === "RUNNING") return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
+  if (assigned.startedAt === null) step.state.unstarted.add(entry);
   if (assigned.startedAt !== null && assigned.stopping === null) watchDeadline(step, entry, assigned);
 }
 
@@ -135,7 +138,8 @@ export function leaveWorker(step: Step, entry: Entry, assigned: Assigned): void 
   const { state } = step;
   clearTimer(state, entry);
   assigned.worker?.holding.delete(entry);
-  if (assigned.adopting) state.adopting.get(assigned.workerId)?.delete(entry);
+  state.unstarted.delete(entry);
+  if (assigned.soughtSince !== null) endSearch(step, entry, assigned);
   const gate = entry.lane?.gate;
   if (!gate) return;
   gate.running--;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { defaultPool } from "../domain/pool.ts";
 import { bury } from "./bury.ts";
+import { sealBatch } from "./machine.ts";
 import { candidate, changesOf, only, Story } from "./testing/story.ts";
 
 it("buries what the store refuses, acknowledges it only then, and does not begin it again meanwhile", () => {
@@ -33,4 +35,21 @@ it("tells whoever said it twice only then that the second time was too late: he 
   const refusals = (mail: typeof ended.toGateway) => mail.filter(({ message }) => message.kind === "REFUSED");
   assert.deepEqual(refusals(ended.toGateway), []);
   assert.equal(refusals(story.commit().toGateway).length, 1);
+});
+
+it("gives the permit of what was refused back once it is buried, and not before", () => {
+  const pool = { ...defaultPool("default"), maxRunning: 1 };
+  const [row, next] = [candidate(), candidate()];
+  const story = new Story()
+    .tell({ kind: "POOLS", pools: [pool] })
+    .hint(row, next)
+    .worker("w1")
+    .exchangePermits();
+  const first = only(story.commit().assigns);
+  const answered = story.finish(first).batch;
+  story.batch = sealBatch(answered);
+  bury(story.state, answered, story.batch, [{ change: only(changesOf(answered)), shard: row.shard, message: "odd" }]);
+  story.tell({ kind: "FREED", freed: answered.freed }).exchangePermits();
+  assert.deepEqual(story.commit().assigns, [], "nothing is written of the end of the first one");
+  assert.equal(only(story.exchangePermits().commit().assigns).executionId, next.id);
 });

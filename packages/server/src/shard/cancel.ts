@@ -17,7 +17,9 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
   }
   // Of an attempt that was taken over nobody knows yet where it is: its worker is told when it is back, and until then
   // the time that it may take to come back is what counts.
-  if (isFirst && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
+  if (isFirst && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
+  // The worker may still be where it was.
+  else if (isFirst) tellStop(step, entry, "REQUESTED");
   return "REQUESTED";
 }
 
@@ -31,10 +33,15 @@ export function orderStop(step: Step, entry: Entry, reason: "REQUESTED" | "TIMED
 }
 
 export function sendStop(step: Step, entry: Entry): void {
+  const reason = entry.assigned?.stopping ?? null;
+  if (reason !== null) tellStop(step, entry, reason);
+}
+
+function tellStop(step: Step, entry: Entry, reason: "REQUESTED" | "TIMED_OUT"): void {
   const { assigned, row } = entry;
-  if (assigned?.stopping == null) return;
+  if (assigned === null) return;
   const token = { shard: row.shard, executionId: entry.id, attempt: row.attempt };
-  const { workerId, stopping: reason } = assigned;
+  const { workerId } = assigned;
   step.batch.toGateway.push({
     node: assigned.gateway,
     message: { kind: "CANCEL", workerId, token, reason, graceMs: row.policy.cancelGraceMs },

@@ -1,7 +1,8 @@
+import { judgeSearch } from "./adoption.ts";
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts.ts";
 import { orderStop } from "./cancel.ts";
 import { dispatch, isFull } from "./dispatch.ts";
-import type { Assigned, Entry } from "./entry.ts";
+import type { Entry } from "./entry.ts";
 import { nextJudgement } from "./fleet.ts";
 import { enter, expire, isCrowded } from "./intake.ts";
 import { nextPermitRing } from "./permits/steps.ts";
@@ -45,24 +46,9 @@ function ring(step: Step, entry: Entry): void {
 function attemptRings(step: Step, entry: Entry): void {
   const { assigned } = entry;
   if (assigned === null) return;
-  if (assigned.adopting) endAdoption(step, entry, assigned);
+  if (assigned.soughtSince !== null) judgeSearch(step, entry, assigned);
   else if (assigned.stopping === null) orderStop(step, entry, "TIMED_OUT");
   else forceEnd(step, entry);
-}
-
-function endAdoption(step: Step, entry: Entry, assigned: Assigned): void {
-  if (neverArrived(step, assigned)) return attemptGivenUp(step, entry, "RELEASED", "");
-  attemptGivenUp(step, entry, "WORKER_LOST", "its worker did not come back after the server had restarted");
-}
-
-/**
- * The worker is there, through another gateway, and says that it does not have it. What it said before it was last at the
- * gateway that this was sent through proves nothing, and neither does that it was somewhere before this was taken over.
- */
-function neverArrived({ state }: Step, { workerId, gateway, startedAt, leftOn, missedOn }: Assigned): boolean {
-  if (startedAt !== null || missedOn === null || state.workers.get(workerId) === undefined) return false;
-  if (leftOn === null) return !state.gateways.has(gateway);
-  return leftOn === 0 || missedOn > leftOn;
 }
 
 /** The worker was told to stop and did not say that it had: its later words are refused. */

@@ -20,7 +20,9 @@ export function takeCredits(step: Step, from: string, roll: boolean, credits: re
       // introduce it.
       if (roll) strangers.push(credit.workerId);
     } else if (credit.account === worker.account) {
-      hear(step, worker);
+      worker.listedAt = step.now;
+      worker.freeSlots = credit.free ?? null;
+      worker.stuck = credit.stuck ?? 0;
       grant(step, worker, credit.granted);
       if (!roll) continue;
       mend(step, worker, credit);
@@ -28,13 +30,6 @@ export function takeCredits(step: Step, from: string, roll: boolean, credits: re
     }
   }
   if (strangers.length > 0) step.batch.toGateway.push({ node: from, message: { kind: "WHO", workerIds: strangers } });
-}
-
-function hear(step: Step, worker: WorkerSlots): void {
-  worker.heardAt = step.now;
-  if (!worker.silent) return;
-  worker.silent = false;
-  refreshWorker(step, worker);
 }
 
 function grant(step: Step, worker: WorkerSlots, granted: number): void {
@@ -67,7 +62,6 @@ function mend(step: Step, worker: WorkerSlots, { highest, missing }: Credit): vo
  * @returns whether the worker should say anew what it holds: news of a start may have been lost too
  */
 function lookThrough(step: Step, worker: WorkerSlots): boolean {
-  askOfAdopted(step, worker);
   let isInDoubt = false;
   for (const entry of worker.holding) {
     sendStop(step, entry);
@@ -79,24 +73,6 @@ function lookThrough(step: Step, worker: WorkerSlots): boolean {
   return true;
 }
 
-/**
- * What an earlier owner gave it: does it have that? Its gateway has not said so since the shard was taken over, or it was lost on
- * the way; also where the worker was known already. And one through which this was sent: does it not have the worker any more?
- */
-function askOfAdopted(step: Step, worker: WorkerSlots): void {
-  const { adopting, gateways } = step.state;
-  const { workerId } = worker.profile;
-  const adopted = adopting.get(workerId);
-  if (adopted === undefined) return;
-  const asked = new Set<string>();
-  for (const { assigned } of adopted) {
-    if (assigned === null) continue;
-    if (assigned.missedOn === null) asked.add(worker.gateway);
-    if (assigned.leftOn === null && gateways.has(assigned.gateway)) asked.add(assigned.gateway);
-  }
-  for (const node of asked) step.batch.toGateway.push({ node, message: { kind: "WHO", workerIds: [workerId] } });
-}
-
 /** Under its own number and token, so that it is harmless if the first one is only late. */
 function resend(step: Step, entry: Entry): void {
   const { assigned } = entry;
@@ -105,7 +81,7 @@ function resend(step: Step, entry: Entry): void {
 }
 
 /** Numbers that no assignment will come with: the gateway lends their slots anew. */
-export function voidCredits(
+function voidCredits(
   step: Step,
   at: { gateway: string; workerId: string; account: number },
   credits: readonly number[],

@@ -105,9 +105,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
     credit: state.workers.take(worker, poolOf(state, row.pool).placement),
     startedAt: null,
     journal: null,
-    adopting: false,
-    leftOn: null,
-    missedOn: null,
+    soughtSince: null,
     stopping: null,
   };
   writeJournal(step, entry);

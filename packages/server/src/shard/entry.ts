@@ -52,15 +52,8 @@ export interface Assigned {
   startedAt: EpochMs | null;
   /** The journal row that holds the assignment; null once the row itself says so. */
   journal: JournalBox | null;
-  /** Taken over: nobody has said yet that the worker has it. */
-  adopting: boolean;
-  /**
-   * While adopting: over which connection the gateway that it was sent through had the worker last. 0: that gateway does
-   * not say; null: it may still have it, if it lives.
-   */
-  leftOn: number | null;
-  /** While adopting: over which connection the worker has told this owner, through another gateway, that it does not have it. */
-  missedOn: number | null;
+  /** Time from which on its worker is sought; null: the worker is where it was, and has the attempt or will have it. */
+  soughtSince: EpochMs | null;
   /** The worker was told to stop; when the timer rings, the end is forced. */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Candidate } from "../domain/execution.ts";
+import { levelOf } from "../domain/feature-level.ts";
 import { defaultPool } from "../domain/pool.ts";
-import { explain } from "./explain.ts";
+import { explain, understoodReasons } from "./explain.ts";
 import { candidate, only, START, Story } from "./testing/story.ts";
 
 const reasonsOf = (story: Story, row: Candidate) => explain(story.state, row, story.now);
@@ -84,6 +85,32 @@ describe("why an execution waits", () => {
     const command = { id: "c1", shard: row.shard, kind: "CANCEL", executionId: row.id } as const;
     story.tell({ kind: "COMMANDS", commands: [command] });
     assert.deepEqual(namesOf(story, row), ["CANCEL_REQUESTED", "RUNNING"]);
+  });
+
+  it("because its worker has had no free slot for over a second", () => {
+    const row = candidate();
+    const story = new Story().worker("w1", { prefetch: 1 }).hint(row);
+    story.commit();
+    const list = (slots: { free?: number; stuck?: number }) => {
+      const credits = [{ workerId: "w1", account: 1, granted: 2, highest: 1, missing: [], ...slots }];
+      story.gateway({ kind: "CREDITS", term: 1, roll: false, credits });
+    };
+    list({ free: 0, stuck: 1 });
+    assert.deepEqual(namesOf(story, row), ["ASSIGNED"], "it may be about to start");
+    story.later(1_001);
+    const noSlot = { reason: "WORKER_HAS_NO_FREE_SLOT", workerId: "w1", stuck: 1 } as const;
+    assert.deepEqual(reasonsOf(story, row), [
+      { reason: "ASSIGNED", attempt: 1, workerId: "w1", assignedAt: START },
+      noSlot,
+    ]);
+    const since = levelOf("NO_FREE_SLOT_REASON");
+    const told = (level: number) => understoodReasons(reasonsOf(story, row), level).map(({ reason }) => reason);
+    assert.deepEqual(told(since), ["ASSIGNED", "WORKER_HAS_NO_FREE_SLOT"]);
+    assert.deepEqual(told(since - 1), ["ASSIGNED"], "a node of the cluster would not understand the answer");
+    list({ free: 1 });
+    assert.deepEqual(namesOf(story, row), ["ASSIGNED"]);
+    list({});
+    assert.deepEqual(namesOf(story, row), ["ASSIGNED"], "the gateway does not say");
   });
 
   it("in the store, behind what its owner has at hand", () => {

@@ -1,4 +1,5 @@
 import type { Candidate } from "../domain/execution.ts";
+import { isOn } from "../domain/feature-level.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
@@ -8,12 +9,20 @@ import { type MachineState, poolOf } from "./state.ts";
 import type { WorkerSlots } from "./workers.ts";
 
 const HOLDERS_MAX = 10;
+/** Time that an attempt has to reach its worker and start there, before the worker's slots are looked at. */
+const STARTS_WITHIN_MS = 1_000;
 
 /** Every reason why an execution waits, or what it does instead. @param row what the store says of it; memory knows better */
 export function explain(state: MachineState, row: Candidate, now: EpochMs): WaitReason[] {
   const entry = state.entries.get(row.id);
-  if (entry?.assigned != null) return assignedReasons(state, entry, entry.assigned);
+  if (entry?.assigned != null) return assignedReasons(state, entry, entry.assigned, now);
   return waitReasons(state, entry?.row ?? row, entry ?? null, now);
+}
+
+/** Reasons that every node of the cluster understands. @param level feature level of the cluster */
+export function understoodReasons(reasons: readonly WaitReason[], level: number): readonly WaitReason[] {
+  if (isOn("NO_FREE_SLOT_REASON", level)) return reasons;
+  return reasons.filter(({ reason }) => reason !== "WORKER_HAS_NO_FREE_SLOT");
 }
 
 /** What its own time says; null: it is due. */
@@ -24,21 +33,29 @@ export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   return { reason: "BACKOFF", until: row.dueAt, failures: row.failures, maxAttempts };
 }
 
-function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned): WaitReason[] {
+function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned, now: EpochMs): WaitReason[] {
   const { row, timer } = entry;
   const { workerId, startedAt } = assigned;
   const { attempt } = row;
   const reasons: WaitReason[] = [];
   if (isCancelled(entry)) reasons.push({ reason: "CANCEL_REQUESTED", attempt, workerId });
-  if (assigned.adopting) {
+  if (assigned.soughtSince !== null) {
     const until = timer?.key ?? assigned.at + state.limits.adoptWithinMs;
     reasons.push({ reason: "WORKER_AWAITED", attempt, workerId, until });
-  } else if (startedAt === null) reasons.push({ reason: "ASSIGNED", attempt, workerId, assignedAt: assigned.at });
-  else {
+  } else if (startedAt === null) {
+    reasons.push({ reason: "ASSIGNED", attempt, workerId, assignedAt: assigned.at });
+    reasons.push(...slotReasons(state, assigned, now));
+  } else {
     const timesOutAt = startedAt + row.policy.timeoutMs;
     reasons.push({ reason: "RUNNING", attempt, workerId, startedAt, timesOutAt });
   }
   return reasons;
+}
+
+function slotReasons(state: MachineState, { workerId, at }: Assigned, now: EpochMs): WaitReason[] {
+  const worker = state.workers.get(workerId);
+  if (worker?.freeSlots !== 0 || now - at <= STARTS_WITHIN_MS) return [];
+  return [{ reason: "WORKER_HAS_NO_FREE_SLOT", workerId, stuck: worker.stuck }];
 }
 
 function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, now: EpochMs): WaitReason[] {
@@ -92,7 +109,9 @@ function workerReason(state: MachineState, row: Candidate, isDue: boolean): Wait
     const missing = missingCapabilities(offering, requires);
     return { reason: "NO_WORKER_WITH_CAPABILITY", handler, missing, workersWithHandler: offering.length };
   }
-  const isFree = able.some(({ granted, sent, draining, silent }) => granted > sent && !draining && !silent);
+  const isFree = able.some(
+    ({ granted, sent, draining, gateway }) => granted > sent && !draining && !state.workers.silent.has(gateway),
+  );
   return isFree || !isDue ? null : busyReason(able);
 }
 

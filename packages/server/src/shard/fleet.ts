@@ -1,27 +1,32 @@
-import { attemptKey, type Incarnation } from "../domain/ids.ts";
+import { attemptKey, type EpochMs, type Incarnation } from "../domain/ids.ts";
 import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
+import { askForWorkers, endBuiltinSearches, endSearch, loseTrack, noteAbsence, workersAbsent } from "./adoption.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
 import { recall, refreshWorker, takeCredits } from "./credit.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
-import { type Step, setTimer } from "./state.ts";
+import { clearTimer, type Step } from "./state.ts";
+import { takeBackWaiting } from "./take-back.ts";
 import type { WorkerSlots } from "./workers.ts";
 
 /** How often silence is judged. A judge that comes later than twice this was held up, and can blame nobody. */
 const JUDGE_EVERY_MS = 5_000;
-/** After one gateway gave a worker up, how long another may take to say that it has it. */
-const ELSEWHERE_WITHIN_MS = 5_000;
+/** A gateway that was heard lately and is not listed as living may have just come. */
+const UNLISTED_GATEWAY_MS = 3_000;
 
 type WorkerUp = Extract<FromGateway, { kind: "WORKER_UP" }>;
 type WorkerLost = Extract<FromGateway, { kind: "WORKER_LOST" }>;
 
 /** What gateways say of their workers. */
 export function fromGateway(step: Step, from: string, message: FromGateway): void {
+  hear(step, from);
   switch (message.kind) {
     case "WORKER_UP":
       return workerUp(step, from, message);
     case "WORKER_LOST":
       return workerLost(step, from, message);
+    case "ABSENT":
+      return workersAbsent(step, from, message);
     case "WORKER_DRAINING":
       return workerDraining(step, from, message.workerId);
     case "CREDITS":
@@ -46,10 +51,10 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
   const { worker, regroup } = workers.up(profile, { gateway: from, connection, account }, step.now);
   refreshWorker(step, worker);
   for (const entry of worker.holding) if (entry.assigned !== null) entry.assigned.worker = worker;
-  if (regroup) regroupClasses(step);
+  if (regroup) step.state.lanes.regroup(step.state.workers.groupsFor);
   // It may hold several attempts of an execution: an older one's result may not be acknowledged yet.
   const held = new Map(message.holds.map((hold) => [attemptKey(hold.executionId, hold.attempt), hold]));
-  settleHoldings(step, worker, held);
+  settleHoldings(step, worker, held, message.isAnswer === true);
   // What it was told over the connection before may not have reached it.
   for (const entry of worker.holding) sendStop(step, entry);
   for (const hold of message.holds) {
@@ -67,23 +72,24 @@ function isOutdated(known: WorkerSlots | undefined, from: string, said: WorkerUp
 }
 
 /**
- * What was given to this worker by an earlier owner or over an earlier connection: it has it, or it never will, because
- * its gateway delivers nothing any more that was assigned under another account or epoch. But what an earlier owner sent
- * through another gateway may be known there only: this one may not have noticed yet that the worker has left.
+ * What the worker does not list although it was given to it: it never will have it, because its gateway delivers nothing any
+ * more that was assigned under another account, and the worker takes nothing of an epoch that is older than its answer.
  */
-function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<string, HeldAttempt>): void {
-  const adopting = step.state.adopting.get(worker.profile.workerId) ?? [];
+function settleHoldings(
+  step: Step,
+  worker: WorkerSlots,
+  held: ReadonlyMap<string, HeldAttempt>,
+  isAnswer: boolean,
+): void {
+  const sought = step.state.adopting.get(worker.profile.workerId)?.entries ?? [];
   const missing: Entry[] = [];
-  for (const entry of [...adopting, ...worker.holding]) {
+  for (const entry of [...sought, ...worker.holding]) {
     const { assigned } = entry;
     if (assigned === null) continue;
-    const hold = held.get(attemptKey(entry.id, entry.row.attempt));
-    if (hold !== undefined) confirm(step, entry, assigned, worker, hold);
-    else if (assigned.adopting && assigned.gateway !== worker.gateway) missElsewhere(step, entry, assigned, worker);
-    else if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) missing.push(entry);
-  }
-  if (step.state.adopting.get(worker.profile.workerId)?.size === 0) {
-    step.state.adopting.delete(worker.profile.workerId);
+    const hold = held.get(attemptKey(entry.id, entry.row.attempt)) ?? null;
+    if (hold !== null || isOnItsWay(assigned, worker)) confirm(step, entry, assigned, worker, hold);
+    // An earlier owner may have sent it through a gateway that has not noticed yet that the worker has left.
+    else if (assigned.account !== 0 || isAnswer || assigned.gateway === worker.gateway) missing.push(entry);
   }
   // A process that has forgotten what it had begun is another one under the same name.
   const forgot = missing.some((entry) => entry.assigned?.startedAt != null);
@@ -93,90 +99,63 @@ function settleHoldings(step: Step, worker: WorkerSlots, held: ReadonlyMap<strin
   }
 }
 
-function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlots, hold: HeldAttempt): void {
-  step.state.adopting.get(assigned.workerId)?.delete(entry);
-  if (assigned.gateway !== worker.gateway || assigned.account !== worker.account) {
+/** Assigned by this owner under the account that still counts: it may arrive after the worker's word. */
+function isOnItsWay(assigned: Assigned, worker: WorkerSlots): boolean {
+  return assigned.gateway === worker.gateway && assigned.account === worker.account;
+}
+
+function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlots, hold: HeldAttempt | null): void {
+  if (!isOnItsWay(assigned, worker)) {
     // Under this account it has no number.
     Object.assign(assigned, { gateway: worker.gateway, account: worker.account, credit: 0 });
   }
   assigned.worker = worker;
   worker.holding.add(entry);
-  if (assigned.adopting) {
-    assigned.adopting = false;
-    takeUpTimer(step, entry, assigned, hold);
-  } else if (hold.startedAt !== null && assigned.startedAt === null) {
-    markStarted(step, entry, assigned, hold.startedAt);
-  }
+  const startedAt = hold?.startedAt ?? null;
+  if (assigned.soughtSince !== null) {
+    endSearch(step, entry, assigned);
+    takeUpTimer(step, entry, assigned, startedAt);
+  } else if (startedAt !== null && assigned.startedAt === null) markStarted(step, entry, assigned, startedAt);
 }
 
-function takeUpTimer(step: Step, entry: Entry, assigned: Assigned, hold: HeldAttempt): void {
-  if (isCancelled(entry)) {
-    // The order to stop is given again, and its time begins anew.
-    return orderStop(step, entry, "REQUESTED");
-  }
-  if (entry.timer) step.state.timers.remove(entry.timer);
-  entry.timer = null;
-  const startedAt = assigned.startedAt ?? hold.startedAt;
+function takeUpTimer(step: Step, entry: Entry, assigned: Assigned, heldSince: EpochMs | null): void {
+  // The order to stop is given again, and its time begins anew.
+  if (isCancelled(entry)) return orderStop(step, entry, "REQUESTED");
+  clearTimer(step.state, entry);
+  const startedAt = assigned.startedAt ?? heldSince;
   if (startedAt !== null) markStarted(step, entry, assigned, startedAt);
   if (entry.rowState === "PENDING") step.state.young.add(entry, entry.row.attempt, step.now);
+  else if (startedAt === null) step.state.unstarted.add(entry);
 }
 
 function workerLost(step: Step, from: string, { workerId, connection, reason }: WorkerLost): void {
-  const { adopting, workers } = step.state;
-  // What was not given to it through this gateway, it may have through another, which has not answered yet. And also what
-  // was may have gone elsewhere with it since.
+  const { workers } = step.state;
+  noteAbsence(step, from, workerId, step.now);
   const worker = workers.get(workerId);
-  // It went to another gateway before this one gave it up.
-  const isElsewhere = worker !== undefined && worker.gateway !== from && worker.connection >= connection;
-  for (const entry of adopting.get(workerId) ?? []) {
-    if (entry.assigned?.gateway === from) leftGateway(step, entry, entry.assigned, { connection, isElsewhere });
-  }
-  // What is known of it may be older than what this gateway says, which it has left since: those that have it, or had it, say so
-  // themselves, and where nobody does its silence is judged.
+  // What is known of it may be older than what this gateway says, which it has left since: it is listed where it is now.
   if (worker?.gateway !== from || worker.connection > connection) return;
   giveUpWorker(step, worker, workers.remove(workerId), reason);
 }
 
-/** Gateways that live, also where this owner cannot reach them: what was sent through them may be running. */
+/** Once a second: the gateways that live, those included that this owner cannot reach. */
 export function takeGateways(step: Step, gateways: readonly Incarnation[]): void {
   const { state } = step;
   const before = state.gateways;
   state.gateways = new Set(gateways);
-  for (const entries of state.adopting.values()) {
-    for (const entry of entries) {
-      const { assigned } = entry;
-      if (assigned === null || assigned.missedOn === null || assigned.leftOn !== null) continue;
-      if (!state.gateways.has(assigned.gateway)) adoptSoon(step, entry);
-      // It was taken for dead, and what was sent through it for lost.
-      else if (!before.has(assigned.gateway)) setTimer(state, entry, step.now + state.limits.adoptWithinMs);
-    }
-  }
+  for (const worker of [...state.workers.all()]) if (isGone(step, worker.gateway, before)) loseTrack(step, worker);
+  endBuiltinSearches(step);
+  askForWorkers(step);
+  takeBackWaiting(step);
 }
 
-/** A gateway that lives will say itself whether the worker was there; of one that is gone, nobody will hear. */
-function missElsewhere(step: Step, entry: Entry, assigned: Assigned, { connection }: WorkerSlots): void {
-  assigned.missedOn = Math.max(connection, assigned.missedOn ?? 0);
-  if (assigned.leftOn !== null || !step.state.gateways.has(assigned.gateway)) adoptSoon(step, entry);
-}
-
-/** Where it is known to have gone, its next gateway will say whether it has this. */
-function leftGateway(
-  step: Step,
-  entry: Entry,
-  assigned: Assigned,
-  { connection, isElsewhere }: { connection: number; isElsewhere: boolean },
-): void {
-  assigned.leftOn = Math.max(connection, assigned.leftOn ?? 0);
-  if (!isElsewhere || assigned.missedOn !== null) adoptSoon(step, entry);
-}
-
-function adoptSoon(step: Step, entry: Entry): void {
-  const at = step.now + ELSEWHERE_WITHIN_MS;
-  if (entry.timer === null || entry.timer.key > at) setTimer(step.state, entry, at);
+/** A gateway that has just come may be heard before it is listed. */
+function isGone({ state, now }: Step, gateway: Incarnation, before: ReadonlySet<Incarnation>): boolean {
+  if (state.gateways.has(gateway)) return false;
+  return before.has(gateway) || now - (state.heard.get(gateway) ?? 0) > UNLISTED_GATEWAY_MS;
 }
 
 function giveUpWorker(step: Step, worker: WorkerSlots, isGroupGone: boolean, reason: string): void {
-  if (isGroupGone) regroupClasses(step);
+  if (isGroupGone) step.state.lanes.regroup(step.state.workers.groupsFor);
   for (const entry of [...worker.holding]) attemptGivenUp(step, entry, "WORKER_LOST", reason);
 }
 
@@ -186,24 +165,38 @@ export function judgeSilence(step: Step): void {
   if (now < state.judgedAt + JUDGE_EVERY_MS) return;
   const wasHeldUp = now > state.judgedAt + 2 * JUDGE_EVERY_MS;
   state.judgedAt = now;
-  for (const worker of [...state.workers.all()]) {
-    if (wasHeldUp) worker.heardAt = Math.max(worker.heardAt, now);
-    else if (now - worker.heardAt > state.limits.silenceMs) {
-      giveUpWorker(
-        step,
-        worker,
-        state.workers.remove(worker.profile.workerId),
-        `its gateway was not heard of for ${state.limits.silenceMs} ms`,
-      );
-    } else if (now - worker.heardAt > JUDGE_EVERY_MS && !worker.silent) {
-      // What is given to it now may not arrive.
-      worker.silent = true;
-      refreshWorker(step, worker);
-    }
+  for (const [gateway, heardAt] of [...state.heard]) {
+    if (wasHeldUp) state.heard.set(gateway, Math.max(heardAt, now));
+    else if (now - heardAt > state.limits.silenceMs) giveUpGateway(step, gateway);
+    else if (now - heardAt > JUDGE_EVERY_MS && !state.workers.silent.has(gateway)) setSilent(step, gateway, true);
   }
 }
 
-/** When the silence of workers is to be judged next; null: there are none. */
+function giveUpGateway(step: Step, gateway: Incarnation): void {
+  const { heard, limits, workers } = step.state;
+  heard.delete(gateway);
+  workers.silent.delete(gateway);
+  for (const worker of [...workers.all()]) {
+    if (worker.gateway !== gateway) continue;
+    const isGroupGone = workers.remove(worker.profile.workerId);
+    giveUpWorker(step, worker, isGroupGone, `its gateway was not heard of for ${limits.silenceMs} ms`);
+  }
+}
+
+function hear(step: Step, gateway: Incarnation): void {
+  step.state.heard.set(gateway, step.now);
+  if (step.state.workers.silent.has(gateway)) setSilent(step, gateway, false);
+}
+
+/** What is given now to the workers of a silent gateway may not arrive. */
+function setSilent(step: Step, gateway: Incarnation, isSilent: boolean): void {
+  const { workers } = step.state;
+  if (isSilent) workers.silent.add(gateway);
+  else workers.silent.delete(gateway);
+  for (const worker of workers.all()) if (worker.gateway === gateway) refreshWorker(step, worker);
+}
+
+/** When silence is to be judged next; null: there are no workers. */
 export function nextJudgement(state: Step["state"]): number | null {
   return state.workers.isEmpty ? null : state.judgedAt + JUDGE_EVERY_MS;
 }
@@ -213,11 +206,4 @@ function workerDraining(step: Step, from: string, workerId: string): void {
   if (worker?.gateway !== from) return;
   worker.draining = true;
   refreshWorker(step, worker);
-}
-
-function regroupClasses(step: Step): void {
-  const { lanes, workers } = step.state;
-  for (const pool of lanes.pools()) {
-    for (const work of lanes.classes(pool)) work.groups = workers.groupsFor(work);
-  }
 }

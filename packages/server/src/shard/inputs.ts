@@ -2,7 +2,7 @@ import type { Changeover } from "../domain/changeover.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { Assignment, Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
+import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { Command, RankCursor, Recovered } from "../ports/store.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
 import type { Freed } from "./batch.ts";
@@ -40,8 +40,6 @@ export type Input =
   | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
   /** Attempts that had permits have ended by a commit that went through. */
   | { kind: "FREED"; freed: readonly Freed[] }
-  /** Assignments that became durable and were not sent, because they were not wanted any more. */
-  | { kind: "UNSENT"; assigns: readonly Assignment[] }
   /** A recurring job was submitted, and fires soon. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   /** A commit was answered: executions that it made of planned instants. */
@@ -123,8 +121,10 @@ export interface Limits {
   leadMs: number;
   /** How long an attempt runs before its own row says RUNNING. */
   ownRowAfterMs: number;
-  /** How long a worker that an earlier owner assigned to may take to show up. */
+  /** How long a sought worker may take to show up where some living gateway has not answered that it does not have it. */
   adoptWithinMs: number;
+  /** How long a sought worker may take to connect again where no living gateway has it. */
+  reconnectMs: number;
   /** How long after its gateway was last heard of a worker is given up. */
   silenceMs: number;
   /** An assignment that did not arrive is sent again after this. */
@@ -143,6 +143,7 @@ export const DEFAULT_LIMITS: Limits = {
   leadMs: 5,
   ownRowAfterMs: 1_000,
   adoptWithinMs: 30_000,
+  reconnectMs: 5_000,
   silenceMs: 30_000,
   resendAfterMs: 2_000,
 };

@@ -53,6 +53,11 @@ export class Lanes {
     this.#gates = gates;
   }
 
+  /** Groups of workers came or went: each class finds those that can run it. */
+  regroup(groupsFor: (work: WorkClass) => Group[]): void {
+    for (const classes of this.#classes.values()) for (const work of classes.values()) work.groups = groupsFor(work);
+  }
+
   /** The lane of an execution, made if need be. */
   of(row: Candidate, groupsFor: (work: WorkClass) => Group[]): Lane {
     const gate = this.#gates.of(row);

@@ -11,9 +11,9 @@ import type { Step } from "./state.ts";
  * the next owner learns from the store what is true, and from workers what they hold.
  */
 export function letGo(step: Step, lost: readonly ShardId[]): void {
+  if (lost.length === 0) return;
   const { state, batch } = step;
   const shards = new Set(lost);
-  state.patience.leave(state, shards, step.now);
   for (const entry of [...state.entries.values()]) if (shards.has(entry.row.shard)) drop(step, entry);
   for (const [id, commands] of state.loading) {
     if (commands.every(({ shard }) => shards.has(shard))) state.loading.delete(id);

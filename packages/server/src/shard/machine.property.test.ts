@@ -62,7 +62,7 @@ class World {
     this.story.commit();
     this.story.tell({ kind: "CANDIDATES_MISSED", ids: missed });
     const unsent = batch.assigns.filter((assign) => !isStillWanted(this.story.state, assign));
-    this.story.tell({ kind: "UNSENT", assigns: unsent });
+    for (const { workerId } of unsent) this.story.credit(workerId, 1);
     for (const assign of batch.assigns) {
       if (unsent.includes(assign) || !this.alive.has(assign.workerId)) continue;
       this.held.set(attemptKey(assign.executionId, assign.attempt), assign);

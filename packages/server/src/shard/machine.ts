@@ -17,7 +17,6 @@ import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { sweep } from "./sweep.ts";
 import { takeOwnership } from "./takeover.ts";
-import { takeBack } from "./unsent.ts";
 
 /**
  * One step of the owner of some shards: what came in, and what follows from it at this time.
@@ -72,8 +71,6 @@ function take(view: Step, input: Input): void {
       return fromGateway(view, input.from, input.message);
     case "GATEWAYS":
       return takeGateways(view, input.nodes);
-    case "UNSENT":
-      return takeBack(view, input.assigns);
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
       return;

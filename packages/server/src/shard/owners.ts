@@ -45,6 +45,11 @@ export class Owners {
     return epoch >= (this.#shards[shard]?.epoch ?? 0);
   }
 
+  /** Highest epoch of each shard that an owner has named. */
+  epochs(): Map<ShardId, Epoch> {
+    return new Map(this.#shards.flatMap((known, shard) => (known === null ? [] : [[shard, known.epoch]])));
+  }
+
   /** 0: it has said nothing yet. */
   termOf(owner: Incarnation): number {
     return this.#terms.get(owner) ?? 0;

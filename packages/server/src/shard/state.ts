@@ -2,13 +2,13 @@ import type { Changeover } from "../domain/changeover.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { CancelCommand, JobCommand } from "../ports/store.ts";
+import type { Search } from "./adoption.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
 import { Gates } from "./gates.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Lanes } from "./lanes.ts";
-import type { Patience } from "./patience.ts";
 import { Permits } from "./permits/permits.ts";
 import { Plans } from "./plans/plans.ts";
 import { Touched } from "./touched.ts";
@@ -31,14 +31,18 @@ export interface MachineState {
   readonly gates: Gates;
   readonly lanes: Lanes;
   readonly workers: Workers;
-  /** Those that can be reached, as the bus sees them. */
+  /** Gateways that live, those included that this owner cannot reach. */
   gateways: ReadonlySet<Incarnation>;
   readonly timers: Heap<Entry>;
   readonly young: YoungAttempts;
   readonly pools: Map<string, Pool>;
   readonly touched: Touched;
-  /** Executions of the owner before, by the worker that is to say whether it has them. */
-  readonly adopting: Map<WorkerId, Set<Entry>>;
+  /** When each gateway was last heard. */
+  readonly heard: Map<Incarnation, EpochMs>;
+  /** Attempts whose worker is sought, by worker. */
+  readonly adopting: Map<WorkerId, Search>;
+  /** Attempts that were assigned a while ago and have not started. */
+  readonly unstarted: Set<Entry>;
   /** Lanes, by their number in the store, that are being read. */
   readonly reading: Set<number>;
   /** Where the next sweep begins among the lanes. */
@@ -57,9 +61,7 @@ export interface MachineState {
   /** What gateways were told last of the pools that wait for credit. */
   toldDemand: Map<string, number>;
   readonly permits: Permits;
-  /** Survives this machine. */
-  readonly patience: Patience;
-  /** When the workers' silence was last judged. */
+  /** When the gateways' silence was last judged. */
   judgedAt: EpochMs;
 }
 
@@ -71,7 +73,7 @@ export interface Step {
   readonly wants: Want[];
 }
 
-export function createState(limits: Limits, patience: Patience): MachineState {
+export function createState(limits: Limits): MachineState {
   const gates = new Gates();
   return {
     limits,
@@ -86,11 +88,13 @@ export function createState(limits: Limits, patience: Patience): MachineState {
     lanes: new Lanes(gates),
     workers: new Workers(),
     gateways: new Set(),
+    heard: new Map(),
     timers: new Heap(),
     young: new YoungAttempts(),
     pools: new Map(),
     touched: new Touched(),
     adopting: new Map(),
+    unstarted: new Set(),
     reading: new Set(),
     sweepFrom: 0,
     loading: new Map(),
@@ -101,7 +105,6 @@ export function createState(limits: Limits, patience: Patience): MachineState {
     recalled: new Set(),
     toldDemand: new Map(),
     permits: new Permits(),
-    patience,
     judgedAt: 0,
   };
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Assignment } from "../ports/messages.ts";
+import type { Assignment, HeldAttempt } from "../ports/messages.ts";
 import type { Recovered } from "../ports/store.ts";
-import { Patience } from "./patience.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("a takeover", () => {
@@ -45,11 +44,6 @@ describe("a takeover", () => {
     return { row, story };
   };
   const endOf = (story: Story) => only(only(changesOf(story.commit())).ended).state;
-  /** To the millisecond: nothing is written before. */
-  const losesWorkerAfter = (story: Story, waitMs: number) => {
-    assert.deepEqual(changesOf(story.later(waitMs - 1).commit()), []);
-    assert.equal(endOf(story.later(1)), "WORKER_LOST");
-  };
   const profile = {
     workerId: "w1",
     name: "w1",
@@ -80,7 +74,10 @@ describe("a takeover", () => {
     ]);
     const batch = story.commit();
     assert.deepEqual(changesOf(batch), []);
-    assert.equal(only(ordersOf(batch)).kind, "REFUSED");
+    assert.deepEqual(
+      ordersOf(batch).map(({ kind }) => kind),
+      ["WHO", "REFUSED"],
+    );
   });
 
   it("runs elsewhere what never arrived", () => {
@@ -89,109 +86,100 @@ describe("a takeover", () => {
     assert.equal(only(story.commit().assigns).attempt, 2);
   });
 
-  it("waits a little for another gateway to say that the worker is there, if the one that was used is gone", () => {
-    const { story } = inFlight("w1", {}, "gateway-0");
-    story.up(profile, []).credit("w1", 1);
-    assert.deepEqual(story.commit().assigns, []);
-    assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
-  });
-
-  it("hears from a gateway that lives that the worker is not there any more, while another has it", () => {
-    const { story } = inFlight("w1", {}, "gateway-0");
-    story
-      .tell({ kind: "GATEWAYS", nodes: ["gateway-0", GATEWAY] })
-      .up(profile, [], { connection: 2 })
-      .credit("w1", 1);
-    const lost = { kind: "WORKER_LOST" as const, workerId: "w1", connection: 1, reason: "test" };
-    story.tell({ kind: "GATEWAY", from: "gateway-0", message: lost });
-    assert.equal(only(story.later(5_000).commit().assigns).attempt, 2);
-  });
-
-  it("waits for a gateway that lives and has not answered", () => {
-    const { story } = inFlight("w1", {}, "gateway-0");
-    story
-      .tell({ kind: "GATEWAYS", nodes: ["gateway-0", GATEWAY] })
-      .up(profile, [])
-      .credit("w1", 1);
-    assert.deepEqual(story.later(4_000).commit().assigns, []);
-  });
-
-  it("waits no longer for a gateway that has died since", () => {
-    const { story } = inFlight("w1", {}, "gateway-0", ["gateway-0", GATEWAY]);
-    story
-      .up(profile, [], { connection: 2 })
-      .later(1_000)
-      .tell({ kind: "GATEWAYS", nodes: [GATEWAY] });
-    assert.deepEqual(
-      changesOf(
-        story
-          .later(4_000)
-          .tell({ kind: "GATEWAYS", nodes: [GATEWAY] })
-          .commit(),
-      ),
-      [],
-    );
-    assert.equal(endOf(story.later(1_000)), "RELEASED");
-  });
-
-  it("waits for a gateway that it had taken for dead, from the moment on at which it lives", () => {
-    const { story } = inFlight("w1", {}, "gateway-0", [GATEWAY]);
-    const both = { kind: "GATEWAYS" as const, nodes: ["gateway-0", GATEWAY] };
-    story.up(profile, [], { connection: 1 }).later(4_000).tell(both).later(20_000).tell(both);
-    losesWorkerAfter(story, 10_000);
-  });
-
-  describe("of what was sent to a worker through a gateway that it has left", () => {
+  describe("of what was sent through another gateway", () => {
     const both = ["gateway-0", GATEWAY];
-    const leave = (story: Story, connection: number) =>
-      story.tell({
-        kind: "GATEWAY",
-        from: "gateway-0",
-        message: { kind: "WORKER_LOST", workerId: "w1", connection, reason: "it was sent to another gateway" },
+    /** Every living gateway is asked once a second; those that are named answer that they do not have the worker. */
+    const secondsOf = (story: Story, seconds: number, absent: readonly string[], nodes = both) => {
+      for (let second = 1; second <= seconds; second++) {
+        const askedAt = story.now;
+        story.tell({ kind: "GATEWAYS", nodes });
+        for (const from of absent) {
+          story.tell({ kind: "GATEWAY", from, message: { kind: "ABSENT", askedAt, workerIds: ["w1"] } });
+        }
+        story.later(1_000);
+      }
+      return story;
+    };
+    const answer = (story: Story, holds: HeldAttempt[] = []) =>
+      story.gateway({ kind: "WORKER_UP", term: 2, worker: profile, connection: 2, account: 1, holds, isAnswer: true });
+
+    it("believes the worker's own answer at once, wherever it is", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      answer(story);
+      assert.equal(endOf(story), "RELEASED");
+    });
+
+    it("does not believe a gateway that has not asked the worker: the attempt may be on its way through the other one", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      story.up(profile, [], { connection: 2 });
+      assert.deepEqual(changesOf(secondsOf(story, 29, ["gateway-0"]).commit()), []);
+    });
+
+    it("does not believe an answer under older epochs", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      story.gateway({
+        kind: "WORKER_UP",
+        term: 1,
+        worker: profile,
+        connection: 2,
+        account: 1,
+        holds: [],
+        isAnswer: true,
       });
-
-    it("releases what the worker says that it does not have", () => {
-      const { story } = inFlight("w1", {}, "gateway-0", both);
-      leave(story.up(profile, [], { connection: 2 }), 1).later(5_000);
-      assert.equal(endOf(story), "RELEASED");
-    });
-
-    it("believes nothing of what the worker had said before: it may have taken it to its next gateway", () => {
-      const story = new Story().up(profile, [], { connection: 2 });
-      inFlight("w1", {}, "gateway-0", both, { story });
-      leave(story, 1).later(5_000);
-      assert.deepEqual(changesOf(story.commit()), [], "that gateway will say whether it has it");
-      story.later(25_000);
-      assert.equal(endOf(story), "WORKER_LOST");
-    });
-
-    it("releases it when its next gateway answers at last", () => {
-      const story = new Story().up(profile, [], { connection: 2 });
-      inFlight("w1", {}, "gateway-0", both, { story });
-      leave(story, 1).later(9_000).up(profile, [], { connection: 2 }).later(5_000);
-      assert.equal(endOf(story), "RELEASED");
-    });
-
-    it("does not believe a gateway at which the worker was before", () => {
-      const { story } = inFlight("w1", {}, "gateway-0", both);
-      leave(story.up(profile, [], { connection: 1 }), 2).later(5_000);
-      assert.equal(endOf(story), "WORKER_LOST");
+      assert.deepEqual(changesOf(story.commit()), []);
     });
 
     it("never releases what is known to have begun", () => {
       const { story } = inFlight("w1", {}, "gateway-0", both, { startedAt: START - 400 });
-      leave(story.up(profile, [], { connection: 2 }), 1).later(5_000);
+      answer(story);
       assert.equal(endOf(story), "WORKER_LOST");
+    });
+
+    it("asks every living gateway, again and again, until one has found the worker", () => {
+      const { row, story } = inFlight("w1", {}, "gateway-0", both);
+      story.commit();
+      const asked = () => {
+        story.tell({ kind: "GATEWAYS", nodes: both });
+        const orders = story.commit().toGateway.filter(({ message }) => message.kind === "WHO");
+        return orders.map(({ node }) => node).sort();
+      };
+      assert.deepEqual([asked(), asked()], [both, both]);
+      answer(story, [{ shard: row.shard, executionId: row.id, attempt: 1, startedAt: START - 400 }]);
+      assert.deepEqual(asked(), []);
+    });
+
+    it("gives a worker that no living gateway has the time to connect again, and no more", () => {
+      const { story } = inFlight("w1", {}, "gateway-gone", both);
+      assert.deepEqual(changesOf(secondsOf(story, 4, both).commit()), []);
+      assert.equal(endOf(secondsOf(story, 1, both)), "WORKER_LOST");
+    });
+
+    it("waits for a gateway that lives and has not answered", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      assert.deepEqual(changesOf(secondsOf(story, 29, [GATEWAY]).commit()), []);
+      assert.equal(endOf(secondsOf(story, 1, [GATEWAY])), "WORKER_LOST");
+    });
+
+    it("waits no longer for a gateway that has died since", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      assert.deepEqual(changesOf(secondsOf(story, 8, [GATEWAY]).commit()), []);
+      assert.equal(endOf(secondsOf(story, 2, [GATEWAY], [GATEWAY])), "WORKER_LOST");
+    });
+
+    it("does not count an answer from before the worker may have come to that gateway", () => {
+      const { story } = inFlight("w1", {}, "gateway-0", both);
+      secondsOf(story, 1, both);
+      assert.deepEqual(changesOf(secondsOf(story, 5, [GATEWAY]).commit()), []);
     });
   });
 
   it("asks a gateway that is silent on what its worker has, also if it knew the worker before", () => {
     const story = new Story().up(profile).credit("w1", 1);
     const { row } = inFlight("w1", {}, GATEWAY, [GATEWAY], { story });
-    // What the gateway said of the worker in answer to the takeover was lost; the roll arrives.
-    const credits = [{ workerId: "w1", account: 1, granted: 1, highest: 0, missing: [] }];
-    story.gateway({ kind: "CREDITS", term: 2, roll: true, credits });
-    assert.deepEqual(ordersOf(story.commit()), [{ kind: "WHO", workerIds: ["w1"] }]);
+    const question = [{ kind: "WHO", workerIds: ["w1"], askedAt: START }];
+    assert.deepEqual(ordersOf(story.commit()), question);
+    // The answer was lost.
+    assert.deepEqual(ordersOf(story.tell({ kind: "GATEWAYS", nodes: [GATEWAY] }).commit()), question);
     story.up(profile, [{ shard: row.shard, executionId: row.id, attempt: 1, startedAt: START - 400 }]);
     assert.equal(only(changesOf(story.later(30_000).commit())).state, "RUNNING");
   });
@@ -211,62 +199,6 @@ describe("a takeover", () => {
     story.worker("w2");
     assert.deepEqual(story.later(29_999).assigned(), []);
     assert.equal(only(story.later(1).commit().assigns).attempt, 2);
-  });
-
-  describe("by the owner that had the shard before", () => {
-    const patience = () => {
-      const kept = new Patience();
-      kept.look(0, START);
-      return kept;
-    };
-    /** The shard was taken over, twenty seconds ago, and its worker has not been heard of. */
-    const silent = (kept: Patience) => {
-      const story = new Story({}, kept);
-      const { row } = inFlight("w1", {}, GATEWAY, [GATEWAY], { story });
-      for (let second = 1; second <= 20; second++) kept.look(second * 1_000, START + second * 1_000);
-      return { like: { id: row.id, shard: row.shard }, story: story.later(20_000) };
-    };
-    const again = (story: Story, like: { id: string; shard: number }, epoch: number) => {
-      inFlight("w1", {}, GATEWAY, [GATEWAY], { story, epoch, like });
-      return story;
-    };
-
-    it("goes on waiting for a silent worker where it was", () => {
-      const { like, story } = silent(patience());
-      story.tell({ kind: "LOST", shards: [like.shard] });
-      again(story, like, 3);
-      losesWorkerAfter(story, 10_000);
-    });
-
-    it("does so with another machine too, and gives everybody time to answer it", () => {
-      const kept = patience();
-      const { like, story } = silent(kept);
-      story.later(8_000);
-      kept.look(22_000, story.now - 6_000);
-      kept.look(24_000, story.now - 4_000);
-      kept.look(26_000, story.now - 2_000);
-      const next = new Story({}, kept);
-      kept.leave(story.state, new Set([like.shard]), story.now);
-      next.now = story.now;
-      again(next, like, 3);
-      losesWorkerAfter(next, 5_000);
-    });
-
-    it("knows nothing where another had it in between", () => {
-      const { like, story } = silent(patience());
-      story.tell({ kind: "LOST", shards: [like.shard] });
-      again(story, like, 4);
-      losesWorkerAfter(story, 30_000);
-    });
-
-    it("blames nobody for the time in which it was held up itself", () => {
-      const kept = patience();
-      const { like, story } = silent(kept);
-      kept.look(25_000, story.now);
-      story.tell({ kind: "LOST", shards: [like.shard] });
-      again(story, like, 3);
-      losesWorkerAfter(story, 30_000);
-    });
   });
 
   it("waits as long for a worker whose execution is to be cancelled, and tells it when it is back", () => {

@@ -1,17 +1,13 @@
-import type { EpochMs, Incarnation, ShardId } from "../domain/ids.ts";
+import type { ShardId } from "../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../ports/store.ts";
-import { attemptGivenUp } from "./attempts.ts";
+import { askForWorkers, seek } from "./adoption.ts";
 import { takeCommands } from "./commands.ts";
 import { newEntry } from "./entry.ts";
 import type { Input } from "./inputs.ts";
 import { laneOf } from "./intake.ts";
 import type { JournalBox } from "./journal-box.ts";
-import type { Patience } from "./patience.ts";
 import { permitsOwned } from "./permits/steps.ts";
-import { type Step, setTimer } from "./state.ts";
-
-/** What the owner before waited for, this one waits for no shorter than so long. */
-const ANSWER_WITHIN_MS = 5_000;
+import type { Step } from "./state.ts";
 
 /** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
 export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
@@ -28,8 +24,8 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
   // Of the shards that came now no lane knows what the store has.
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
-  const silent = new Map(Array.from(owned.epochs, ([shard, epoch]) => [shard, state.patience.take(shard, epoch)]));
-  for (const row of recovered.inFlight) adoptLater(step, row, boxes, silent.get(row.row.shard));
+  for (const row of recovered.inFlight) adopt(step, row, boxes);
+  askForWorkers(step);
   permitsOwned(step, owned.epochs.keys());
   takeCommands(step, recovered.commands);
 }
@@ -48,12 +44,7 @@ function boxName(shard: ShardId, ref: JournalRef): string {
   return `${shard}:${ref.epoch}:${ref.seq}`;
 }
 
-function adoptLater(
-  step: Step,
-  inFlight: InFlightRow,
-  boxes: ReadonlyMap<string, JournalBox>,
-  silentSince: ReturnType<Patience["take"]> | undefined,
-): void {
+function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, JournalBox>): void {
   const { state } = step;
   const { row, workerId, gateway, assignedAt, attemptStartedAt, journal } = inFlight;
   const entry = newEntry(row, false);
@@ -70,39 +61,12 @@ function adoptLater(
     credit: 0,
     startedAt: attemptStartedAt,
     journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
-    adopting: true,
-    leftOn: null,
-    missedOn: null,
+    soughtSince: null,
     stopping: null,
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;
   state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
-  const waiting = state.adopting.get(workerId);
-  if (waiting === undefined) state.adopting.set(workerId, new Set([entry]));
-  else waiting.add(entry);
-  setTimer(state, entry, waitsUntil(step, silentSince?.(entry.id, row.attempt) ?? step.now));
-  if (diedWithItsServer(step, workerId)) {
-    attemptGivenUp(step, entry, "WORKER_LOST", "it ran inside a server that has ended");
-  }
-}
-
-/** Its gateway is asked anew, and has some time to answer. */
-function waitsUntil({ state, now }: Step, silentSince: EpochMs): EpochMs {
-  return Math.max(Math.min(silentSince, now) + state.limits.adoptWithinMs, now + ANSWER_WITHIN_MS);
-}
-
-const BUILTIN = "builtin-";
-
-/** A worker inside a server process is named after it, and never outlives it. @param turn the how-manieth of its server */
-export function builtinWorkerId(incarnation: Incarnation, turn = 0): string {
-  return turn === 0 ? BUILTIN + incarnation : `${BUILTIN}${incarnation}-${turn}`;
-}
-
-/** A server that lives may have let the shard go and still run what it had of it. */
-function diedWithItsServer({ state }: Step, workerId: string): boolean {
-  if (!workerId.startsWith(BUILTIN)) return false;
-  const isOf = (server: Incarnation) => workerId.startsWith(builtinWorkerId(server));
-  return !isOf(state.incarnation) && ![...state.gateways].some(isOf);
+  seek(step, entry, entry.assigned);
 }

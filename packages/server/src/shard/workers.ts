@@ -20,14 +20,16 @@ export interface WorkerSlots {
   granted: number;
   /** The number of the last assignment; never used twice, also where one is void. */
   sent: number;
-  /** When its gateway last spoke of it. */
-  heardAt: EpochMs;
+  /** When its gateway last introduced it or listed it among its credits. */
+  listedAt: EpochMs;
+  /** Slots that nothing occupied when its gateway last listed it; null: the gateway does not say. */
+  freeSlots: number | null;
+  /** Slots of handlers that still run although their attempts are over, as of then. */
+  stuck: number;
   /** When it was last asked what it holds. */
   askedAt: EpochMs;
   lastAssigned: number;
   draining: boolean;
-  /** Its gateway has not been heard of for some seconds. */
-  silent: boolean;
   holding: Set<Entry>;
   /** Its place among the free workers of its group; null: no credit. */
   node: HeapNode<WorkerSlots> | null;
@@ -54,6 +56,8 @@ export class Workers {
   readonly #workers = new Map<WorkerId, WorkerSlots>();
   readonly #groups = new Map<string, Group>();
   readonly #usedNumbers = new UsedNumbers();
+  /** Gateways that have not been heard for some seconds: what is given to their workers now may not arrive. */
+  readonly silent = new Set<Incarnation>();
   #assignments = 0;
 
   get(id: WorkerId): WorkerSlots | undefined {
@@ -75,7 +79,7 @@ export class Workers {
     const known = this.#workers.get(profile.workerId);
     if (known !== undefined && known.group.name === groupName(profile)) {
       Object.assign(known, this.#countOf(profile.workerId, at));
-      Object.assign(known, { ...at, profile, draining: false, silent: false, heardAt: now });
+      Object.assign(known, { ...at, profile, draining: false, listedAt: now });
       return { worker: known, regroup: false };
     }
     // Its holdings stay where they are: they follow the worker, not the connection.
@@ -89,11 +93,12 @@ export class Workers {
       ...count,
       profile,
       group,
-      heardAt: now,
+      listedAt: now,
+      freeSlots: null,
+      stuck: 0,
       askedAt: now,
       lastAssigned: 0,
       draining: false,
-      silent: false,
       holding,
       node: null,
     };
@@ -158,7 +163,7 @@ export class Workers {
   refresh(worker: WorkerSlots, strategy: PlacementStrategy): void {
     const { group, profile } = worker;
     const free = worker.granted - worker.sent;
-    if (free <= 0 || worker.draining || worker.silent) {
+    if (free <= 0 || worker.draining || this.silent.has(worker.gateway)) {
       if (worker.node !== null) group.free.remove(worker.node);
       worker.node = null;
       return;

@@ -1,4 +1,3 @@
-import type { SeenNode } from "../world/sim-leases.ts";
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
@@ -11,6 +10,7 @@ import { deletedJobsEnd } from "./deleted-jobs-end.ts";
 import { drainedNodesAreEmptied } from "./drained-nodes-are-emptied.ts";
 import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
+import { givenUpDoesNotBegin } from "./given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
 import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
@@ -22,10 +22,12 @@ import { nothingFails } from "./nothing-fails.ts";
 import { nothingIsLost } from "./nothing-is-lost.ts";
 import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
+import { ownersReachEachOther, type Topology } from "./owners-reach-each-other.ts";
 import { pausesHold } from "./pauses-hold.ts";
 import { PlanBooks } from "./plan-books.ts";
 import { plansMoveOn } from "./plans-move-on.ts";
 import { PoolLimitsHold } from "./pool-limits-hold.ts";
+import { poolPausesHold } from "./pool-pauses-hold.ts";
 import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
 import { replayedOnce } from "./replayed-once.ts";
@@ -38,21 +40,37 @@ import { startsInTime } from "./starts-in-time.ts";
 import { stopsAreOrdered } from "./stops-are-ordered.ts";
 import { tokensGrow } from "./tokens-grow.ts";
 import { uniqueKeysHold } from "./unique-keys-hold.ts";
+import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
+
+/** Checkers that judge on where the store has gone back to an earlier state: they know what is true then. */
+const GO_ON = new Set([
+  "the roll",
+  "the quiet",
+  "the books of plans",
+  "attempts do not overlap",
+  "counters equal a recount",
+  "epochs grow",
+  "final states absorb",
+  "nothing fails",
+  "nothing is lost",
+  "old epochs are not delivered",
+  "slots are lent once",
+  "starts in time",
+  "tokens grow",
+  "workers are not overfilled",
+]);
 
 /**
  * New ones of each kind.
  * @param ledger hears of everything before they do
  * @param servers what living servers show of themselves
- * @param nodes all that have a lease
+ * @param topology all nodes that have a lease, who owns what, and which of them can reach each other
  */
-export function allCheckers(
-  ledger: Ledger,
-  servers: () => readonly Shown[],
-  nodes: () => readonly SeenNode[],
-): Checker[] {
+export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], topology: Topology): Checker[] {
+  const { nodes } = topology;
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
-  return [
+  const all: Checker[] = [
     // They keep the books of the others, so they hear of everything first.
     roll,
     quiet,
@@ -61,7 +79,7 @@ export function allCheckers(
     attemptsDoNotOverlap(ledger),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
-    commandsAreObeyed(ledger),
+    commandsAreObeyed(ledger, quiet),
     countersEqualARecount(ledger, roll, servers),
     deadlinesHold(ledger, quiet),
     definitionsAreWhole(),
@@ -70,6 +88,7 @@ export function allCheckers(
     epochsGrow(),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books),
+    givenUpDoesNotBegin(),
     givenUpIsNotSent(),
     limitsHold(),
     livingOwnersAreNotRobbed(nodes),
@@ -79,7 +98,9 @@ export function allCheckers(
     nothingIsLost(),
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
+    ownersReachEachOther(topology),
     pausesHold(),
+    poolPausesHold(),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),
@@ -93,4 +114,5 @@ export function allCheckers(
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(roll),
   ];
+  return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
 }

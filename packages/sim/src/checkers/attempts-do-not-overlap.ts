@@ -1,6 +1,7 @@
-import type { Moment } from "../history.ts";
+import type { Moment, Ref } from "../history.ts";
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
+import { nameOf } from "./roll.ts";
 
 /** How an earlier attempt may have ended that a later one runs beside. */
 const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
@@ -13,6 +14,8 @@ type Running = Extract<Moment, { kind: "HANDLER_STARTED" }>;
  */
 export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   const open = new Map<string, Running[]>();
+  /** Tokens and their workers, assigned by a store that went back: it may assign the same token again, to another worker. */
+  const forgotten = new Set<string>();
   const leave = (id: string, stays: (running: Running) => boolean) => {
     const rest = (open.get(id) ?? []).filter(stays);
     if (rest.length > 0) open.set(id, rest);
@@ -20,8 +23,16 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   };
   return {
     name: "attempts do not overlap",
+    saw(event) {
+      if (event.kind !== "WENT_BACK") return;
+      for (const [executionId, { assigned }] of ledger.accounts) {
+        for (const [attempt, { worker }] of assigned) forgotten.add(placeOf({ executionId, attempt, worker }));
+      }
+      open.clear();
+    },
     noticed(moment) {
       if (moment.kind === "HANDLER_STARTED") {
+        if (forgotten.has(placeOf(moment))) return;
         const others = open.get(moment.executionId) ?? [];
         for (const other of others) judge(other, moment, ledger);
         open.set(moment.executionId, [...others, moment]);
@@ -33,6 +44,10 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
       }
     },
   };
+}
+
+function placeOf(given: Ref & { worker: string }): string {
+  return `${nameOf(given)} at ${given.worker}`;
 }
 
 function judge(other: Running, late: Running, ledger: Ledger): void {

@@ -1,8 +1,15 @@
+import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
 import { isOver, type Ledger } from "./ledger.ts";
+import type { Quiet } from "./quiet.ts";
 
-/** A command leaves the inbox with the commit that obeys it or after that, and none stays for ever. */
-export function commandsAreObeyed(ledger: Ledger): Checker {
+/** A pause or a resume is obeyed within this where nobody is hindered, whatever other commands are open. */
+const BOUND_MS = 30_000;
+
+/** A command leaves the inbox with the commit that obeys it or after that, in time, and none stays for ever. */
+export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
+  /** When each open pause and resume was given. */
+  const givenMs = new Map<string, number>();
   const open = new Map<string, string>();
   const known = new Map<string, string>();
   return {
@@ -11,6 +18,8 @@ export function commandsAreObeyed(ledger: Ledger): Checker {
       if (event.kind === "COMMANDED") {
         const { command } = event;
         open.set(command.id, command.kind === "CANCEL" ? command.executionId : command.jobId);
+        const isToggle = command.kind === "PLAN" && (command.order.kind === "PAUSE" || command.order.kind === "RESUME");
+        if (isToggle) givenMs.set(command.id, event.at - EPOCH_MS);
         if (command.kind === "CANCEL") known.set(command.id, command.executionId);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
@@ -18,11 +27,18 @@ export function commandsAreObeyed(ledger: Ledger): Checker {
         // Said again by a read that began before: of an execution that is over that changes nothing.
         const executionId = known.get(id);
         open.delete(id);
+        givenMs.delete(id);
         // Its handler is over, and the next commit says so in other words than the store refused.
         const isRefused = event.outcome.refused.some((refused) => refused.id === executionId);
         if (executionId === undefined || isRefused) continue;
         const state = ledger.get(executionId)?.row.state ?? "unknown";
         if (!isOver(state)) throw new Violation(`the command to cancel ${executionId} is done, and it is ${state}`);
+      }
+    },
+    looked(nowMs) {
+      for (const [id, atMs] of givenMs) {
+        if (nowMs - Math.max(atMs, quiet.sinceMs) > BOUND_MS)
+          throw new Violation(`the command ${id} for ${open.get(id)} has not been obeyed for ${nowMs - atMs} ms`);
       }
     },
     atEnd() {

@@ -24,6 +24,11 @@ export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () =>
   return {
     name: "counters equal a recount",
     saw(event) {
+      if (event.kind === "WENT_BACK") {
+        journal.clear();
+        for (const { shard, ref } of event.journals) journal.add(`${shard}/${ref.epoch}/${ref.seq}`);
+        doubtful = true;
+      }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const { shard, epoch, journalSeq, assigned, settledJournals } = event.asked;
       for (const ref of settledJournals) journal.delete(`${shard}/${ref.epoch}/${ref.seq}`);

@@ -3,17 +3,23 @@ import { type Checker, Violation } from "./checker.ts";
 
 /** DESIGN 9.8: epochs grow, and nothing of an older epoch or of another node is committed. */
 export function epochsGrow(): Checker {
-  const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation }>();
+  const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation | null }>();
+  /** Highest epoch of each shard, lost takeovers of a store that went back included: a node may still hold one of them. */
+  const highest = new Map<ShardId, Epoch>();
   return {
     name: "epochs grow",
     saw(event) {
       if (event.kind === "TAKEN_OVER") {
         for (const { shard, epoch } of event.shards) {
-          const before = owners.get(shard)?.epoch ?? 0;
+          const before = highest.get(shard) ?? 0;
           if (epoch <= before) throw new Violation(`shard ${shard} went from epoch ${before} to ${epoch}`);
+          highest.set(shard, epoch);
           owners.set(shard, { epoch, owner: event.owner });
         }
       }
+      // The owner before knows a store that is no more, and has to take the shard over anew.
+      if (event.kind === "WENT_BACK")
+        for (const { shard, epoch } of event.holders) owners.set(shard, { epoch, owner: null });
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const { shard, epoch } = event.asked;
       const current = owners.get(shard);

@@ -1,6 +1,6 @@
 import type { EndedAttempt } from "@mainspring/server/testing";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreEvent } from "../store/history.ts";
+import type { StoreEvent, WentBack } from "../store/history.ts";
 
 /** An assignment as it was made durable. */
 export interface Assigned {
@@ -36,11 +36,29 @@ export class Ledger {
   readonly name = "the ledger";
 
   saw(event: StoreEvent): void {
+    if (event.kind === "WENT_BACK") this.#wentBack(event);
     for (const row of addedRows(event)) {
       this.accounts.set(row.id, { row, assigned: new Map(), ended: new Map(), current: null });
       if (!isOver(row.state)) this.open.add(row.id);
     }
     if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
+  }
+
+  /** Earlier assignments stay known, because they may still be on their way. */
+  #wentBack({ rows, inFlight }: WentBack): void {
+    const before = new Map(this.accounts);
+    this.accounts.clear();
+    this.open.clear();
+    for (const row of rows) {
+      const assigned = new Map(before.get(row.id)?.assigned);
+      const ended = new Map(row.attempts.map((attempt) => [attempt.attempt, attempt]));
+      this.accounts.set(row.id, { row, assigned, ended, current: null });
+      if (!isOver(row.state)) this.open.add(row.id);
+    }
+    for (const { row, attempt } of inFlight) {
+      const account = this.accounts.get(row.id);
+      if (account !== undefined && !account.ended.has(attempt)) account.current = attempt;
+    }
   }
 
   #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {

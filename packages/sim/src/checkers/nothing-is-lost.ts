@@ -4,12 +4,22 @@ import { addedRows, isOver } from "./ledger.ts";
 /** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
 export function nothingIsLost(): Checker {
   const states = new Map<string, string>();
+  /** Everything that there ever was, also in a store that went back. */
+  const ever = new Set<string>();
   const byKey = new Map<string, Set<string>>();
   return {
     name: "nothing is lost",
     saw(event) {
+      if (event.kind === "WENT_BACK") {
+        states.clear();
+        byKey.clear();
+        for (const { id, state } of event.rows) states.set(id, state);
+      }
       if (event.kind === "COMMITTED") for (const { after } of event.applied) states.set(after.id, after.state);
-      for (const { id, state } of addedRows(event)) states.set(id, state);
+      for (const { id, state } of addedRows(event)) {
+        states.set(id, state);
+        ever.add(id);
+      }
       if (event.kind !== "SUBMITTED") return;
       const key = event.submission.idempotency?.key;
       if (key === undefined || event.rows.length === 0) return;
@@ -19,10 +29,10 @@ export function nothingIsLost(): Checker {
       for (const [key, ids] of byKey)
         if (ids.size > 1) throw new Violation(`the key ${key} made ${ids.size} executions`);
       for (const { executionId } of history.of("ACCEPTED")) {
-        if (!states.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
+        if (!ever.has(executionId)) throw new Violation(`${executionId} was accepted and does not exist`);
       }
       for (const { executionId } of history.of("RETRY_ANSWERED")) {
-        if (!states.has(executionId)) throw new Violation(`${executionId} was to run again and does not exist`);
+        if (!ever.has(executionId)) throw new Violation(`${executionId} was to run again and does not exist`);
       }
       for (const [id, state] of states) if (!isOver(state)) throw new Violation(`${id} stayed ${state}`);
     },

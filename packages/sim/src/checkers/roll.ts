@@ -13,6 +13,8 @@ export interface Attendance {
   wellSinceMs: number;
   /** Handlers that run, by token. */
   readonly running: Set<string>;
+  /** Since when handlers have run although nobody waits for them any more, by token. */
+  readonly overSinceMs: Map<string, number>;
   /** What it has been given and is not done with: it has neither reported a result nor been told to forget it. */
   readonly holds: Set<string>;
   /** Everything that it was ever given: a repeat starts nothing. */
@@ -49,7 +51,8 @@ export class Roll {
       const attendance = this.workers.get(moment.worker);
       if (attendance === undefined) return;
       note(attendance, moment);
-      const isFull = attendance.holds.size >= attendance.slots;
+      noteOver(attendance, moment.atMs);
+      const isFull = occupiedBy(attendance) >= attendance.slots;
       if (isFull) attendance.freeSinceMs = Number.POSITIVE_INFINITY;
       else attendance.freeSinceMs = Math.min(attendance.freeSinceMs, moment.atMs);
     }
@@ -58,6 +61,7 @@ export class Roll {
   #born({ worker, slots, prefetch, capabilities, atMs }: Extract<Moment, { kind: "WORKER_BORN" }>): void {
     const sets = {
       running: new Set<string>(),
+      overSinceMs: new Map<string, number>(),
       holds: new Set<string>(),
       given: new Set<string>(),
       done: new Set<string>(),
@@ -74,13 +78,31 @@ export class Roll {
   }
 }
 
+/** What takes a slot or waits for one, handlers included that go on although their attempts are over. */
+function occupiedBy(attendance: Attendance): number {
+  return attendance.holds.size + attendance.overSinceMs.size;
+}
+
+/** Handlers that have run since then although nobody waits for them any more. */
+export function stuckSince({ overSinceMs }: Attendance, sinceMs: number): number {
+  let stuck = 0;
+  for (const overMs of overSinceMs.values()) if (overMs <= sinceMs) stuck++;
+  return stuck;
+}
+
 /** Connected, well and not full since then. */
 export function isFree({ server, wellSinceMs, freeSinceMs }: Attendance, sinceMs: number): boolean {
   return server !== null && wellSinceMs <= sinceMs && freeSinceMs <= sinceMs;
 }
 
+function noteOver({ holds, running, overSinceMs }: Attendance, atMs: number): void {
+  for (const name of overSinceMs.keys()) if (!running.has(name)) overSinceMs.delete(name);
+  for (const name of running) if (!holds.has(name) && !overSinceMs.has(name)) overSinceMs.set(name, atMs);
+}
+
 function note(attendance: Attendance, moment: Moment & { worker: string }): void {
   const { holds, running, given, done } = attendance;
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the books are about these moments only
   switch (moment.kind) {
     case "GREETED":
       // It was left waiting by a server that was held up, and has long gone elsewhere.

@@ -1,6 +1,9 @@
 import type { Moment } from "../history.ts";
 import { type Checker, Violation } from "./checker.ts";
-import type { Roll } from "./roll.ts";
+import { type Roll, stuckSince } from "./roll.ts";
+
+/** How long it may take until a gateway knows that a handler outlives its attempt. */
+const TOLD_WITHIN_MS = 5_000;
 
 /** What a gateway lent of one worker to one owner. */
 interface Loan {
@@ -98,7 +101,8 @@ export function slotsAreLentOnce(roll: Roll): Checker {
       const { server, worker } = moment;
       const attendance = roll.get(worker);
       if (attendance === undefined) return;
-      const capacity = attendance.slots + attendance.prefetch;
+      const stuck = roll.get(worker)?.server === server ? stuckSince(attendance, moment.atMs - TOLD_WITHIN_MS) : 0;
+      const capacity = attendance.slots + attendance.prefetch - stuck;
       let open = 0;
       for (const { granted, used } of ofWorker(server, worker).values()) open += Math.max(0, granted - used.size);
       if (open > capacity) throw new Violation(`${server} has lent ${open} slots of ${worker}, which has ${capacity}`);

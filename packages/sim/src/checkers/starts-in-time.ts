@@ -3,7 +3,7 @@ import { type Checker, Violation } from "./checker.ts";
 import type { Account, Ledger } from "./ledger.ts";
 import type { PoolLimitsHold } from "./pool-limits-hold.ts";
 import type { Quiet } from "./quiet.ts";
-import { isFree, nameOf, type Roll } from "./roll.ts";
+import { nameOf, type Roll } from "./roll.ts";
 
 /** Where nobody is hindered, work that could run waits no longer. */
 const BOUND_MS = 20_000;
@@ -13,6 +13,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   /** When one of the key was last assigned: until a while after, others of it may have to wait. */
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
+  let hasGoneBack = false;
   const isHeldBack = (key: string | null, nowMs: number) => {
     if (key === null) return false;
     if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
@@ -25,6 +26,8 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   const isPoolFull = (pool: string, nowMs: number) => {
     const limited = pools.get(pool);
     if (limited === undefined) return false;
+    // How many of a limited pool are current is not known any more.
+    if (hasGoneBack) return true;
     const { ratePerSec, fullAtMs, startedAtMs } = limited;
     if (nowMs - fullAtMs < BOUND_MS) return true;
     return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
@@ -41,14 +44,20 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     const attempt = current ?? 0;
     const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
     const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
-    const attendance = roll.get(worker);
     if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
-    if (attendance === undefined || !isFree(attendance, nowMs - BOUND_MS)) return;
-    throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began`);
+    // What waits at a worker leaves it where another one could run it.
+    const free = roll.freeFor(row.job.definition.requires, nowMs - BOUND_MS);
+    if (free === null) return;
+    throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began; ${free} was free`);
   };
   return {
     name: "starts in time",
     saw(event) {
+      if (event.kind === "WENT_BACK") {
+        // The tokens of then are given out again.
+        started.clear();
+        hasGoneBack = true;
+      }
       if (event.kind !== "COMMITTED") return;
       for (const { id } of event.asked.assigned) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;

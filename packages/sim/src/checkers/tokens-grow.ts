@@ -6,6 +6,8 @@ export function tokensGrow(): Checker {
   return {
     name: "tokens grow",
     saw(event) {
+      // The store has forgotten the attempts since then, and assigns their numbers again.
+      if (event.kind === "WENT_BACK") highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       for (const { id, attempt } of event.asked.assigned) {

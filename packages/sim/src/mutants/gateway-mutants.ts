@@ -67,9 +67,31 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a worker's next gateway speaks for the one before",
     file: "packages/server/src/shard/fleet.ts",
-    find: "else if (assigned.adopting && assigned.gateway !== worker.gateway) missElsewhere(step, entry, assigned, worker);",
-    replace: "",
+    find: "else if (assigned.account !== 0 || isAnswer || assigned.gateway === worker.gateway) missing.push(entry);",
+    replace: "else missing.push(entry);",
     why: "what was sent to a worker through another gateway, and runs there, is given to the next one at once",
+  },
+  {
+    name: "stuck slots are lent",
+    file: `${GATEWAY}/held.ts`,
+    find: 'if (isStuck || state !== "FINISHED") this.#occupied += by;',
+    replace: 'if (state !== "FINISHED" && state !== "OVER") this.#occupied += by;',
+    why: "executions go to a worker whose slots are taken by handlers that do not end",
+  },
+  {
+    name: "what has started is taken back",
+    file: "packages/sdk/src/executor.ts",
+    find: 'if (attempt.phase === "WAITING") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
+    replace:
+      'if (attempt.phase !== "OVER") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
+    why: "an attempt that runs is given to another worker as well",
+  },
+  {
+    name: "a stall goes unnoticed",
+    file: "packages/sdk/src/stall-guard.ts",
+    find: "return beatMs !== 0 && ((nowMs - beatMs) | 0) > STALL_MS;",
+    replace: "return beatMs !== 0 && nowMs < 0;",
+    why: "a worker that stood still runs what was given to others meanwhile",
   },
   {
     name: "orders of older epochs are obeyed",

@@ -1,3 +1,4 @@
+import { mutantNamed } from "./all.ts";
 import { type Caught, HOUR_SEC, shortened, type Tried, tried } from "./hunted.ts";
 
 /** Less than an hour is often enough, and costs less. */
@@ -10,6 +11,7 @@ const QUARTERS = 20;
  * and how many more in search of one that catches it sooner.
  */
 const [first, untilSec, limit, more] = process.argv.slice(2).map(Number) as [number, number, number, number];
+const { waysBack } = mutantNamed(process.env["MAINSPRING_MUTANT"] ?? "");
 const seeds = Array.from({ length: limit }, (_, index) => index + 1);
 const tries: Tried[] = [{ seed: first, untilSec }];
 if (limit > 0) tries.push({ seed: first, untilSec: HOUR_SEC });
@@ -19,8 +21,8 @@ let caught: Caught | null = null;
 let left = more;
 for (const next of tries) {
   if (caught !== null && left-- === 0) break;
-  const sooner: Caught | null = await tried(next.seed, Math.min(next.untilSec, caught?.untilSec ?? HOUR_SEC));
+  const sooner: Caught | null = await tried(next.seed, Math.min(next.untilSec, caught?.untilSec ?? HOUR_SEC), waysBack);
   if (sooner !== null && sooner.afterMs < (caught?.afterMs ?? Number.POSITIVE_INFINITY)) caught = sooner;
 }
-if (caught !== null && more > 0) caught = await shortened(caught);
+if (caught !== null && more > 0) caught = await shortened(caught, waysBack);
 process.stdout.write(JSON.stringify(caught));

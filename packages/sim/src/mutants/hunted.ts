@@ -1,4 +1,5 @@
 import { simulate } from "../simulate.ts";
+import type { WayBack } from "../world/going-back.ts";
 
 /** The simulation that mutants are hunted with. */
 const HUNTED = { hours: 1, nodes: 3, workers: 10, jobs: 2_000 } as const;
@@ -22,19 +23,20 @@ export interface Caught extends Tried {
 }
 
 /** Runs a seed. @param untilSec what it plans beyond that is left out; the rest stays as it is */
-export async function tried(seed: number, untilSec: number): Promise<Caught | null> {
-  const { violation, checker, simulatedMs } = await simulate({ seed, ...HUNTED, only: { untilMs: untilSec * 1_000 } });
+export async function tried(seed: number, untilSec: number, waysBack?: readonly WayBack[]): Promise<Caught | null> {
+  const world = { ...HUNTED, ...(waysBack && { waysBack }), only: { untilMs: untilSec * 1_000 } };
+  const { violation, checker, simulatedMs } = await simulate({ seed, ...world });
   if (violation === null) return null;
   const neededSec = Math.min(untilSec, Math.ceil(simulatedMs / 1_000));
   return { seed, untilSec: neededSec, violation, checker, afterMs: simulatedMs };
 }
 
 /** The same catch, of as short a time of faults as still shows it. */
-export async function shortened(caught: Caught): Promise<Caught> {
+export async function shortened(caught: Caught, waysBack?: readonly WayBack[]): Promise<Caught> {
   // It was seen while there were faults: the time until then is what it takes.
   if (caught.afterMs <= caught.untilSec * 1_000) return caught;
   for (const untilSec of SHORTER_SEC.filter((sec) => sec < caught.untilSec)) {
-    const again = await tried(caught.seed, untilSec);
+    const again = await tried(caught.seed, untilSec, waysBack);
     if (again !== null && again.checker === caught.checker) return again;
   }
   return caught;

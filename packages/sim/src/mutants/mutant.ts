@@ -1,3 +1,5 @@
+import type { WayBack } from "../world/going-back.ts";
+
 /** A bug, planted into the source of the product when it is loaded: so that the product carries no switches for it. */
 export interface Mutant extends Edit {
   name: string;
@@ -5,6 +7,8 @@ export interface Mutant extends Edit {
   also?: readonly Edit[];
   /** What the bug would do. */
   why: string;
+  /** In which ways the store goes back in the worlds in which the bug is looked for; default: in none. */
+  waysBack?: readonly WayBack[];
 }
 
 export interface Edit {

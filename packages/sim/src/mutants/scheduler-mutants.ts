@@ -5,6 +5,8 @@ const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
 const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
 const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
 const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
+const SCHEDULER = "packages/server/src/scheduler/scheduler.ts";
+const POOL_CHANGER = "packages/server/src/api/pool-changer.ts";
 
 /** In what surrounds the machine. */
 export const schedulerMutants: readonly Mutant[] = [
@@ -49,30 +51,37 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "what is fenced is sent all the same",
     file: RUNNER,
-    find: "    batch.drop(new Set(shards));\n",
+    find: "    batch.drop(new Set(fenced));\n",
     replace: "",
     why: "assignments leave that were never written, because another owns their shard",
   },
   {
     name: "sent before its time",
     file: DEPARTURES,
-    find: "const early = assigns.filter((assign) => sendableAt(assign) > now);",
+    find: "const early = assigns.filter((assign) => sendableAt(state, assign) > now);",
     replace: "const early: typeof assigns = [];",
     why: "what is assigned ahead of its time begins ahead of it",
   },
   {
     name: "the unsent filter forgotten",
-    file: RUNNER,
-    find: "if (wanted.length === assigns.length) return assigns;",
-    replace: "if (wanted.length <= assigns.length) return assigns;",
+    file: DEPARTURES,
+    find: "if (isStillWanted(this.#parts.state, assign)) wanted.push(assign);",
+    replace: "if (assign.attempt > 0) wanted.push(assign);",
     why: "what was cancelled while its assignment was on its way to the store begins after its end",
   },
   {
     name: "commands only by hint",
     file: HYDRATOR,
-    find: "    if (signs.commands) await this.#readCommands();\n",
+    find: "    if (signs.commands && (await this.#readCommands())) full = true;\n",
     replace: "",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
+  },
+  {
+    name: "open commands are read again",
+    file: HYDRATOR,
+    find: "const known = this.#reader.commands();",
+    replace: "const known = new Set<string>();",
+    why: "a thousand commands that stay open keep the later ones from being read",
   },
   {
     name: "`>` for `<` at a lease",
@@ -105,15 +114,53 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "draining is not heeded",
     file: OWNERSHIP,
-    find: "living.filter(({ draining }) => !draining)",
-    replace: "living.filter(() => true)",
+    find: "owners.filter(({ draining }) => !draining)",
+    replace: "owners.filter(() => true)",
     why: "a node that is to be stopped keeps its shards, and new ones come to it",
+  },
+  {
+    name: "reach is not heeded",
+    file: OWNERSHIP,
+    find: "? largestGroup(living) : living;",
+    replace: "? living : living;",
+    why: "a node that does not reach the others owns shards, and their work stands still",
+  },
+  {
+    name: "a node that is cut off keeps its shards",
+    file: OWNERSHIP,
+    find: "const letGo = isCutOff ? elsewhere : elsewhere.slice(0, 1);",
+    replace: "const letGo = isCutOff ? [] : elsewhere.slice(0, 1);",
+    why: "the others wait for its shards, and their work stands still",
+  },
+  {
+    name: "each end of a broken link takes itself for the owner",
+    file: HOLDINGS,
+    find: "const owners = owningNodes(living, leases);",
+    replace:
+      "const own = leases.find(({ incarnation }) => incarnation === profile.incarnation)?.reaches ?? null;\n" +
+      "    const owners = owningNodes(living, leases).length < living.length && own !== null\n" +
+      "      ? living.filter(({ incarnation }) => own.includes(incarnation)) : living;",
+    why: "both own shards and do not reach each other",
   },
   {
     name: "shards stay where they are",
     file: HOLDINGS,
-    find: "if (next.letGo !== null) await this.#letGo(next.letGo, holders);",
+    find: "if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);",
     replace: "",
     why: "nothing moves to a node that came, or from one that is drained",
+  },
+  {
+    name: "confirmed before it was read",
+    file: SCHEDULER,
+    find: "await pools.refresh();",
+    replace: "",
+    why: "a pause is answered for, and the owner goes on by what it read before",
+  },
+  {
+    name: "only one owner is asked",
+    file: POOL_CHANGER,
+    find: "return [...owners];",
+    replace: "return [...owners].slice(0, confirmed.size === 0 ? 1 : 0);",
+    why: "a pause is answered for while other owners do not know of it",
   },
 ];

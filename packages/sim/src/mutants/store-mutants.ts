@@ -35,6 +35,29 @@ export const storeMutants: readonly Mutant[] = [
     why: "what is decided on an old view of a row overwrites what has become of it",
   },
   {
+    name: "an epoch that was lost is given again",
+    file: "packages/sim/src/store/take-over.ts",
+    find: "Math.max(knownEpoch + 1, time)",
+    replace: "Math.min(knownEpoch + 1, 0)",
+    waysBack: ["FAILOVER"],
+    why: "after a failover to a standby that missed a takeover two nodes own a shard under one epoch",
+  },
+  {
+    name: "a takeover outlives its connection",
+    file: "packages/sim/src/store/sim-store.ts",
+    find: "(this.#takenIn.get(shard) ?? timeline) !== timeline",
+    replace: "(this.#takenIn.get(shard) ?? timeline) < 0",
+    also: [
+      {
+        file: "packages/server/src/scheduler/scheduler.ts",
+        find: 'this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended")',
+        replace: "undefined",
+      },
+    ],
+    waysBack: ["FAILOVER"],
+    why: "an owner goes on with what it remembers of a store that has gone back, and what that has again stands still",
+  },
+  {
     name: "the newest payload",
     file: "packages/sim/src/store/reads.ts",
     find: "const payload = data.executions.get(id)?.job.payload ?? null;",

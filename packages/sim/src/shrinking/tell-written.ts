@@ -1,6 +1,6 @@
 import type { Command } from "@mainspring/server/testing";
 import { addedRows } from "../checkers/ledger.ts";
-import type { AppliedChange, Committed, StoreEvent, TakenOver } from "../store/history.ts";
+import type { AppliedChange, Committed, StoreEvent, TakenOver, WentBack } from "../store/history.ts";
 
 /** What the store was told, as far as it is about these executions; and every takeover. */
 export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>): string[] {
@@ -28,7 +28,19 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
     }
     case "FORGOTTEN":
       return [];
+    case "WENT_BACK":
+      return ["*** the store goes back to an earlier state", ...wentBack(event, executions)];
   }
+}
+
+function wentBack({ rows, inFlight }: WentBack, executions: ReadonlySet<string>): string[] {
+  const known = rows.filter(({ id }) => executions.has(id));
+  const lines = known.map(({ id, state, attempt }) => `*** ${id} is ${state} again, after ${attempt} attempts`);
+  const given = inFlight.filter(({ row }) => executions.has(row.id));
+  return [
+    ...lines,
+    ...given.map(({ row, attempt, workerId }) => `*** attempt ${attempt} of ${row.id} is at ${workerId}`),
+  ];
 }
 
 /** The executions that a command is about. */

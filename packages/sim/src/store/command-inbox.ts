@@ -6,6 +6,13 @@ export class CommandInbox {
   readonly #commands = new SortedList<{ id: string }, Command>((a, b) => byText(a.id, b.id));
   readonly #byId = new Map<string, Command>();
 
+  /** An inbox of its own with the same commands. */
+  copy(): CommandInbox {
+    const copy = new CommandInbox();
+    for (const command of this.#byId.values()) copy.add(command);
+    return copy;
+  }
+
   /** @returns false: it is there already */
   add(command: Command): boolean {
     if (this.#byId.has(command.id)) return false;
@@ -26,11 +33,11 @@ export class CommandInbox {
     return [...this.#byId.values()].some((command) => command.kind !== "CANCEL" && command.jobId === jobId);
   }
 
-  /** Oldest first. */
-  read(shards: ReadonlySet<ShardId>, limit: number): Command[] {
+  /** In order of the ids, without the known ones. */
+  read(shards: ReadonlySet<ShardId>, known: ReadonlySet<string>, limit: number): Command[] {
     const found: Command[] = [];
     this.#commands.ascend(null, (command) => {
-      if (shards.has(command.shard)) found.push({ ...command });
+      if (shards.has(command.shard) && !known.has(command.id)) found.push({ ...command });
       return found.length < limit;
     });
     return found;

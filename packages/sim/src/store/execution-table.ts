@@ -25,6 +25,13 @@ export class ExecutionTable {
   readonly #waiting = new SortedList<DueCursor, ExecutionRow>((a, b) => a.dueAt - b.dueAt || byText(a.id, b.id));
   readonly #held = new Map<ShardId, Set<ExecutionId>>();
 
+  /** A table of its own with the same rows. */
+  copy(): ExecutionTable {
+    const copy = new ExecutionTable();
+    for (const row of this.#rows.values()) copy.insert(row);
+    return copy;
+  }
+
   get(id: ExecutionId): ExecutionRow | undefined {
     return this.#rows.get(id);
   }

@@ -5,7 +5,9 @@ import type {
   EpochMs,
   Incarnation,
   Pool,
+  Recovered,
   ShardCommit,
+  ShardHolder,
   ShardId,
   ShardOutcome,
   Skip,
@@ -20,7 +22,16 @@ import type { PlanRow } from "./plan-table.ts";
  * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
-export type StoreEvent = Submitted | Committed | TakenOver | Commanded | JobChanged | Settled | Forgotten | PoolSet;
+export type StoreEvent =
+  | Submitted
+  | Committed
+  | TakenOver
+  | Commanded
+  | JobChanged
+  | Settled
+  | Forgotten
+  | PoolSet
+  | WentBack;
 
 export interface Submitted {
   kind: "SUBMITTED";
@@ -109,4 +120,17 @@ export interface Forgotten {
   kind: "FORGOTTEN";
   at: EpochMs;
   rows: readonly ExecutionRow[];
+}
+
+/** The store was put back to an earlier state: nothing is true any more but what is named here. */
+export interface WentBack {
+  kind: "WENT_BACK";
+  at: EpochMs;
+  holders: readonly ShardHolder[];
+  /** All executions. */
+  rows: readonly ExecutionRow[];
+  /** Attempts that are assigned and have not ended. */
+  inFlight: Recovered["inFlight"];
+  /** Open rows of the journal. */
+  journals: Recovered["journals"];
 }

@@ -17,6 +17,16 @@ export class JobTable {
   readonly #jobs = new Map<JobId, JobRow>();
   readonly #ids = new SortedList<JobId>(byText);
 
+  /** A table of its own with the same rows. */
+  copy(): JobTable {
+    const copy = new JobTable();
+    for (const [id, row] of this.#jobs) {
+      copy.#jobs.set(id, row);
+      copy.#ids.add(id);
+    }
+    return copy;
+  }
+
   get(id: JobId): JobRow | undefined {
     return this.#jobs.get(id);
   }

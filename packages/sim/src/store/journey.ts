@@ -33,6 +33,9 @@ export class Journey<T> {
   #arrival: Timer | null = null;
   #state: "SENT" | "DONE" | "SHUT_OUT" = "SENT";
   #gaveUp = false;
+  #giveUpAt: Timer | null = null;
+  /** The caller has heard, or never will. */
+  #isOver = false;
 
   constructor(wire: Wire, fate: Fate, errand: Errand<T>) {
     this.#wire = wire;
@@ -45,7 +48,7 @@ export class Journey<T> {
     const { effectAfterMs, givesUpAfterMs } = this.#fate;
     if (effectAfterMs !== null) this.#arrival = time.setTimer(effectAfterMs, () => this.#arrive());
     // Whoever is answered in time needs no time-out: most calls are, and timers are what a simulation is made of.
-    if (!isAnswered(this.#fate)) time.setTimer(givesUpAfterMs, () => this.#giveUp());
+    if (!isAnswered(this.#fate)) this.#giveUpAt = time.setTimer(givesUpAfterMs, () => this.#giveUp());
   }
 
   /** It is not to take effect any more. A caller that still waits sees its connection break. */
@@ -56,6 +59,16 @@ export class Journey<T> {
     if (isAnswered(this.#fate)) this.#comeBack(() => this.#errand.reject(unavailable("ended the connection")));
   }
 
+  /** The connection breaks: what has not arrived never will, and what was answered is not heard. */
+  breakOff(): void {
+    if (this.#isOver) return;
+    this.#arrival?.cancel();
+    this.#giveUpAt?.cancel();
+    this.#isOver = true;
+    this.#gaveUp = true;
+    this.#wire.deliver(() => this.#errand.reject(unavailable("was replaced by another one")));
+  }
+
   #arrive(): void {
     this.#state = "DONE";
     const answer = this.#errand.effect();
@@ -64,11 +77,16 @@ export class Journey<T> {
   }
 
   #comeBack(run: () => void): void {
-    this.#wire.time.setTimer(this.#fate.answerAfterMs ?? 0, () => this.#wire.deliver(run));
+    this.#wire.time.setTimer(this.#fate.answerAfterMs ?? 0, () => {
+      if (this.#isOver) return;
+      this.#isOver = true;
+      this.#wire.deliver(run);
+    });
   }
 
   #giveUp(): void {
     this.#gaveUp = true;
+    this.#isOver = true;
     if (this.#fate.effectAfterMs === null) this.#wire.sighted("NEVER_ARRIVED");
     else if (this.#state === "DONE") this.#wire.sighted("ANSWER_LOST");
     this.#wire.deliver(() => this.#errand.reject(unavailable("did not answer")));

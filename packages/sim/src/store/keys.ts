@@ -7,6 +7,13 @@ export class UniqueKeys {
   readonly #holders = new Map<string, KeyHolder>();
   readonly #names = new Map<ExecutionId, string>();
 
+  copy(): UniqueKeys {
+    const copy = new UniqueKeys();
+    for (const [name, holder] of this.#holders) copy.#holders.set(name, holder);
+    for (const [id, name] of this.#names) copy.#names.set(id, name);
+    return copy;
+  }
+
   /** @returns the job that holds the key of this one already, said as the answer that this one gets; null: it is free */
   holderOf(job: NewJob): KeyHolder | null {
     return this.#holders.get(nameOf(job)) ?? null;
@@ -38,6 +45,12 @@ function nameOf({ tenant, definition }: NewJob): string {
 export class JobNames {
   readonly #jobs = new Map<string, JobId>();
 
+  copy(): JobNames {
+    const copy = new JobNames();
+    for (const [name, job] of this.#jobs) copy.#jobs.set(name, job);
+    return copy;
+  }
+
   holderOf(tenant: string, name: string): JobId | null {
     return this.#jobs.get(JSON.stringify([tenant, name])) ?? null;
   }
@@ -60,6 +73,12 @@ interface FirstAnswer {
 /** How requests with an idempotency key were answered the first time. */
 export class IdempotencyKeys {
   readonly #answers = new Map<string, FirstAnswer>();
+
+  copy(): IdempotencyKeys {
+    const copy = new IdempotencyKeys();
+    for (const [name, answer] of this.#answers) copy.#answers.set(name, answer);
+    return copy;
+  }
 
   get(tenant: string, key: string): FirstAnswer | undefined {
     return this.#answers.get(JSON.stringify([tenant, key]));

@@ -21,6 +21,14 @@ export class PlanTable {
   readonly #due = new SortedList<DueCursor>((a, b) => a.at - b.at || byText(a.jobId, b.jobId));
   readonly #skips = new Map<JobId, Skip[]>();
 
+  /** A table of its own with the same rows. */
+  copy(): PlanTable {
+    const copy = new PlanTable();
+    for (const row of this.#rows.values()) copy.insert(row);
+    for (const [jobId, skips] of this.#skips) copy.#skips.set(jobId, skips);
+    return copy;
+  }
+
   get(jobId: JobId): PlanRow | undefined {
     return this.#rows.get(jobId);
   }

@@ -39,7 +39,7 @@ export function recover(data: StoreData, shards: readonly ShardId[]): Recovered 
     }
   }
   for (const shard of sorted) inFlight.push(...data.executions.held(shard).map(heldRow));
-  return { inFlight, journals, commands: data.commands.read(new Set(shards), COMMANDS_LIMIT) };
+  return { inFlight, journals, commands: data.commands.read(new Set(shards), new Set(), COMMANDS_LIMIT) };
 }
 
 function heldRow(row: ExecutionRow): InFlightRow {
@@ -69,7 +69,7 @@ export function lookOut(data: StoreData, shards: readonly ShardId[], { dueUntil,
     waiting: data.executions.waiting(own, dueUntil, 1).length > 0,
     ready: data.executions.lanes(null, 1).length > 0,
     plans,
-    commands: data.commands.read(own, 1).length > 0,
+    commands: data.commands.read(own, new Set(), 1).length > 0,
     pools: readPools(data),
   };
 }

@@ -26,6 +26,17 @@ export class ShardState {
   readonly #journal = new Map<string, OpenJournal>();
   #withheld: Withheld | null = null;
 
+  /** Another one that says the same. */
+  copy(): ShardState {
+    const copy = new ShardState();
+    copy.#epoch = this.#epoch;
+    copy.#owner = this.#owner;
+    for (const [name, journal] of this.#journal) copy.#journal.set(name, journal);
+    if (this.#withheld !== null)
+      copy.#withheld = { waitsFor: new Set(this.#withheld.waitsFor), refs: this.#withheld.refs };
+    return copy;
+  }
+
   get epoch(): Epoch {
     return this.#epoch;
   }
@@ -39,11 +50,12 @@ export class ShardState {
     this.#owner = null;
   }
 
-  takeOver(owner: Incarnation): Epoch {
+  /** @param atLeast what the new epoch is not below */
+  takeOver(owner: Incarnation, atLeast: Epoch): Epoch {
     this.#owner = owner;
     // The successor finds in the journal what was withheld.
     this.#withheld = null;
-    this.#epoch += 1;
+    this.#epoch = Math.max(this.#epoch + 1, atLeast);
     return this.#epoch;
   }
 

@@ -2,7 +2,9 @@ import {
   type Command,
   type Epoch,
   type Incarnation,
+  type SeenShard,
   type ShardCommit,
+  type ShardId,
   type ShardOutcome,
   type Store,
   type StoreDeadLetters,
@@ -26,7 +28,7 @@ import * as reads from "./reads.ts";
 import * as recurrences from "./recurrences.ts";
 import type { StoreData } from "./store-data.ts";
 import { answeredBefore, submit } from "./submit.ts";
-import { letGo, type Seen, takeOver } from "./take-over.ts";
+import { letGo, takeOver } from "./take-over.ts";
 import { changeOver } from "./time-zones.ts";
 
 export interface SimStoreOptions {
@@ -49,9 +51,13 @@ export class SimStore implements Store {
   readonly #options: Required<SimStoreOptions>;
   readonly #data: StoreData;
   #commits: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
   #closing: (() => void) | null = null;
   #isClosed = false;
+  /** Calls that were sent and not answered. */
+  readonly #journeys = new Set<{ breakOff(): void }>();
+  /** In which timeline of the store each shard was taken over. */
+  readonly #takenIn = new Map<ShardId, number>();
+  #tellTakeoversEnded: () => void = () => undefined;
 
   constructor(options: SimStoreOptions) {
     this.#options = { deliver: (run) => run(), sighted: () => undefined, ...options };
@@ -116,17 +122,33 @@ export class SimStore implements Store {
 
   commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
     const sent = batch.map(copied);
+    const { timeline } = this.#data;
+    if (sent.some(({ shard }) => (this.#takenIn.get(shard) ?? timeline) !== timeline))
+      return Promise.reject(new StoreUnavailable("The simulated store's connection is not that of the takeover"));
     return this.#inTurn("commit", () => commit(this.#data, this.#options.node, sent));
   }
 
   readShards: Store["readShards"] = () => this.#call("readShards", () => this.#data.holders());
 
-  takeOver(shards: readonly Seen[], owner: Incarnation): Promise<(Epoch | null)[]> {
-    const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
-    return this.#inTurn("takeOver", () => takeOver(this.#data, sent, owner));
+  async takeOver(shards: readonly SeenShard[], owner: Incarnation): Promise<(Epoch | null)[]> {
+    const sent = shards.map((seen) => ({ ...seen }));
+    const { timeline } = this.#data;
+    const epochs = await this.#inTurn("takeOver", () => takeOver(this.#data, sent, owner));
+    for (const { shard } of sent) this.#takenIn.set(shard, timeline);
+    return epochs;
   }
 
-  letGo(shards: readonly Seen[]): Promise<void> {
+  watchTakeovers(tell: () => void): void {
+    this.#tellTakeoversEnded = tell;
+  }
+
+  /** All connections of the node break; it connects again by itself. */
+  breakOff(): void {
+    for (const journey of this.#journeys) journey.breakOff();
+    this.#options.deliver(() => this.#tellTakeoversEnded());
+  }
+
+  letGo(shards: readonly SeenShard[]): Promise<void> {
     const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
     return this.#inTurn("letGo", () => letGo(this.#data, sent));
   }
@@ -139,8 +161,10 @@ export class SimStore implements Store {
   readLanes: Store["readLanes"] = (...asked) => this.#call("readLanes", () => this.#data.executions.lanes(...asked));
   load: Store["load"] = (ids) => this.#call("load", () => reads.load(this.#data, ids));
   payloads: Store["payloads"] = (ids) => this.#call("payloads", () => reads.payloads(this.#data, ids));
-  readCommands: Store["readCommands"] = (shards, limit) =>
-    this.#call("readCommands", () => this.#data.commands.read(new Set(shards), limit));
+  readCommands: Store["readCommands"] = (shards, known, limit) => {
+    const sent = new Set(known);
+    return this.#call("readCommands", () => this.#data.commands.read(new Set(shards), sent, limit));
+  };
   readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
   putPool: Store["putPool"] = (change) => this.#call("putPool", () => reads.putPool(this.#data, change));
   clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());
@@ -153,7 +177,7 @@ export class SimStore implements Store {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#waiting > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
+    if (this.#journeys.size > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
   #inTurn<T>(operation: "commit" | "takeOver" | "letGo", effect: () => T): Promise<T> {
@@ -175,10 +199,10 @@ export class SimStore implements Store {
           onTheWay.remove(node, journey);
           return effect();
         },
-        resolve: (answer) => this.#settled(() => resolve(answer)),
-        reject: (error) => this.#settled(() => reject(error)),
+        resolve: (answer) => this.#settled(journey, () => resolve(answer)),
+        reject: (error) => this.#settled(journey, () => reject(error)),
       });
-      this.#waiting += 1;
+      this.#journeys.add(journey);
       if (canBeShutOut && fate.effectAfterMs !== null) onTheWay.add(node, journey);
       journey.begin();
     });
@@ -189,10 +213,10 @@ export class SimStore implements Store {
     return { time, deliver, sighted: (kind: StoreSighting["kind"]) => sighted({ kind, node, operation }) };
   }
 
-  #settled(tell: () => void): void {
-    this.#waiting -= 1;
+  #settled(journey: { breakOff(): void }, tell: () => void): void {
+    this.#journeys.delete(journey);
     tell();
-    if (this.#waiting === 0) this.#closing?.();
+    if (this.#journeys.size === 0) this.#closing?.();
   }
 }
 

@@ -15,8 +15,24 @@ import { JobTable } from "./job-table.ts";
 import { IdempotencyKeys, JobNames, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { PlanTable } from "./plan-table.ts";
+import { recover } from "./reads.ts";
 import { ShardState } from "./shard-state.ts";
 import type { StoredZones } from "./time-zones.ts";
+
+/** Everything that the store keeps. */
+export interface Tables {
+  jobs: JobTable;
+  executions: ExecutionTable;
+  plans: PlanTable;
+  uniqueKeys: UniqueKeys;
+  jobNames: JobNames;
+  idempotencyKeys: IdempotencyKeys;
+  commands: CommandInbox;
+  zones: StoredZones;
+  pools: Map<string, Pool>;
+  deadLetterRuns: Map<string, StoredRun>;
+  shards: readonly ShardState[];
+}
 
 export interface StoreDataOptions {
   /** The store's own clock. */
@@ -32,26 +48,97 @@ export interface StoreDataOptions {
 export class StoreData {
   readonly now: () => EpochMs;
   readonly refuses: (change: RowChange) => string | null;
-  readonly jobs = new JobTable();
-  readonly executions = new ExecutionTable();
-  readonly plans = new PlanTable();
-  readonly uniqueKeys = new UniqueKeys();
-  readonly jobNames = new JobNames();
-  readonly idempotencyKeys = new IdempotencyKeys();
-  readonly commands = new CommandInbox();
-  readonly zones: StoredZones = { changeovers: [], versions: new Map() };
-  /** By name; those that have settings of their own. */
-  readonly pools = new Map<string, Pool>();
-  readonly deadLetterRuns = new Map<string, StoredRun>();
+  #tables: Tables = {
+    jobs: new JobTable(),
+    executions: new ExecutionTable(),
+    plans: new PlanTable(),
+    uniqueKeys: new UniqueKeys(),
+    jobNames: new JobNames(),
+    idempotencyKeys: new IdempotencyKeys(),
+    commands: new CommandInbox(),
+    zones: { changeovers: [], versions: new Map() },
+    pools: new Map(),
+    deadLetterRuns: new Map(),
+    shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
+  };
+  /** How often the store went back to an earlier state. */
+  timeline = 0;
   /** Calls that have been sent and have not taken effect. */
   readonly onTheWay = new OnTheWay();
-  readonly #shards: readonly ShardState[] = Array.from({ length: SHARD_COUNT }, () => new ShardState());
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
 
   constructor({ now, refuses = () => null }: StoreDataOptions) {
     this.now = now;
     this.refuses = refuses;
+  }
+
+  get jobs(): JobTable {
+    return this.#tables.jobs;
+  }
+
+  get executions(): ExecutionTable {
+    return this.#tables.executions;
+  }
+
+  get plans(): PlanTable {
+    return this.#tables.plans;
+  }
+
+  get uniqueKeys(): UniqueKeys {
+    return this.#tables.uniqueKeys;
+  }
+
+  get jobNames(): JobNames {
+    return this.#tables.jobNames;
+  }
+
+  get idempotencyKeys(): IdempotencyKeys {
+    return this.#tables.idempotencyKeys;
+  }
+
+  get commands(): CommandInbox {
+    return this.#tables.commands;
+  }
+
+  get zones(): StoredZones {
+    return this.#tables.zones;
+  }
+
+  /** Pools that have settings of their own, by name. */
+  get pools(): Map<string, Pool> {
+    return this.#tables.pools;
+  }
+
+  get deadLetterRuns(): Map<string, StoredRun> {
+    return this.#tables.deadLetterRuns;
+  }
+
+  /** All that is in the store now, for a backup or a standby: later changes do not touch it. */
+  copy(): Tables {
+    const { zones, pools, deadLetterRuns, shards } = this.#tables;
+    return {
+      jobs: this.jobs.copy(),
+      executions: this.executions.copy(),
+      plans: this.plans.copy(),
+      uniqueKeys: this.uniqueKeys.copy(),
+      jobNames: this.jobNames.copy(),
+      idempotencyKeys: this.idempotencyKeys.copy(),
+      commands: this.commands.copy(),
+      zones: { changeovers: [...zones.changeovers], versions: new Map(zones.versions) },
+      pools: new Map(pools),
+      deadLetterRuns: new Map(deadLetterRuns),
+      shards: shards.map((shard) => shard.copy()),
+    };
+  }
+
+  /** The store is what it was when the copy was made; whatever is on its way to it or back has to be ended by the caller. */
+  goBack(copy: Tables): void {
+    this.#tables = copy;
+    this.timeline += 1;
+    const { inFlight, journals } = recover(this, [...copy.shards.keys()]);
+    const at = this.now();
+    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows: [...this.executions.all()], inFlight, journals });
   }
 
   /** Tells of everything that becomes true from now on, before anybody else can act on it. */
@@ -64,11 +151,11 @@ export class StoreData {
   }
 
   holders(): ShardHolder[] {
-    return this.#shards.map(({ epoch, owner }, shard) => ({ shard, epoch, owner }));
+    return this.#tables.shards.map(({ epoch, owner }, shard) => ({ shard, epoch, owner }));
   }
 
   shard(id: ShardId): ShardState {
-    const shard = this.#shards[id];
+    const shard = this.#tables.shards[id];
     invariant(shard !== undefined, `the store has no shard ${id}`);
     return shard;
   }

@@ -8,6 +8,9 @@ import type { SimServer } from "./sim-server.ts";
 import { startWorker, type WorkerShape } from "./sim-worker.ts";
 import { StreamTap } from "./wiretap.ts";
 
+/** How long it takes until somebody restarts a worker of which a slot is stuck. */
+const RESTART_STUCK_MS = 180_000;
+
 /** The workers, and the connections that they have. A worker that died comes back as another process. */
 export class Fleet {
   readonly workers: SimProcess[] = [];
@@ -41,7 +44,14 @@ export class Fleet {
     if (able) this.#able = process;
     this.workers.push(process);
     this.#history.add({ kind: "WORKER_BORN", worker: name, ...shape });
-    startWorker(process, shape, this.#linkOf(process), this.#history);
+    const hangs = () => void this.#clock.plan(RESTART_STUCK_MS, () => this.#restart(process));
+    startWorker(process, shape, this.#linkOf(process), { history: this.#history, hangs });
+  }
+
+  #restart(worker: SimProcess): void {
+    if (!this.workers.includes(worker)) return;
+    this.#history.add({ kind: "FAULT", fault: "WORKER_KILLED", on: worker.name });
+    this.kill(worker);
   }
 
   /** It is gone at once; its host closes its connection, or nobody does. */

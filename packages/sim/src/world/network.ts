@@ -1,12 +1,15 @@
 import type { Dice } from "../dice.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 
+/** When the end of a connection that hears nothing closes it: the mesh asks every 10 s, and waits 5 s for an answer. */
+const NOTICED_AFTER_MS = 15_000;
+
 /** The network between servers: late always; lossy, repeating and cut off in parts when it is told to be. */
 export class Network {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
-  /** Ways that nothing comes through, and until when. */
-  readonly #cut = new Map<string, number>();
+  /** Ways that nothing comes through, since when and until when. */
+  readonly #cut = new Map<string, { sinceMs: number; untilMs: number }>();
   /** How many of all packets, 0 to 1, befalls what. */
   shares = { lost: 0, repeated: 0, held: 0 };
   #listener: (what: string) => void = () => undefined;
@@ -23,12 +26,19 @@ export class Network {
 
   /** Nothing comes from one machine to the other for a while. */
   cut(from: string, to: string, forMs: number): void {
-    this.#cut.set(`${from}>${to}`, this.#clock.nowMs + forMs);
+    const nowMs = this.#clock.nowMs;
+    const sinceMs = this.#isCut(from, to) ? (this.#cut.get(`${from}>${to}`)?.sinceMs ?? nowMs) : nowMs;
+    this.#cut.set(`${from}>${to}`, { sinceMs, untilMs: nowMs + forMs });
   }
 
   /** Nothing comes through either way: who tries to connect is refused. */
   isBroken(one: string, other: string): boolean {
     return this.#isCut(one, other) && this.#isCut(other, one);
+  }
+
+  /** Broken, or cut in one direction for so long that either end has noticed that nothing is answered. */
+  isDisconnected(one: string, other: string): boolean {
+    return this.isBroken(one, other) || this.#isSilent(one, other) || this.#isSilent(other, one);
   }
 
   heal(): void {
@@ -58,7 +68,12 @@ export class Network {
     });
   }
 
+  #isSilent(from: string, to: string): boolean {
+    const sinceMs = this.#cut.get(`${from}>${to}`)?.sinceMs ?? Number.POSITIVE_INFINITY;
+    return this.#isCut(from, to) && this.#clock.nowMs - sinceMs >= NOTICED_AFTER_MS;
+  }
+
   #isCut(from: string, to: string): boolean {
-    return (this.#cut.get(`${from}>${to}`) ?? 0) > this.#clock.nowMs;
+    return (this.#cut.get(`${from}>${to}`)?.untilMs ?? 0) > this.#clock.nowMs;
   }
 }

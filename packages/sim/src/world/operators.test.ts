@@ -16,12 +16,12 @@ describe("whoever runs the servers", () => {
     let isPaused = false;
     let resumedMs = 0;
     let late = 0;
-    const putPool = ({ paused }: { paused: boolean }) => {
+    const put = ({ paused }: { paused: boolean }) => {
       const askedMs = clock.nowMs;
       if (!paused) {
         isPaused = false;
         resumedMs = askedMs;
-        return Promise.resolve();
+        return Promise.resolve({ unconfirmedBy: [] });
       }
       clock.plan(LATE_MS, () => {
         isPaused = true;
@@ -31,7 +31,8 @@ describe("whoever runs the servers", () => {
       });
       return new Promise(() => undefined);
     };
-    const server = { store: { putPool, deadLetters: { list: async () => ({ items: [] }) } } } as unknown as SimServer;
+    const store = { deadLetters: { list: async () => ({ items: [] }) } };
+    const server = { store, pools: { put } } as unknown as SimServer;
     const operators = new Operators(
       clock,
       new Dice(1),

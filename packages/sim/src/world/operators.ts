@@ -5,6 +5,7 @@ import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
 const DEEDS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
+const POOL = "default";
 const AGAIN_MS = 500;
 /** Nothing that the store was asked takes effect any more after so long. */
 const LATEST_MS = 30_000;
@@ -81,14 +82,17 @@ export class Operators {
     if (this.#isPaused() && this.#clock.nowMs > this.#pausedUntilMs) void this.#resume();
   }
 
+  /** @returns whether it was answered */
   async #pause(paused: boolean): Promise<boolean> {
-    const done = this.#server()?.store?.putPool({ name: "default", paused });
-    return done === undefined
-      ? false
-      : done.then(
-          () => true,
-          () => false,
-        );
+    const askedMs = this.#clock.nowMs;
+    try {
+      const changed = await this.#server()?.pools?.put({ name: POOL, paused });
+      if (paused && changed?.unconfirmedBy.length === 0)
+        this.#history.add({ kind: "PAUSE_CONFIRMED", pool: POOL, askedMs });
+      return changed !== undefined;
+    } catch {
+      return false;
+    }
   }
 
   /** Until it is known to be done: a pool that stays paused would hold up everything. */

@@ -66,6 +66,12 @@ export class SimBus implements Bus {
       .filter((bus) => bus.#listeners.has(role) && !this.#exchange.network.isBroken(this.#machine, bus.#machine))
       .map(({ node }) => node);
 
+  connected = (): string[] =>
+    this.#exchange
+      .living()
+      .filter((bus) => !this.#exchange.network.isDisconnected(this.#machine, bus.#machine))
+      .map(({ node }) => node);
+
   send = <R extends Role>(to: { node: string; role: R }, message: Mail[R]): void => {
     if (this.#outgoing.size === 0) queueMicrotask(() => this.#leave());
     const sent = this.#outgoing.get(to.node);

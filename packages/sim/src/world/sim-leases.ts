@@ -13,7 +13,8 @@ import type { VirtualClock } from "../virtual-clock.ts";
 const TIMEOUT_MS = 1_000;
 
 interface Kept {
-  profile: Omit<NodeProfile, "wasDraining">;
+  profile: Omit<NodeProfile, "wasDraining" | "reaches">;
+  reaches: readonly string[] | null;
   draining: boolean;
   renewedMs: number;
   untilMs: number;
@@ -99,14 +100,14 @@ export class LeaseService {
     return true;
   }
 
-  #renew({ wasDraining = false, ...profile }: NodeProfile, ttlMs: number): NodeLease[] {
+  #renew({ wasDraining = false, reaches = null, ...profile }: NodeProfile, ttlMs: number): NodeLease[] {
     const nowMs = this.#clock.nowMs;
     const before = this.#leases.get(profile.incarnation);
     const draining = before?.draining ?? wasDraining;
     const isSteady = before !== undefined && nowMs - before.renewedMs <= GAP_MS;
     const steadySinceMs = isSteady ? before.steadySinceMs : nowMs;
     const times = { renewedMs: nowMs, untilMs: nowMs + ttlMs, steadySinceMs };
-    this.#leases.set(profile.incarnation, { profile, draining, ...times });
+    this.#leases.set(profile.incarnation, { profile, draining, reaches, ...times });
     for (const [node, { untilMs }] of this.#leases) if (untilMs < nowMs) this.#leases.delete(node);
     const isBlind = (this.#blind.get(profile.name) ?? 0) > nowMs;
     return [...this.#leases.values()]
@@ -115,6 +116,6 @@ export class LeaseService {
   }
 }
 
-function leaseOf({ profile, draining, renewedMs }: Kept, nowMs: number): NodeLease {
-  return { ...profile, draining, renewedAgoMs: nowMs - renewedMs };
+function leaseOf({ profile, draining, reaches, renewedMs }: Kept, nowMs: number): NodeLease {
+  return { ...profile, draining, reaches, renewedAgoMs: nowMs - renewedMs };
 }

@@ -14,6 +14,7 @@ import {
   JobRuns,
   Membership,
   type NodeProfile,
+  PoolChanger,
   PoolOrders,
   type Role,
   type Runtime,
@@ -63,6 +64,7 @@ export class SimServer {
   #changer: JobChanger | null = null;
   #plans: JobPlans | null = null;
   #runs: JobRuns | null = null;
+  #pools: PoolChanger | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
@@ -94,6 +96,10 @@ export class SimServer {
     return this.#runs;
   }
 
+  get pools(): PoolChanger | null {
+    return this.#pools;
+  }
+
   get deadLetters(): DeadLetterRuns | null {
     return this.#deadLetters;
   }
@@ -123,11 +129,13 @@ export class SimServer {
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
     if (!this.#has("api")) return;
-    this.#intake = createIntake(parts);
+    const orders = new PoolOrders(store, runtime);
+    this.#intake = createIntake({ ...parts, orders });
     // Nobody is told here, but what would be told is seen.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    const orders = new PoolOrders(store, runtime);
+    const leases = this.#around.leases.client(this.process);
+    this.#pools = new PoolChanger({ ...parts, leases, inbox, orders });
     this.#changer = new JobChanger({ ...parts, commands, orders });
     this.#plans = new JobPlans({ ...parts, commands });
     this.#runs = new JobRuns({ ...parts, orders });
@@ -177,7 +185,7 @@ export class SimServer {
     };
     const membership = new Membership({
       leases: this.#around.leases.client(this.process),
-      ...{ runtime: parts.runtime, node: this.#node, level: FEATURE_LEVEL },
+      ...{ bus: parts.bus, runtime: parts.runtime, log: parts.log, level: FEATURE_LEVEL },
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;

@@ -12,6 +12,8 @@ export interface Work {
   blockMs: number;
   /** Goes on when it is told to stop. */
   stubborn: boolean;
+  /** Never ends, whatever it is told. */
+  hangs: boolean;
   /** Its result is one that the store refuses. */
   isPoison: boolean;
   /** The definition that it is a part of, as its client wrote it. */
@@ -29,12 +31,23 @@ export interface WorkerShape {
   capabilities: string[];
 }
 
+export interface WorkerEvents {
+  history: History;
+  /** A handler has begun that will never end. */
+  hangs(): void;
+}
+
 /** A worker process: the SDK's session and executor over a simulated link, with handlers that do what their jobs ask. */
-export function startWorker(process: SimProcess, shape: WorkerShape, link: WorkerLink, history: History): void {
+export function startWorker(
+  process: SimProcess,
+  shape: WorkerShape,
+  link: WorkerLink,
+  { history, hangs }: WorkerEvents,
+): void {
   // As in a real worker the session has a thread of its own: handlers that block their loop do not make it look dead.
   const loop = process.thread("loop");
   const runtime = loop.runtime();
-  const tasks = HANDLERS.map((name) => simTask(name, process.name, loop, history));
+  const tasks = HANDLERS.map((name) => simTask(name, process.name, loop, { history, hangs }));
   const worker = createWorkerCore(
     { workerId: process.name, name: process.name, pool: "default", ...shape, tasks, runtime, warn: () => undefined },
     link,
@@ -43,7 +56,12 @@ export function startWorker(process: SimProcess, shape: WorkerShape, link: Worke
   void worker.start().catch(() => undefined);
 }
 
-function simTask(name: string, worker: string, loop: SimProcess, history: History): Task<never, unknown> {
+function simTask(
+  name: string,
+  worker: string,
+  loop: SimProcess,
+  { history, hangs }: WorkerEvents,
+): Task<never, unknown> {
   return task({
     name,
     run: (work: Work, ctx: TaskContext) => {
@@ -52,6 +70,10 @@ function simTask(name: string, worker: string, loop: SimProcess, history: Histor
       const { maxAttempts } = ctx;
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
       history.add({ kind: "HANDLER_STARTED", ...who, ran: { handler: name, maxAttempts }, asked: work.definition });
+      if (work.hangs) {
+        hangs();
+        return new Promise<never>(() => undefined);
+      }
       return new Promise((resolve, reject) => {
         const end = (as: string, settle: () => void) => {
           cancel();

@@ -22,6 +22,7 @@ export function someDefinition(
     blockMs: dice.chance(0.005) ? dice.between(500, 40_000) : 0,
     isPoison: dice.chance(0.01),
     stubborn: dice.chance(0.05),
+    hangs: dice.fork("hangs").chance(0.004),
     definition: { text, handler, maxAttempts },
   };
   return {

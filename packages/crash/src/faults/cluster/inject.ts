@@ -46,7 +46,7 @@ function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld)
       if (cannotBeFull === null) await fillStore(world);
       else world.say(`STORE_FULL is left out, for nothing can be mounted here: ${cannotBeFull}`);
     },
-    STORE_FAILED_OVER: failOver,
+    STORE_FAILED_OVER: async (world) => void (await failOver(world)),
   };
 }
 

@@ -7,7 +7,7 @@ import { askWhileDown } from "./outage.ts";
 /** What is done to the PostgreSQL of a cluster. Each resolves when all nodes serve again. */
 
 const FULL_MS = { least: 1_000, most: 4_000 };
-const SYNCHRONOUS_MS = { least: 500, most: 3_000 };
+const REPLICATING_MS = { least: 500, most: 3_000 };
 
 /** As when its machine is reset. */
 export async function killStore(world: ClusterWorld): Promise<void> {
@@ -70,15 +70,30 @@ export async function fillStore(world: ClusterWorld): Promise<void> {
   await allReady(world);
 }
 
-export async function failOver(world: ClusterWorld): Promise<void> {
-  const { store, dice } = world;
-  const whileSynchronousMs = dice.between(SYNCHRONOUS_MS.least, SYNCHRONOUS_MS.most);
-  await store.failOver(async (pid) => {
-    await sleep(whileSynchronousMs);
+/** @returns when the primary was killed */
+export function failOver(world: ClusterWorld): Promise<number> {
+  return underLoad(world, (killed) => world.store.failOver(killed));
+}
+
+/** The same, and the standby lacks what was committed in so many milliseconds before. */
+export function failOverBehind(world: ClusterWorld, lagMs: number): Promise<number> {
+  return underLoad(world, (killed) => world.store.failOverBehind(lagMs, killed));
+}
+
+async function underLoad(
+  world: ClusterWorld,
+  failOver: (before: (pid: number) => Promise<void>) => Promise<void>,
+): Promise<number> {
+  const whileReplicatingMs = world.dice.between(REPLICATING_MS.least, REPLICATING_MS.most);
+  let killedAtMs = 0;
+  await failOver(async (pid) => {
+    await sleep(whileReplicatingMs);
     await busyWorker(world, 1);
+    killedAtMs = monotonicMs();
     tell(world, "STORE_FAILED_OVER", pid);
   });
   await allReady(world);
+  return killedAtMs;
 }
 
 async function allReady(world: ClusterWorld): Promise<void> {

@@ -4,6 +4,7 @@ import { sleep, until } from "../../clock.ts";
 import type { Proxy } from "../proxy/proxy.ts";
 import { Postgres } from "./postgres.ts";
 import { findPrograms, type Programs } from "./programs.ts";
+import { Seats } from "./seats.ts";
 
 const SYNCHRONOUS_WITHIN_MS = 60_000;
 const FULL_WITHIN_MS = 60_000;
@@ -13,10 +14,12 @@ export class ClusterStore {
   readonly #programs: Programs;
   readonly #folder: string;
   readonly #links: Proxy[] = [];
+  readonly #seats: Seats;
   #primary: Postgres;
   #lives = 1;
 
-  private constructor(programs: Programs, folder: string, primary: Postgres) {
+  private constructor(programs: Programs, folder: string, primary: Postgres, seats: Seats) {
+    this.#seats = seats;
     this.#programs = programs;
     this.#folder = folder;
     this.#primary = primary;
@@ -26,7 +29,8 @@ export class ClusterStore {
     const programs = await findPrograms();
     const primary = await Postgres.create({ programs, ...placeOf(folder, 1) });
     await primary.start();
-    return new ClusterStore(programs, folder, primary);
+    const seats = await Seats.open(primary.target, { path: join(folder, "nobody") });
+    return new ClusterStore(programs, folder, primary, seats);
   }
 
   get pid(): number {
@@ -46,6 +50,11 @@ export class ClusterStore {
   urlBy(link: Proxy, address: string): string {
     this.#links.push(link);
     return this.#primary.urlAt(address);
+  }
+
+  /** The addresses of primary and standby, which go on being valid when these change: what a node is to be started with. */
+  get urlOfAll(): string {
+    return `${this.#primary.urlAt(this.#seats.hosts)}?target_session_attrs=read-write`;
   }
 
   /** Asked directly, around all links. */
@@ -91,27 +100,57 @@ export class ClusterStore {
    * @param before resolves when the primary may be killed; hears its process id
    */
   async failOver(before: (pid: number) => Promise<void>): Promise<void> {
-    const old = this.#primary;
-    const standby = await Postgres.standbyOf(old, {
-      programs: this.#programs,
-      ...placeOf(this.#folder, ++this.#lives),
-    });
+    const standby = await this.#addStandby();
+    await this.#primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await this.#primary.sql("SELECT pg_reload_conf()");
+    await this.#replicates("sync");
+    await before(this.#primary.pid);
+    await this.#primary.end("SIGKILL");
+    await this.#promote(standby);
+  }
+
+  /**
+   * The same with a standby that no commit waits for.
+   * @param lagMs how long before its end the primary sends the standby nothing more
+   */
+  async failOverBehind(lagMs: number, before: (pid: number) => Promise<void>): Promise<void> {
+    const standby = await this.#addStandby();
+    await this.#replicates("async");
+    const sender = Number(await this.#primary.sql("SELECT pid FROM pg_stat_replication"));
+    await before(this.#primary.pid);
+    process.kill(sender, "SIGSTOP");
+    await sleep(lagMs);
+    // It would outlive the primary, and send the rest.
+    process.kill(sender, "SIGKILL");
+    await this.#primary.end("SIGKILL");
+    await this.#promote(standby);
+  }
+
+  async #addStandby(): Promise<Postgres> {
+    const place = placeOf(this.#folder, ++this.#lives);
+    const standby = await Postgres.standbyOf(this.#primary, { programs: this.#programs, ...place });
     await standby.start();
-    await old.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
-    await old.sql("SELECT pg_reload_conf()");
-    await until("the standby is synchronous", SYNCHRONOUS_WITHIN_MS, async () => {
-      const states = await old.sql("SELECT sync_state FROM pg_stat_replication");
-      return states.split("\n").includes("sync") ? true : null;
+    this.#seats.take(standby.target);
+    return standby;
+  }
+
+  async #replicates(as: "sync" | "async"): Promise<void> {
+    await until(`the standby is ${as}`, SYNCHRONOUS_WITHIN_MS, async () => {
+      const states = await this.#primary.sql("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'");
+      return states.split("\n").includes(as) ? true : null;
     });
-    await before(old.pid);
-    await old.end("SIGKILL");
+  }
+
+  async #promote(standby: Postgres): Promise<void> {
     await standby.sql("SELECT pg_promote()");
+    const old = this.#primary;
     this.#primary = standby;
     for (const link of this.#links) link.lead(standby.target);
     await old.close();
   }
 
   async close(): Promise<void> {
+    await this.#seats.close();
     await this.#primary.close();
   }
 }

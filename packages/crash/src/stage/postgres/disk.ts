@@ -13,10 +13,12 @@ export class Disk {
   readonly folder: string;
   /** Why it cannot be made full on this machine; null: it can. */
   readonly unavailable: string | null;
+  readonly #unmount = (): void => unmount(this.folder);
 
   private constructor(folder: string, unavailable: string | null) {
     this.folder = folder;
     this.unavailable = unavailable;
+    if (unavailable === null) process.once("exit", this.#unmount);
   }
 
   /** A folder in memory, or where this process may not mount anything an ordinary one. */
@@ -28,7 +30,6 @@ export class Disk {
     );
     await chmod(folder, 0o700);
     if (user !== null) await chown(folder, user.uid, user.gid);
-    if (mounted === null) process.once("exit", () => unmount(folder));
     return new Disk(folder, mounted);
   }
 
@@ -47,7 +48,9 @@ export class Disk {
   }
 
   close(): void {
-    if (this.unavailable === null) unmount(this.folder);
+    if (this.unavailable !== null) return;
+    process.off("exit", this.#unmount);
+    this.#unmount();
   }
 
   #resize(size: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { chown, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { StoreUnusable } from "../../ports/store.ts";
 import { MARKER } from "./cluster.ts";
@@ -49,13 +49,49 @@ async function sweepUnfinished(home: string): Promise<void> {
 async function runInitdb(installation: Installation, folder: string, endpoint: Endpoint): Promise<void> {
   // No collation library decides the order of an index: its update must not silently break one.
   const args = ["-D", folder, "-U", ROLE, "--encoding=UTF8", "--no-locale", "--no-instructions"];
-  if (endpoint.passwordFile === undefined) args.push("--auth=trust");
-  else args.push("--auth=scram-sha-256", `--pwfile=${endpoint.passwordFile}`);
+  const passwordFile = await readablePassword(installation, endpoint);
+  if (passwordFile === undefined) args.push("--auth=trust");
+  else args.push("--auth=scram-sha-256", `--pwfile=${passwordFile}`);
   const end = await runInside(installation, installation.binaries.initdb, args);
+  if (passwordFile !== undefined && passwordFile !== endpoint.passwordFile) await rm(passwordFile);
   if (end.code === 0) return;
   throw new StoreUnusable(
     `PostgreSQL's initdb could not make the data folder ${installation.pgdata}: ${lastLines(end.output)}. Mend that, or choose another folder with MAINSPRING_DATA_DIR.`,
   );
+}
+
+/** The file with the password; where initdb runs as another user, a copy in a folder of that user, to be removed. */
+async function readablePassword({ identity }: Installation, endpoint: Endpoint): Promise<string | undefined> {
+  const { passwordFile, password = "" } = endpoint;
+  if (identity.owner === null || passwordFile === undefined) return passwordFile;
+  const copy = join(endpoint.host, "password-for-initdb");
+  await writeFile(copy, password, { mode: 0o600 });
+  await chown(copy, identity.owner.uid, identity.owner.gid);
+  return copy;
+}
+
+/**
+ * Brings the rules of a cluster up to date that an earlier Mainspring made to trust every program of PostgreSQL's user: gives its role the
+ * password first, then asks for it. A crash in between is mended by the next start, because the file of rules changes last.
+ */
+export async function askForPassword({ pgdata, identity }: Installation, endpoint: Endpoint): Promise<void> {
+  const { host, port, password, accessRules } = endpoint;
+  if (password === undefined || (await readFile(join(pgdata, "pg_hba.conf"), "utf8")) === accessRules) return;
+  const { Client } = await import("pg");
+  const client = new Client({ host, port, user: ROLE, password, database: "postgres" });
+  await client.connect();
+  try {
+    // Hexadecimal digits: nothing in it needs quoting.
+    await client.query(`ALTER ROLE ${ROLE} PASSWORD '${password}'`);
+    const fresh = join(pgdata, "pg_hba.conf.new");
+    await writeFile(fresh, accessRules, { mode: 0o600, flush: true });
+    if (identity.owner !== null) await chown(fresh, identity.owner.uid, identity.owner.gid);
+    await rename(fresh, join(pgdata, "pg_hba.conf"));
+    await syncFolder(pgdata);
+    await client.query("SELECT pg_reload_conf()");
+  } finally {
+    await client.end();
+  }
 }
 
 function lastLines(output: string): string {

@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import { packagedBinaries } from "./binaries.ts";
-import { createCluster, ROLE } from "./create-cluster.ts";
+import { askForPassword, createCluster, ROLE } from "./create-cluster.ts";
 import { type Endpoint, openEndpoint } from "./endpoint.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { prepareInstallation } from "./installation.ts";
@@ -66,9 +66,20 @@ async function startLocked(options: EmbeddedOptions, dataDir: string, locks: Fol
   try {
     if (installation.isNew) await createCluster(installation, endpoint);
     const supervisor = await Supervisor.start({ installation, endpoint, runtime, log });
+    if (!installation.isNew) await withRules(supervisor, () => askForPassword(installation, endpoint));
     return handle(supervisor, endpoint, locks);
   } catch (cause) {
     await endpoint.close();
+    throw cause;
+  }
+}
+
+/** A PostgreSQL whose rules cannot be brought up to date is not left running. */
+async function withRules(supervisor: Supervisor, update: () => Promise<void>): Promise<void> {
+  try {
+    await update();
+  } catch (cause) {
+    await supervisor.stop();
     throw cause;
   }
 }

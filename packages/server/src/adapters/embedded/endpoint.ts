@@ -31,7 +31,10 @@ export function openEndpoint(installation: Pick<Installation, "home" | "identity
   return process.platform === "win32" ? loopbackEndpoint(installation.home) : socketEndpoint(installation);
 }
 
-/** Whoever can open the socket may come in: its folder is open to its owner alone. */
+/**
+ * The folder of the socket is open to its owner alone. Where that is the server's own user, who can open the socket may come in. Where
+ * PostgreSQL runs as another user, whose other programs may be strangers, the server's password is asked for.
+ */
 async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "identity">): Promise<Endpoint> {
   const uid = identity.owner?.uid ?? process.getuid?.() ?? 0;
   const near = join(home, "socket");
@@ -50,7 +53,7 @@ async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "i
       unix_socket_directories: `"${host.replaceAll('"', '""')}"`,
       unix_socket_permissions: "0700",
     },
-    accessRules: "local all all trust\n",
+    ...(identity.owner === null ? { accessRules: "local all all trust\n" } : await passwordAccess(home)),
     lockFiles: [join(host, `${SOCKET_FILE}.lock`)],
     close: async () => {
       if (far !== null) await rm(far, { recursive: true, force: true });
@@ -75,20 +78,28 @@ async function farFolder(link: string, uid: number): Promise<string> {
 
 /** Windows has no socket files that PostgreSQL's clients agree on: loopback, and a password that only `home` knows. */
 async function loopbackEndpoint(home: string): Promise<Endpoint> {
-  const passwordFile = join(home, "password");
-  const kept = await readFile(passwordFile, "utf8").catch(() => null);
-  const password = kept ?? randomBytes(24).toString("hex");
-  if (kept === null) await writeFile(passwordFile, password, { mode: 0o600, flush: true });
   return {
     host: "127.0.0.1",
     port: await freePort(),
-    password,
-    passwordFile,
+    ...(await passwordOf(home)),
     settings: { listen_addresses: "127.0.0.1", unix_socket_directories: "" },
     accessRules: "host all all 127.0.0.1/32 scram-sha-256\n",
     lockFiles: [],
     close: async () => {},
   };
+}
+
+async function passwordAccess(home: string) {
+  return { ...(await passwordOf(home)), accessRules: "local all all scram-sha-256\n" };
+}
+
+/** Made once, and kept in a file that the server's user alone can read. */
+async function passwordOf(home: string): Promise<{ password: string; passwordFile: string }> {
+  const passwordFile = join(home, "password");
+  const kept = await readFile(passwordFile, "utf8").catch(() => null);
+  const password = kept ?? randomBytes(24).toString("hex");
+  if (kept === null) await writeFile(passwordFile, password, { mode: 0o600, flush: true });
+  return { password, passwordFile };
 }
 
 function freePort(): Promise<number> {

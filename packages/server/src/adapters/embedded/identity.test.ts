@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, chown, cp, lstat, mkdir, mkdtemp, readlink, rm, stat } from "node:fs/promises";
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, type TestContext } from "node:test";
@@ -39,6 +39,36 @@ describe("as whom PostgreSQL runs", () => {
     assert.notEqual((await stat(pgdata)).uid, 0);
     await rm(dirname(pgdata), { recursive: true });
   });
+
+  itAsRoot(
+    "asks other programs of that user for a password, also on a folder that an older version made",
+    async (t) => {
+      const folder = await newFolder(t);
+      await chmod(folder, 0o755);
+      const dataDir = join(folder, "data");
+      const withoutNamespaces = { env: { PATH: "/nowhere" } };
+      const first = await startProcess(t, dataDir, withoutNamespaces);
+      assert.ok(first.news.started, first.news.refused);
+      const { password, ...stranger } = first.news.started;
+      assert.match(password ?? "", /^[0-9a-f]{48}$/);
+      const isRefused = { code: "28P01" };
+      await assert.rejects(ask({ ...stranger, password: "wrong" }, "select 1"), isRefused);
+      assert.equal((await stat(join(dataDir, "password"))).mode & 0o777, 0o600);
+      assert.equal((await stat(join(dataDir, "password"))).uid, 0);
+      await ask(first.news.started, "create table kept as select 42 as answer");
+      await ask(first.news.started, "alter role mainspring password null");
+      await stopProcess(first);
+
+      // As an older version left it.
+      await rm(join(dataDir, "password"));
+      await writeFile(join(dataDir, "postgres", "pg_hba.conf"), "local all all trust\n");
+      const second = await startProcess(t, dataDir, withoutNamespaces);
+      assert.ok(second.news.started, second.news.refused);
+      assert.deepEqual(await ask(second.news.started, "select answer from kept"), [42]);
+      await assert.rejects(ask({ ...stranger, password: password ?? "" }, "select 1"), isRefused);
+      await stopProcess(second);
+    },
+  );
 
   describe("a normal user", () => {
     let workDir: string;

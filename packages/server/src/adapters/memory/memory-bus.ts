@@ -9,6 +9,7 @@ export function memoryBus(node: Incarnation): Bus {
     node,
     ownerOf: mailboxes.ownerOf,
     nodes: (role) => (mailboxes.hasListener(role) ? [node] : []),
+    connected: () => [node],
     send: (to, message) => {
       // A message to a node that is no more is lost, as on a network.
       if (to.node === node) mailboxes.put(node, to.role, message);

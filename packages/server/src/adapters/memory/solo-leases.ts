@@ -4,8 +4,9 @@ import type { Leases, NodeLease } from "../../ports/leases.ts";
 export function soloLeases(): Leases {
   let me: NodeLease | null = null;
   return {
-    renew: async ({ incarnation, name, address, roles, version, level, startedAt }) => {
-      me = { incarnation, name, address, roles, version, level, startedAt, renewedAgoMs: 0, draining: false };
+    renew: async ({ incarnation, name, address, roles, version, level, startedAt, reaches = null }) => {
+      const said = { incarnation, name, address, roles, version, level, startedAt, reaches };
+      me = { ...said, renewedAgoMs: 0, draining: false };
       return [me];
     },
     release: async () => undefined,

@@ -6,6 +6,22 @@ export const PART_MAX_BYTES = 1024 * 1024;
 export const PORTION_MAX_BYTES = 8 * 1024 * 1024;
 /** A packet that grows beyond this ends its stream. */
 export const PACKET_MAX_BYTES = 64 * 1024 * 1024;
+/** Parts in one packet. */
+export const PACKET_MAX_PARTS = 1_024;
+/** Payloads and results in one packet, however small. */
+export const PACKET_MAX_ATTACHMENTS = 200_000;
+/** What a packet says beside payloads and results. */
+export const PACKET_MAX_TEXT_BYTES = 16 * 1024 * 1024;
+/** Fields of one message of a stream, of which each has a few. */
+export const MESSAGE_MAX_FIELDS = 64;
+/** What is said before the welcome: names and digests. */
+export const GREETING_MAX_BYTES = 4 * 1024;
+/** A stream on which nobody was welcomed within this is ended; */
+export const GREETING_WITHIN_MS = 10_000;
+/** where there are more of them than this, the oldest one is. */
+export const GREETINGS_MAX = 256;
+/** A node whose lease is not known here is waited for so long: leases are looked at several times a second. */
+export const LEASE_WITHIN_MS = 4_000;
 /** Handed to the connection and not taken yet; beyond it packets wait here. */
 export const UNSENT_MAX_BYTES = 4 * 1024 * 1024;
 /** What waits for a slow node; beyond it the oldest is lost. */

@@ -87,7 +87,7 @@ describe("the mesh between nodes", () => {
 
   it("does not take part without the key", async () => {
     const [a, b] = await cluster.start("a", "b");
-    const stranger = await cluster.startWith("another-key-of-16-chars", "stranger");
+    const stranger = await cluster.startAs("stranger", { apiKey: "another-key-of-16-chars" });
     cluster.meet();
     await cluster.until(() => stranger.bus.nodes("gateway").length === 0);
     stranger.bus.send({ node: "a", role: "api" }, final("from a stranger"));
@@ -99,8 +99,8 @@ describe("the mesh between nodes", () => {
 
   it("speaks with nodes that are one level apart, and with no others", async () => {
     const [a] = await cluster.start("a");
-    const next = await cluster.startOf(FEATURE_LEVEL + 1, "next");
-    const far = await cluster.startOf(FEATURE_LEVEL + 2, "far");
+    const next = await cluster.startAs("next", { level: FEATURE_LEVEL + 1 });
+    const far = await cluster.startAs("far", { level: FEATURE_LEVEL + 2 });
     cluster.meet();
     await cluster.until(() => !a.bus.nodes("gateway").includes("far") && !far.bus.nodes("gateway").includes("a"));
     const heard = a.heard();

@@ -4,17 +4,15 @@ import type { Bus, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { Door, type DoorParts } from "./door.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
 import { type Losses, Peer } from "./peer.ts";
 import { reach } from "./reach.ts";
 
-export interface MeshParts {
-  node: Incarnation;
+export interface MeshParts extends DoorParts {
   /** What this node understands; others that are further away than one level are not spoken with. */
   level: number;
-  /** What nodes show each other; null: none is asked for. */
-  apiKey: string | null;
   runtime: Runtime;
   log: Logger;
 }
@@ -25,6 +23,7 @@ export class MeshBus implements Bus {
   /** To be offered by this node's gRPC server. */
   readonly service: MeshServer;
   readonly #parts: MeshParts;
+  readonly #door: Door;
   readonly #mailboxes = new Mailboxes();
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
@@ -33,10 +32,10 @@ export class MeshBus implements Bus {
   constructor(parts: MeshParts) {
     this.#parts = parts;
     this.node = parts.node;
+    this.#door = new Door(parts);
+    const { node, level, runtime, log } = parts;
     this.service = new MeshServer({
-      node: parts.node,
-      level: parts.level,
-      log: parts.log,
+      ...{ node, level, door: this.#door, runtime, log },
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
       },
@@ -52,6 +51,11 @@ export class MeshBus implements Bus {
     return this.#mailboxes.hasListener(role) ? [this.node, ...others] : others;
   };
 
+  connected = (): Incarnation[] => {
+    const others = [...this.#peers].filter(([, peer]) => peer.isOpen).map(([node]) => node);
+    return [this.node, ...others];
+  };
+
   send: Bus["send"] = ({ node, role }, message) => {
     if (node === this.node) this.#mailboxes.put(node, role, message);
     else if (this.#peers.has(node)) this.#peers.get(node)?.send({ role, message } as Letter);
@@ -64,8 +68,8 @@ export class MeshBus implements Bus {
    * @returns null: they will; else what is there instead
    */
   reachesItself(address: string): Promise<string | null> {
-    const { node, level, apiKey, runtime } = this.#parts;
-    return reach({ from: node, to: node, level, address, apiKey }, runtime);
+    const { node, level, runtime } = this.#parts;
+    return reach({ from: node, to: node, level, address, door: this.#door }, runtime);
   }
 
   /** How it does with the other nodes; `dropped` are messages, ever. */
@@ -81,6 +85,7 @@ export class MeshBus implements Bus {
   /** These nodes live, all of them: to be told whenever the leases were looked at. */
   meet(nodes: readonly NodeProfile[]): void {
     if (this.#isClosed) return;
+    this.#door.meet(nodes);
     const living = new Set(nodes.map(({ incarnation }) => incarnation));
     for (const [node, peer] of this.#peers) {
       if (living.has(node)) continue;
@@ -102,8 +107,8 @@ export class MeshBus implements Bus {
     let peer = this.#peers.get(profile.incarnation);
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
-      const { node: from, level, apiKey, runtime, log } = this.#parts;
-      peer = new Peer({ link: { from, to, level, address, apiKey }, losses: this.#losses, runtime, log });
+      const { node: from, level, runtime, log } = this.#parts;
+      peer = new Peer({ link: { from, to, level, address, door: this.#door }, losses: this.#losses, runtime, log });
       this.#peers.set(to, peer);
     }
     peer.meet(profile);

@@ -16,7 +16,9 @@ import {
   MeshService,
 } from "@mainspring/proto";
 import type { Incarnation } from "../../domain/ids.ts";
+import type { Door } from "./door.ts";
 import { PART_MAX_BYTES, UNSENT_MAX_BYTES } from "./limits.ts";
+import { isProven, proofsOf } from "./proofs.ts";
 
 export const PATH = `/${MeshService.typeName}/${MeshService.method.connect.name}`;
 
@@ -37,7 +39,7 @@ export interface LinkTo {
   level: number;
   /** host:port */
   address: string;
-  apiKey: string | null;
+  door: Door;
 }
 
 export interface LinkEvents {
@@ -54,22 +56,32 @@ export class MeshLink {
   readonly #client: Client;
   readonly #call: ClientDuplexStream<MeshMessage, MeshReply>;
   readonly #events: LinkEvents;
+  readonly #to: LinkTo;
+  readonly #nonce: string;
+  /** Whether the other node has proven that it has a secret of the cluster. */
+  #isProven = false;
   #unsentBytes = 0;
+  /** Why this end gave the stream up; null: it did not. */
+  #fault: string | null = null;
   #isOver = false;
 
-  constructor({ from, to, level, address, apiKey }: LinkTo, events: LinkEvents) {
+  constructor(linkTo: LinkTo, events: LinkEvents) {
+    const { from, to, level, address, door } = linkTo;
+    this.#to = linkTo;
     this.#events = events;
+    this.#nonce = door.secrets.length > 0 ? door.nonce() : "";
     const metadata = new Metadata();
-    if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
+    const { authorization } = door;
+    if (authorization !== null) metadata.set("authorization", authorization);
     this.#client = new Client(address, ChannelCredentials.createInsecure(), CHANNEL);
     this.#call = this.#client.makeBidiStreamRequest(PATH, serialize, deserialize, metadata);
-    this.#call.on("data", (reply: MeshReply) => {
-      if (reply.welcome !== undefined) events.opened();
-    });
+    this.#call.on("data", (reply: MeshReply) => this.#hear(reply));
     // The status says the same and always comes; without a listener an error would be thrown.
     this.#call.on("error", () => undefined);
-    this.#call.on("status", ({ code, details }: StatusObject) => this.#end(details || `gRPC status ${code}`));
-    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to, featureLevel: level };
+    this.#call.on("status", ({ code, details }: StatusObject) =>
+      this.#end(this.#fault ?? (details || `gRPC status ${code}`)),
+    );
+    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to, featureLevel: level, nonce: this.#nonce };
     this.#call.write(create(MeshMessageSchema, { hello }));
   }
 
@@ -88,6 +100,24 @@ export class MeshLink {
 
   /** At once: what is on its way may be lost. */
   close(): void {
+    this.#call.cancel();
+  }
+
+  #hear({ challenge, welcome }: MeshReply): void {
+    const { from, to, door } = this.#to;
+    if (challenge !== undefined) {
+      const encounter = { from, to, fromNonce: this.#nonce, toNonce: challenge.nonce };
+      this.#isProven = isProven(door.secrets, "to", encounter, challenge.proofs);
+      if (!this.#isProven) return this.#giveUp("the node there has another MAINSPRING_CLUSTER_SECRET");
+      this.#call.write(create(MeshMessageSchema, { proof: { proofs: proofsOf(door.secrets, "from", encounter) } }));
+    } else if (welcome !== undefined) {
+      if (!this.#isProven && door.needsProof) return this.#giveUp("the node there proved no MAINSPRING_CLUSTER_SECRET");
+      this.#events.opened();
+    }
+  }
+
+  #giveUp(fault: string): void {
+    this.#fault = fault;
     this.#call.cancel();
   }
 

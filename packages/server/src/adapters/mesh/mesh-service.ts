@@ -1,26 +1,25 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
-import {
-  MESH_PROTOCOL_VERSION,
-  type MeshHello,
-  type MeshMessage,
-  MeshMessageSchema,
-  type MeshReply,
-  MeshReplySchema,
-} from "@mainspring/proto";
+import { countFields, type MeshMessage, MeshMessageSchema, type MeshReply, MeshReplySchema } from "@mainspring/proto";
 import type { Logger } from "pino";
-import { areAdjacent, FIRST_LEVEL } from "../../domain/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
-import { PACKET_MAX_BYTES } from "./limits.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Door } from "./door.ts";
+import { GREETING_MAX_BYTES, GREETING_WITHIN_MS, GREETINGS_MAX, MESSAGE_MAX_FIELDS } from "./limits.ts";
 import { PATH } from "./mesh-link.ts";
-import { type Letter, unpacked } from "./packet.ts";
+import type { Letter } from "./packet.ts";
+import { PacketReader } from "./packet-reader.ts";
+import { Reception } from "./reception.ts";
 
-type Call = ServerDuplexStream<MeshMessage, MeshReply>;
+/** Both ways bytes, so that nothing is read before its size is known. */
+type Call = ServerDuplexStream<Buffer, Buffer>;
 
 export interface MeshServiceParts {
   node: Incarnation;
   /** What it understands. */
   level: number;
+  door: Door;
+  runtime: Runtime;
   log: Logger;
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
@@ -28,92 +27,128 @@ export interface MeshServiceParts {
 /** What this node's gRPC server does with the streams of other nodes. */
 export class MeshServer {
   readonly path = PATH;
+  /** Nodes prove themselves by more than the API key. */
+  readonly admitsByItself = true;
   readonly #parts: MeshServiceParts;
   readonly #calls = new Set<Call>();
+  /** Streams that nobody has been welcomed on yet, the oldest first. */
+  readonly #greetings = new Set<IncomingStream>();
   #isClosed = false;
 
   constructor(parts: MeshServiceParts) {
     this.#parts = parts;
   }
 
-  read = (bytes: Buffer): MeshMessage => fromBinary(MeshMessageSchema, bytes);
+  read = (bytes: Buffer): Buffer => bytes;
 
-  write = (reply: MeshReply): Buffer => {
-    const bytes = toBinary(MeshReplySchema, reply);
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  };
+  write = (bytes: Buffer): Buffer => bytes;
 
-  /** Takes a stream whose sender has shown the key. */
   serve = (call: Call): void => {
     if (this.#isClosed) return refuse(call, "UNAVAILABLE", "this node is stopping");
     this.#calls.add(call);
-    call.on("cancelled", () => this.#calls.delete(call));
+    const stream = new IncomingStream(call, this.#parts, () => this.#greetings.delete(stream));
+    this.#greetings.add(stream);
+    this.#makeRoom();
+    call.on("data", (bytes: Buffer) => stream.hear(bytes));
+    call.on("cancelled", () => {
+      stream.end();
+      this.#calls.delete(call);
+    });
     call.on("end", () => {
+      stream.end();
       this.#calls.delete(call);
       call.end();
     });
-    let reader: PacketReader | null = null;
-    call.on("data", (message: MeshMessage) => {
-      try {
-        if (reader === null) reader = this.#welcome(call, message.hello);
-        else reader.take(message);
-      } catch (error) {
-        this.#parts.log.warn({ err: error }, "another node said what is no packet");
-        refuse(call, "INVALID_ARGUMENT", "that was no packet");
-      }
-    });
   };
+
+  /** A greeting takes moments: the stream that waits longest is the one least likely to be a node's. */
+  #makeRoom(): void {
+    const [oldest] = this.#greetings;
+    if (this.#greetings.size > GREETINGS_MAX)
+      oldest?.refuse("RESOURCE_EXHAUSTED", "too many streams wait for a welcome");
+  }
 
   close(): void {
     this.#isClosed = true;
     for (const call of this.#calls) refuse(call, "UNAVAILABLE", "this node is stopping");
     this.#calls.clear();
   }
+}
 
-  #welcome(call: Call, hello: MeshHello | undefined): PacketReader | null {
-    const { node, level } = this.#parts;
-    // Who says none is of a time when there were none.
-    const theirs = hello?.featureLevel || FIRST_LEVEL;
-    if (hello === undefined || hello.from === "") refuse(call, "INVALID_ARGUMENT", "hello comes first");
-    else if (hello.protocolVersion !== MESH_PROTOCOL_VERSION) {
-      refuse(call, "FAILED_PRECONDITION", `this node speaks version ${MESH_PROTOCOL_VERSION} of the mesh`);
-    } else if (!areAdjacent(level, theirs)) {
-      refuse(call, "FAILED_PRECONDITION", `this node has feature level ${level}, and ${theirs} is too far from it`);
-    } else if (hello.to !== node) refuse(call, "NOT_FOUND", `this is ${node}, and not ${hello.to}`);
-    else {
-      call.write(create(MeshReplySchema, { welcome: { protocolVersion: MESH_PROTOCOL_VERSION, featureLevel: level } }));
-      return new PacketReader(hello.from, this.#parts);
+/** One stream of another node: a greeting, then packets. */
+class IncomingStream {
+  readonly #call: Call;
+  readonly #parts: MeshServiceParts;
+  readonly #reception: Reception;
+  /** Ends the time that a greeting may take. */
+  readonly #greeted: () => void;
+  /** null: nobody was welcomed yet. */
+  #reader: PacketReader | null = null;
+  #isOver = false;
+
+  /** @param greeted called once, when nobody waits for a welcome any more */
+  constructor(call: Call, parts: MeshServiceParts, greeted: () => void) {
+    const { node, level, door, runtime } = parts;
+    this.#call = call;
+    this.#parts = parts;
+    let isGreeted = false;
+    const timer = runtime.setTimer(GREETING_WITHIN_MS, () =>
+      this.refuse("DEADLINE_EXCEEDED", "no greeting came in time"),
+    );
+    this.#greeted = () => {
+      timer.cancel();
+      if (!isGreeted) greeted();
+      isGreeted = true;
+    };
+    this.#reception = new Reception({
+      ...{ node, level, door, authorization: call.metadata.get("authorization")[0]?.toString() },
+      reply: (reply) => call.write(bytesOf(reply)),
+      refuse: (code, details) => this.refuse(code, details),
+      opened: (from) => {
+        this.#greeted();
+        this.#reader = new PacketReader(from, parts);
+      },
+    });
+  }
+
+  hear(bytes: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      const isGreeting = this.#reader === null;
+      if (isGreeting && bytes.length > GREETING_MAX_BYTES) {
+        return this.refuse("INVALID_ARGUMENT", `a greeting has at most ${GREETING_MAX_BYTES} bytes`);
+      }
+      const message = messageOf(bytes);
+      if (this.#reader === null) this.#reception.hear(message);
+      else this.#reader.take(message);
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, "the mesh ends the stream of another node, which said what is no packet");
+      this.refuse("INVALID_ARGUMENT", "that was no packet");
     }
-    return null;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#greeted();
+    this.#reception.end();
+  }
+
+  refuse(code: keyof typeof status, details: string): void {
+    this.end();
+    refuse(this.#call, code, details);
   }
 }
 
-/** Puts the parts of packets together. */
-class PacketReader {
-  readonly #from: Incarnation;
-  readonly #parts: MeshServiceParts;
-  #pieces: Uint8Array[] = [];
-  #bytes = 0;
+/** @throws {Error} it is none */
+function messageOf(bytes: Buffer): MeshMessage {
+  if (countFields(MeshMessageSchema, bytes, MESSAGE_MAX_FIELDS) > MESSAGE_MAX_FIELDS)
+    throw new Error("too many fields");
+  return fromBinary(MeshMessageSchema, bytes);
+}
 
-  constructor(from: Incarnation, parts: MeshServiceParts) {
-    this.#from = from;
-    this.#parts = parts;
-  }
-
-  /** @throws {Error} it is no packet */
-  take({ part, more }: MeshMessage): void {
-    this.#pieces.push(part);
-    this.#bytes += part.length;
-    if (this.#bytes > PACKET_MAX_BYTES) throw new Error(`a packet is longer than ${PACKET_MAX_BYTES} bytes`);
-    if (more) return;
-    const packet = this.#pieces.length === 1 ? part : Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#bytes = 0;
-    const { letters, strange } = unpacked(packet);
-    if (strange > 0)
-      this.#parts.log.warn({ from: this.#from, strange }, "messages were not understood and are dropped");
-    this.#parts.receive(this.#from, letters);
-  }
+function bytesOf(reply: MeshReply): Buffer {
+  const bytes = toBinary(MeshReplySchema, reply);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function refuse(call: Call, code: keyof typeof status, details: string): void {

@@ -8,7 +8,16 @@ import { systemRuntime } from "../system/system-runtime.ts";
 import { MeshBus } from "./mesh-bus.ts";
 import { Wire } from "./wire.fixture.ts";
 
-const KEY = "a-key-of-the-cluster";
+export const KEY = "a-key-of-the-cluster";
+/** A node that differs from the others. */
+export interface Making {
+  apiKey?: string;
+  level?: number;
+  /** Default: none. */
+  secrets?: readonly string[];
+  leaseWithinMs?: number;
+}
+
 const log = createLog("silent");
 const runtime = systemRuntime();
 
@@ -18,8 +27,8 @@ export class Cluster {
   #buses: MeshBus[] = [];
 
   /** A bus that knows nobody. */
-  bus(node: string, apiKey = KEY, level = FEATURE_LEVEL): MeshBus {
-    const bus = new MeshBus({ node, level, apiKey, runtime, log });
+  bus(node: string, { apiKey = KEY, level = FEATURE_LEVEL, secrets = [], ...rest }: Making = {}): MeshBus {
+    const bus = new MeshBus({ node, level, apiKey, secrets, isAuthorized: authorizes(apiKey), runtime, log, ...rest });
     this.#buses.push(bus);
     return bus;
   }
@@ -27,22 +36,18 @@ export class Cluster {
   /** Nodes that have found each other. */
   async start<const Names extends string[]>(...names: Names): Promise<{ [At in keyof Names]: TestNode }> {
     const nodes: TestNode[] = [];
-    for (const name of names) nodes.push(await this.startWith(KEY, name));
+    for (const name of names) nodes.push(await this.startAs(name, {}));
     this.meet();
     return nodes as { [At in keyof Names]: TestNode };
   }
 
-  startWith(apiKey: string, name: string): Promise<TestNode> {
-    return this.#open(name, apiKey, 0);
-  }
-
-  /** Of another feature level. */
-  startOf(level: number, name: string): Promise<TestNode> {
-    return this.#open(name, KEY, 0, level);
+  /** With another key, level or secrets. */
+  startAs(name: string, making: Making): Promise<TestNode> {
+    return this.#open(name, 0, making);
   }
 
   startAt(address: string, name: string): Promise<TestNode> {
-    return this.#open(name, KEY, Number(address.split(":")[1]));
+    return this.#open(name, Number(address.split(":")[1]), {});
   }
 
   /** Everybody is told who lives. */
@@ -65,14 +70,14 @@ export class Cluster {
     [this.#nodes, this.#buses] = [[], []];
   }
 
-  async #open(name: string, apiKey: string, port: number, level?: number): Promise<TestNode> {
-    const bus = this.bus(name, apiKey, level);
+  async #open(name: string, port: number, making: Making): Promise<TestNode> {
+    const bus = this.bus(name, making);
     const server = await startGrpcServer({
       ...{ gateway: null, services: [bus.service], host: "127.0.0.1", port: 0, runtime, log },
-      isAuthorized: authorizes(apiKey),
+      isAuthorized: authorizes(making.apiKey ?? KEY),
     });
     const wire = new Wire(server.port);
-    const node = new TestNode(bus, server, wire, await wire.listen(port));
+    const node = new TestNode(bus, server, wire, await wire.listen(port), (making.secrets ?? []).length > 0);
     this.#nodes.push(node);
     return node;
   }
@@ -85,17 +90,22 @@ export class TestNode {
   readonly #server: GrpcServer;
   isAlive = true;
 
-  constructor(bus: MeshBus, server: GrpcServer, wire: Wire, address: string) {
+  /** What its lease says. */
+  claimsSecret: boolean;
+
+  constructor(bus: MeshBus, server: GrpcServer, wire: Wire, address: string, hasSecret: boolean) {
     this.bus = bus;
     this.wire = wire;
     this.address = address;
+    this.claimsSecret = hasSecret;
     this.#server = server;
   }
 
   get profile(): NodeProfile {
     const { address } = this;
     const roles: Role[] = ["api", "scheduler", "gateway"];
-    return { incarnation: this.bus.node, name: address, address, roles, version: "1", level: 1, startedAt: 1 };
+    const said = { name: address, address, roles, version: "1", level: 1, startedAt: 1, hasSecret: this.claimsSecret };
+    return { incarnation: this.bus.node, ...said };
   }
 
   /** What comes next for the api. */

@@ -1,8 +1,9 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { MeshPacketSchema } from "@mainspring/proto";
+import { countFields, MeshPacketSchema } from "@mainspring/proto";
 import { Compile } from "typebox/compile";
 import type { Mail, Role } from "../../ports/bus.ts";
 import { Attachments } from "./attachments.ts";
+import { PACKET_MAX_ATTACHMENTS, PACKET_MAX_TEXT_BYTES } from "./limits.ts";
 import { toApi } from "./schemas/to-api.ts";
 import { toGateway } from "./schemas/to-gateway.ts";
 import { toScheduler } from "./schemas/to-scheduler.ts";
@@ -33,7 +34,12 @@ export function packed(letters: readonly Letter[]): Buffer {
  * @throws {Error} it is no packet
  */
 export function unpacked(bytes: Uint8Array): { letters: Letter[]; strange: number } {
+  const most = PACKET_MAX_ATTACHMENTS;
+  if (countFields(MeshPacketSchema, bytes, most) > most) throw new Error(`a packet has more than ${most} attachments`);
   const packet = fromBinary(MeshPacketSchema, bytes);
+  if (packet.messages.length > PACKET_MAX_TEXT_BYTES) {
+    throw new Error(`the messages of a packet have more than ${PACKET_MAX_TEXT_BYTES} bytes`);
+  }
   const attachments = new Attachments(packet.attachments);
   const { buffer, byteOffset, length } = packet.messages;
   const wire: unknown = JSON.parse(Buffer.from(buffer, byteOffset, length).toString());

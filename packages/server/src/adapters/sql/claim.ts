@@ -1,7 +1,7 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Timer } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
-import { type ConnectionsOptions, clientConfig } from "./connections.ts";
+import { type ConnectionsOptions, clientConfig, primaryAt } from "./connections.ts";
 import { storeError } from "./errors.ts";
 
 /** The advisory lock that a server holds on its database; any number that nobody else in the database uses. */
@@ -28,6 +28,7 @@ export interface ClaimOptions {
  */
 export class Claim {
   readonly #options: ConnectionsOptions & ClaimOptions;
+  readonly #Client: typeof pg.Client;
   #client: pg.Client | null = null;
   #taking: Promise<void> | null = null;
   #retake: Timer | null = null;
@@ -35,6 +36,7 @@ export class Claim {
 
   constructor(options: ConnectionsOptions & ClaimOptions) {
     this.#options = options;
+    this.#Client = primaryAt(options.connection, options.incarnation).Client;
   }
 
   /**
@@ -59,7 +61,7 @@ export class Claim {
 
   async #acquire(): Promise<void> {
     const { connection, incarnation, runtime, isShared = false } = this.#options;
-    const client = new pg.Client(clientConfig(connection, incarnation, "claim"));
+    const client = new this.#Client(clientConfig(connection, incarnation, "claim"));
     client.on("error", ignore);
     try {
       await client.connect();

@@ -1,12 +1,16 @@
 import type { ShardId } from "../../domain/ids.ts";
 import type { Command, JobCommand, PlanCommand } from "../../ports/store.ts";
+import { uuids } from "./arrays.ts";
 import { COMMAND_CODES, commandKindOf } from "./codes.ts";
 import type { Connections, Row, Session } from "./connections.ts";
 import { ofShards, shardMask } from "./shard-mask.ts";
 
+/** EXCEPT costs the sum of both sides on every version; the planner may turn NOT EXISTS into a loop over their product. */
 const READ = `
-  SELECT id, shard, kind, execution_id, job_id, body FROM commands c
-  WHERE ${ofShards("c.shard", "$1")} ORDER BY id LIMIT $2`;
+  SELECT id, shard, kind, execution_id, job_id, body FROM commands
+  WHERE id IN (
+    SELECT id FROM commands c WHERE ${ofShards("c.shard", "$1")} EXCEPT SELECT unnest($2::uuid[]) ORDER BY id LIMIT $3
+  ) ORDER BY id`;
 
 const ADD = `
   INSERT INTO commands (id, shard, kind, execution_id, job_id, body) VALUES ($1, $2, $3, $4, $5, $6)
@@ -28,9 +32,14 @@ function subjectOf(command: Command): [string | null, string | null, string | nu
   return [null, jobId, JSON.stringify(body)];
 }
 
-export async function readCommands(db: Connections, shards: readonly ShardId[], limit: number): Promise<Command[]> {
-  const rows = await db.run("read", { name: "read_commands", text: READ, values: [shardMask(shards), limit] });
-  return rows.map(commandFrom);
+export async function readCommands(
+  db: Connections,
+  shards: readonly ShardId[],
+  known: ReadonlySet<string>,
+  limit: number,
+): Promise<Command[]> {
+  const values = [shardMask(shards), uuids([...known], (id) => id), limit];
+  return (await db.run("read", { name: "read_commands", text: READ, values })).map(commandFrom);
 }
 
 type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string];

@@ -4,7 +4,7 @@ import type { PlanChange } from "../../ports/store-recurrences.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import type { Connections } from "./connections.ts";
 import { type Culprit, findCulprits, without } from "./culprits.ts";
-import { isDataError } from "./errors.ts";
+import { isDataError, isRefusal, storeError } from "./errors.ts";
 import { type PackLimit, packed } from "./packs.ts";
 import { persistently } from "./persistently.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
@@ -20,6 +20,8 @@ export class Committer {
   readonly #db: Connections;
   readonly #now: () => number;
   readonly #withheld = new WithheldJournals();
+  /** Number of the connection that each shard was taken over on. */
+  readonly #takenOn = new Map<ShardId, number>();
 
   constructor(db: Connections, now: () => number) {
     this.#db = db;
@@ -33,8 +35,14 @@ export class Committer {
   }
 
   /** What was kept back for the owner before is open in the journal, where the new one finds it. */
-  forget(shards: readonly ShardId[]): void {
+  tookOver(shards: readonly ShardId[], connection: number): void {
     this.#withheld.forget(shards);
+    for (const shard of shards) this.#takenOn.set(shard, connection);
+  }
+
+  /** @returns whether shards were taken over on this connection */
+  tookOverOn(connection: number): boolean {
+    return [...this.#takenOn.values()].includes(connection);
   }
 
   async #commitPart(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
@@ -52,16 +60,32 @@ export class Committer {
 
   /** Births wait for unique keys as submits do: whoever stood in somebody's way has done nothing, and goes again. */
   #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
-    return persistently(async () => commitAnswer(await this.#db.run("commit", commitStatement(batch, this.#now()))));
+    return persistently(async () => {
+      const statement = commitStatement(batch, this.#now());
+      return commitAnswer(await this.#db.run("commit", statement, this.#connectionOf(batch)));
+    });
   }
 
-  /** A shard's changes must not be applied in two steps, so parts of them are only tried. */
+  /** @returns null: this process has taken over none of the shards; 0, which no connection has: on several connections */
+  #connectionOf(batch: readonly ShardCommit[]): number | null {
+    const connections = new Set(batch.flatMap(({ shard }) => this.#takenOn.get(shard) ?? []));
+    const [connection = null] = connections;
+    return connections.size > 1 ? 0 : connection;
+  }
+
+  /**
+   * A shard's changes must not be applied in two steps, so parts of them are only tried. A refusal is handed out of the
+   * session as a value, because an error would end the connection, and the takeover with it.
+   */
   async #tryOut(parts: readonly ShardCommit[]): Promise<void> {
-    await this.#db.session("commit", async (session) => {
+    const statement = commitStatement(parts, this.#now());
+    const refusal = await this.#db.session("commit", async (session) => {
       await session.run({ text: "BEGIN" });
-      await session.run(commitStatement(parts, this.#now()));
+      const refused = await session.run(statement).then(() => null, refusalOf);
       await session.run({ text: "ROLLBACK" });
+      return refused;
     });
+    if (refusal !== null) throw storeError(refusal);
   }
 
   #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, culprits: readonly Culprit[]): ShardOutcome[] {
@@ -86,6 +110,12 @@ export class Committer {
       };
     });
   }
+}
+
+/** @throws what is no refusal */
+function refusalOf(error: unknown): unknown {
+  if (!isRefusal(error)) throw error;
+  return error;
 }
 
 /** Those of one shard. */

@@ -1,9 +1,12 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
+import { storeAddresses } from "../../domain/store-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
 import { answerOf } from "./answer.ts";
-import { isDataError, storeError } from "./errors.ts";
+import { isRefusal, storeError } from "./errors.ts";
+import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
 
@@ -36,6 +39,8 @@ export interface ConnectionsOptions {
 
 /** One connection, for as long as the callback of `session` runs. */
 export interface Session {
+  /** Which connection it is; no other one of these `Connections` has the same number. */
+  readonly connection: number;
   run(statement: Statement): Promise<Row[]>;
 }
 
@@ -57,6 +62,9 @@ const LONG_STATEMENT_TIMEOUT_MS = 600_000;
 const LEASE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const CLOSE_GRACE_MS = 5_000;
+
+const CONNECTION_GONE =
+  "The connection to PostgreSQL on which shards were taken over is gone: the database may have gone back since then";
 
 const ANSWER_TIMEOUTS_MS: Partial<Record<Purpose, number>> = {
   maintain: LONG_STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
@@ -107,6 +115,9 @@ const SETTINGS: Record<Purpose, Record<string, string>> = {
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
   readonly #open = new Set<pg.PoolClient>();
+  readonly #numbers = new WeakMap<pg.ClientBase, number>();
+  #opened = 0;
+  #ended: (connection: number) => void = ignore;
   /** Of the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
@@ -115,9 +126,11 @@ export class Connections {
   constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
     this.#runtime = runtime;
     this.#silence = new Silence(runtime);
+    const primary = primaryAt(connection, incarnation);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
         ...clientConfig(connection, incarnation, purpose),
+        Client: primary.Client,
         // See `answerOf`.
         query_timeout: 0,
         max: size,
@@ -128,6 +141,9 @@ export class Connections {
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
       pool.on("connect", (client) => {
         client.on("error", ignore);
+        const number = ++this.#opened;
+        this.#numbers.set(client, number);
+        client.once("end", () => this.#ended(number));
         this.#open.add(client);
       });
       pool.on("remove", (client) => this.#open.delete(client));
@@ -136,15 +152,26 @@ export class Connections {
     }
   }
 
-  /** @throws {StoreUnavailable} the statement may or may not have been executed */
-  run(purpose: Purpose, statement: Statement): Promise<Row[]> {
-    // A statement by itself that was refused for its data has done nothing to its connection.
-    return this.#borrow(purpose, isDataError, (client) => this.#ask(purpose, client, statement));
+  /**
+   * @param on the number of the only connection that may be used; default: any of the purpose
+   * @throws {StoreUnavailable} the statement may or may not have been executed; where `on` is gone it was not
+   */
+  run(purpose: Purpose, statement: Statement, on: number | null = null): Promise<Row[]> {
+    // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
+    return this.#borrow(purpose, isRefusal, (client) => {
+      if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
+      return this.#ask(purpose, client, statement);
+    });
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
   session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.#borrow(purpose, never, (client) => use({ run: (statement) => this.#ask(purpose, client, statement) }));
+    return this.#borrow(purpose, never, (client) =>
+      use({
+        connection: this.#numbers.get(client) ?? 0,
+        run: (statement) => this.#ask(purpose, client, statement),
+      }),
+    );
   }
 
   /** All that is done within is done at once or not at all. */
@@ -155,6 +182,11 @@ export class Connections {
       await session.run({ text: "COMMIT" });
       return answer;
     });
+  }
+
+  /** @param tell called with the number of each connection that has ended, however it did */
+  watchEnds(tell: (connection: number) => void): void {
+    this.#ended = tell;
   }
 
   /** How busy each pool is now. */
@@ -225,7 +257,7 @@ export class Connections {
 
 /** Statements on a connection that somebody else opened, and closes. */
 export function sessionOf(client: pg.ClientBase): Session {
-  return { run: async (statement) => rows(await client.query(queryConfig(statement))) };
+  return { connection: 0, run: async (statement) => rows(await client.query(queryConfig(statement))) };
 }
 
 export function clientConfig(connection: Connection, incarnation: Incarnation, purpose: Purpose): pg.ClientConfig {
@@ -244,12 +276,22 @@ function answerTimeoutMs(purpose: Purpose): number {
   return ANSWER_TIMEOUTS_MS[purpose] ?? STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS;
 }
 
-/** In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. */
+/** The primary of what `connection` names, for clients that are made from its `clientConfig`. */
+export function primaryAt(connection: Connection, incarnation: Incarnation): Primary {
+  const address = typeof connection === "string" ? connection : null;
+  return new Primary(address, clientConfig(connection, incarnation, "read"));
+}
+
+/**
+ * In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. pg knows
+ * no list of hosts and gets the first one; `Primary` knows all.
+ */
 function fromUrl(text: string): pg.ClientConfig {
-  if (!URL.canParse(text)) return { connectionString: text };
-  const url = new URL(text);
+  const [first] = storeAddresses(text) ?? [text];
+  if (!URL.canParse(first)) return { connectionString: first };
+  const url = new URL(first);
   const given = url.searchParams.get("options");
-  for (const name of ["application_name", "options"]) url.searchParams.delete(name);
+  for (const name of ["application_name", "options", "target_session_attrs"]) url.searchParams.delete(name);
   return { connectionString: url.href, ...(given === null ? {} : { options: given }) };
 }
 

@@ -15,6 +15,9 @@ const DATA_CLASSES = ["22", "23", "54"];
  */
 const BUG_CLASSES = ["42", "0A", "26", "XX"];
 
+/** Deadlocks and serialization failures. */
+const CONFLICT_CLASS = "40";
+
 /**
  * check_violation. There are no checks but those of partitions: the month of an id has not been made, or was dropped. That
  * is no fault of the data; the store is not being maintained.
@@ -27,10 +30,17 @@ export function isDataError(error: unknown): error is Error {
   return error instanceof pg.DatabaseError && DATA_CLASSES.includes(errorClass(error)) && error.code !== NO_PARTITION;
 }
 
+/** Whether PostgreSQL refused a statement, and its connection is as good as before. */
+export function isRefusal(error: unknown): boolean {
+  return isDataError(error) || (error instanceof pg.DatabaseError && errorClass(error) === CONFLICT_CLASS);
+}
+
 /** Two transactions stood in each other's way; neither was applied, and trying again is right. */
 export function isConflict(error: unknown): boolean {
   return (
-    error instanceof StoreUnavailable && error.cause instanceof pg.DatabaseError && errorClass(error.cause) === "40"
+    error instanceof StoreUnavailable &&
+    error.cause instanceof pg.DatabaseError &&
+    errorClass(error.cause) === CONFLICT_CLASS
   );
 }
 

@@ -5,7 +5,8 @@ import type { Connections } from "./connections.ts";
 const FORGET_AFTER = "interval '1 minute'";
 
 const COLUMNS = `incarnation, name, address, roles, version, started_at,
-    (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8, feature_level, draining`;
+    (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8, feature_level, draining, reaches,
+    has_secret`;
 
 /**
  * One statement. Its time is when the server began with it, so not before the caller asked and not later than any trust
@@ -20,11 +21,12 @@ const RENEW = {
       FOR UPDATE SKIP LOCKED))
   ), mine AS (
     INSERT INTO nodes (incarnation, name, address, roles, version, started_at, renewed_at, expires_at,
-      feature_level, draining)
+      feature_level, draining, reaches, has_secret)
     VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp(), statement_timestamp() + $7::int8 * interval '1 millisecond',
-      $8, $9)
+      $8, $9, $10, $11)
     ON CONFLICT (incarnation) DO UPDATE SET renewed_at = excluded.renewed_at, expires_at = excluded.expires_at,
-      address = excluded.address, roles = excluded.roles
+      address = excluded.address, roles = excluded.roles, reaches = excluded.reaches,
+      has_secret = excluded.has_secret
     RETURNING ${COLUMNS}
   )
   -- The statement does not see in the table what it has written itself.
@@ -59,13 +61,16 @@ export function sqlLeases(db: Connections): Leases {
 }
 
 async function renew(db: Connections, node: NodeProfile, ttlMs: number): Promise<NodeLease[]> {
-  const { incarnation, name, address, roles, version, startedAt, level, wasDraining = false } = node;
-  const values = [incarnation, name, address, JSON.stringify(roles), version, startedAt, ttlMs, level, wasDraining];
+  const { incarnation, name, address, roles, version, startedAt, level } = node;
+  const { wasDraining = false, reaches = null, hasSecret = false } = node;
+  const reached = reaches && JSON.stringify(reaches);
+  const about = [incarnation, name, address, JSON.stringify(roles), version, startedAt];
+  const values = [...about, ttlMs, level, wasDraining, reached, hasSecret];
   return (await db.run("lease", { ...RENEW, values })).map(leaseOf);
 }
 
 function leaseOf(row: unknown[]): NodeLease {
-  const [incarnation, name, address, roles, version, startedAt, agoMs, level, draining] = row as [
+  const [incarnation, name, address, roles, version, startedAt, agoMs, level, draining, reached, hasSecret] = row as [
     string,
     string,
     string,
@@ -75,9 +80,13 @@ function leaseOf(row: unknown[]): NodeLease {
     number,
     number,
     boolean,
+    string | null,
+    boolean,
   ];
   const renewedAgoMs = Math.max(0, agoMs);
-  return { incarnation, name, address, roles: JSON.parse(roles), version, level, startedAt, renewedAgoMs, draining };
+  const reaches = reached === null ? null : JSON.parse(reached);
+  const said = { incarnation, name, address, roles: JSON.parse(roles), version, level, startedAt };
+  return { ...said, renewedAgoMs, draining, reaches, hasSecret };
 }
 
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {

@@ -1,8 +1,12 @@
 import pg from "pg";
 import { StoreUnusable } from "../../ports/store.ts";
 import type { Connections } from "./connections.ts";
+import { IsStandby } from "./primary.ts";
 
 const OLDEST_VERSION = 14;
+
+const STANDBY =
+  "The server is a read-only standby: give the address of the primary, or of all servers (postgres://user@db1,db2/database).";
 
 const FACTS = `SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'),
   pg_is_in_recovery(), current_database()`;
@@ -31,7 +35,7 @@ export async function preflight(db: Connections): Promise<void> {
       `The database ${database} has the encoding ${encoding}: make one with CREATE DATABASE … ENCODING 'UTF8'.`,
     );
   }
-  if (standby) throw new StoreUnusable("The server is a read-only standby: give the address of the primary.");
+  if (standby) throw new StoreUnusable(STANDBY);
 }
 
 /** Runs what opens the store, and says what to do where trying again cannot help. */
@@ -39,6 +43,7 @@ export async function explained<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
+    if (error instanceof Error && error.cause instanceof IsStandby) throw new StoreUnusable(STANDBY, { cause: error });
     const cause = error instanceof Error && error.cause instanceof pg.DatabaseError ? error.cause : error;
     const advice = cause instanceof pg.DatabaseError ? HOPELESS[cause.code ?? ""] : undefined;
     if (advice === undefined) throw error;

@@ -16,7 +16,7 @@ export const READ_HELD = `
 const READ_JOURNALS = `
   SELECT shard, epoch, seq, entries FROM journal j WHERE ${ofShards("j.shard", "$1")} ORDER BY shard, epoch, seq`;
 
-/** Those beyond are read when these have been obeyed. */
+/** The commands beyond come with the looks that the new owner takes at the inbox. */
 const COMMANDS_LIMIT = 10_000;
 
 interface OpenJournal {
@@ -43,7 +43,7 @@ export async function recover(db: Connections, shards: readonly ShardId[]): Prom
     journals.push({ shard, ref, unsettled: assigned.length - before });
   }
   const inFlight = assigned.concat(await readHeld(db, shards));
-  return { inFlight, journals, commands: await readCommands(db, shards, COMMANDS_LIMIT) };
+  return { inFlight, journals, commands: await readCommands(db, shards, new Set(), COMMANDS_LIMIT) };
 }
 
 async function readJournals(db: Connections, shards: readonly ShardId[]): Promise<OpenJournal[]> {

@@ -87,10 +87,17 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     takeOver: async (shards, owner) => {
       // Without the claim somebody else may be the owner by right, and would take them back.
       await claim.take();
-      const epochs = await takeOver(db, shards, owner);
-      committer.forget(shards.map(({ shard }) => shard));
+      const { epochs, connection } = await takeOver(db, shards, owner);
+      committer.tookOver(
+        shards.map(({ shard }) => shard),
+        connection,
+      );
       return epochs;
     },
+    watchTakeovers: (tell) =>
+      db.watchEnds((connection) => {
+        if (committer.tookOverOn(connection)) tell();
+      }),
     readShards: () => readShards(db),
     letGo: (shards) => letGo(db, shards),
     recover: (shards) => recover(db, shards),
@@ -101,7 +108,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     load: (ids) => reads.load(db, ids),
     payloads: (ids) => reads.payloads(db, ids),
     addCommand: (command) => addCommand(db, command),
-    readCommands: (shards, limit) => readCommands(db, shards, limit),
+    readCommands: (...asked) => readCommands(db, ...asked),
     readPools: () => readPools(db),
     putPool: (change) => putPool(db, change),
     clock: () => reads.clock(db),

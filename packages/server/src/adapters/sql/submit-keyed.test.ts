@@ -65,6 +65,7 @@ function submit(
   idempotency: { tenant: string; key: string; requestHash: string } | null = null,
 ) {
   const disturbed = (session: Session): Session => ({
+    ...session,
     run: async (asked) => {
       const afterwards = asked.name === statement ? await happens() : undefined;
       const rows = await session.run(asked);

@@ -9,8 +9,8 @@ import { isKeyed, submitKeyed } from "./submit-keyed.ts";
 
 type AnyJob = NewJob | NewRecurringJob;
 
-/** What one statement carries at most, so that neither side needs memory without bound for it. */
-const STATEMENT: PackLimit = { count: 2_000, bytes: 4 * 1024 * 1024 };
+/** What one statement carries at most, so that neither side needs memory without bound for it, nor holds the event loop while it is made. */
+const STATEMENT: PackLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */
 export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
@@ -34,8 +34,8 @@ function refused(_: Submission, error: Error): SubmitOutcome {
 
 async function submitPlain(db: Connections, group: readonly Submission[]): Promise<SubmitOutcome[]> {
   const jobs = group.flatMap((submission) => submission.jobs);
-  const [first, ...others] = statements(jobs);
-  if (first !== undefined && others.length === 0) await db.run("submit", first);
+  const [first, ...others] = writesOf(jobs);
+  if (first !== undefined && others.length === 0) await db.run("submit", first());
   else if (first !== undefined) await db.transaction("submit", (session) => insertAll(session, jobs));
   return group.map((submission) => ({
     kind: "ACCEPTED",
@@ -45,7 +45,7 @@ async function submitPlain(db: Connections, group: readonly Submission[]): Promi
 }
 
 async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<void> {
-  for (const statement of statements(jobs)) await session.run(statement);
+  for (const write of writesOf(jobs)) await session.run(write());
 }
 
 /** Neighbours that fit into one statement; a larger submission is a group by itself. */
@@ -53,12 +53,19 @@ function groups(submissions: readonly Submission[]): Submission[][] {
   return packed(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
 }
 
-function statements(jobs: readonly AnyJob[]): Statement[] {
+/** Statements that are made when it is their turn: all of them at once would hold the event loop, and twice the memory of the jobs. */
+function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
   const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
-  const once = packed(jobs.filter(isOnce), STATEMENT, weigh).map(insertStatement);
-  return once.concat(packed(jobs.filter(isRecurring), STATEMENT, weigh).map(insertRecurringStatement));
+  const once = packed(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
+  const recurring = packed(jobs.filter(isRecurring), STATEMENT, weigh);
+  return once.concat(recurring.map((pack) => () => insertRecurringStatement(pack)));
 }
 
 function bytesOf(jobs: readonly AnyJob[]): number {
-  return jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
+  let bytes = 0;
+  for (const { payload, definition } of jobs) {
+    bytes += payload?.length ?? 0;
+    for (const key in definition.labels) bytes += key.length + (definition.labels[key]?.length ?? 0);
+  }
+  return bytes;
 }

@@ -1,5 +1,5 @@
 import type { Epoch, Incarnation, ShardId } from "../../domain/ids.ts";
-import { type ShardHolder, StoreUnavailable } from "../../ports/store.ts";
+import { type SeenShard, type ShardHolder, StoreUnavailable } from "../../ports/store.ts";
 import { int2s, int8s } from "./arrays.ts";
 import { applicationName, type Connections, type Session } from "./connections.ts";
 
@@ -28,31 +28,41 @@ const TERMINATE = `
   )
   SELECT count(*) FROM former WHERE NOT pg_terminate_backend(pid, ${TERMINATE_TIMEOUT_MS})`;
 
-/** The fences are locked in the order of their ids, as commits do: nobody waits in a circle. */
+/**
+ * The fences are locked in the order of their ids, as commits do: nobody waits in a circle. The new epoch is the time in
+ * microseconds: after a restore or a failover that lost a takeover, the database would count up to an epoch that another
+ * node may still hold.
+ */
 const RAISE = `
-  WITH locked AS MATERIALIZED (SELECT id FROM shards ${WANTED} ORDER BY id FOR UPDATE OF shards)
-  UPDATE shards s SET epoch = s.epoch + 1, owner = $3 FROM locked l WHERE s.id = l.id RETURNING s.id, s.epoch`;
+  WITH locked AS MATERIALIZED (
+    SELECT id, known FROM shards JOIN unnest($1::int2[], $2::int8[], $4::int8[]) AS wanted (id, epoch, known) USING (id, epoch)
+    ORDER BY id FOR UPDATE OF shards)
+  UPDATE shards s SET owner = $3, epoch = greatest(
+    s.epoch + 1, l.known + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+  FROM locked l WHERE s.id = l.id RETURNING s.id, s.epoch`;
 
-/** A shard as the caller last saw it. */
-interface Seen {
-  shard: ShardId;
-  epoch: Epoch;
+interface Taken {
+  /** In the order in which the shards were asked for; null: another node was faster. */
+  epochs: (Epoch | null)[];
+  /** Number of the connection that the shards were taken over on. */
+  connection: number;
 }
 
 /** See Store.takeOver. In this order: a stopped owner's backend may hold its fences until it is terminated. */
-export function takeOver(db: Connections, seen: readonly Seen[], owner: Incarnation): Promise<(Epoch | null)[]> {
+export function takeOver(db: Connections, seen: readonly SeenShard[], owner: Incarnation): Promise<Taken> {
   return db.session("commit", async (session) => {
     const wanted = asWanted(seen);
     const owners = (await session.run({ text: OWNERS, values: wanted })).map(([name]) => name as Incarnation);
     await terminateCommits(session, [...new Set([...owners, owner])]);
-    const raised = await session.run({ text: RAISE, values: [...wanted, owner] });
+    const known = int8s(seen, ({ epoch, knownEpoch = epoch }) => knownEpoch);
+    const raised = await session.run({ text: RAISE, values: [...wanted, owner, known] });
     const epochs = new Map(raised.map(([id, epoch]) => [id as ShardId, epoch as Epoch]));
-    return seen.map(({ shard }) => epochs.get(shard) ?? null);
+    return { epochs: seen.map(({ shard }) => epochs.get(shard) ?? null), connection: session.connection };
   });
 }
 
 /** See Store.letGo. */
-export async function letGo(db: Connections, seen: readonly Seen[]): Promise<void> {
+export async function letGo(db: Connections, seen: readonly SeenShard[]): Promise<void> {
   await db.run("commit", { text: LET_GO, values: asWanted(seen) });
 }
 
@@ -62,7 +72,7 @@ export async function readShards(db: Connections): Promise<ShardHolder[]> {
   return rows.map(([shard, epoch, owner]) => ({ shard, epoch, owner }) as ShardHolder);
 }
 
-function asWanted(seen: readonly Seen[]): unknown[] {
+function asWanted(seen: readonly SeenShard[]): unknown[] {
   return [int2s(seen, ({ shard }) => shard), int8s(seen, ({ epoch }) => epoch)];
 }
 

@@ -13,6 +13,14 @@ export const ClusterNodeBody = Type.Object({
   startedAt: Instant("when it was started"),
   renewedAgoMs: Count("since it renewed its lease, by the store's clock"),
   isReachable: Type.Boolean({ description: "whether the node that answers has a connection to it" }),
+  unreached: orNull(
+    Type.Array(Type.String()),
+    "addresses of living nodes to which it has no link, by its own word; null: a program of an earlier level, which does not say",
+  ),
+  isCutOff: Type.Boolean({
+    description:
+      "whether it takes no part in the work, because it and the nodes that may own shards do not reach each other",
+  }),
   shards: Count("that it owns"),
   workers: orNull(Count("workers"), "workers that are connected to it; null: it is no gateway, or did not say"),
 });
@@ -25,7 +33,7 @@ export const ClusterBody = Type.Object({
   shards: Type.Array(
     Type.Object({
       shard: Count("from 0"),
-      epoch: Count("how often it was taken over"),
+      epoch: Count("grows with each takeover: the time of the last one in microseconds"),
       nodeId: StringOrNull("its owner; null: it waits for one"),
     }),
     { description: "all of them, by number" },

@@ -22,6 +22,10 @@ const Reason = Type.Union([
     timesOutAt: Instant("its hard limit"),
   }),
   reason("ASSIGNED", "a worker has it and has not started it", { ...holder, assignedAt: Instant("since when") }),
+  reason("WORKER_HAS_NO_FREE_SLOT", "the worker that has it has no free slot; beside ASSIGNED, after a second", {
+    workerId: Type.String(),
+    stuck: Count("slots there whose handlers still run although their attempts are over"),
+  }),
   reason("WORKER_AWAITED", "its worker is to come back after a server's restart", {
     ...holder,
     until: Instant("then the worker counts as lost"),

@@ -1,21 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Count, Instant, oneOf } from "./fields.ts";
-
-export const WorkerBody = Type.Object({
-  workerId: Type.String(),
-  name: Type.String(),
-  pool: Type.String(),
-  handlers: Type.Array(Type.String()),
-  capabilities: Type.Array(Type.String()),
-  slots: Count("how many attempts it runs at once"),
-  prefetch: Count("how many more may wait at it"),
-  state: oneOf(["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"], "as its gateway sees it"),
-  running: Count("attempts it runs now"),
-  connectedAt: Instant("when it connected"),
-  lastHeartbeatAt: Instant("when it was last heard of"),
-  loopLagMs: Count("how late the loop that runs its handlers was"),
-});
-export type WorkerBody = Static<typeof WorkerBody>;
+import { oneOf } from "./fields.ts";
 
 export const HealthBody = Type.Object({ status: oneOf(["ok"], "the process answers") });
 

@@ -40,3 +40,15 @@ export const PoolBody = Type.Object({
   ),
 });
 export type PoolBody = Static<typeof PoolBody>;
+
+const Owner = Type.Object({
+  nodeId: Type.String({ description: "one life of the server" }),
+  address: orNull(Type.String(), "host:port where other servers reach it; null: its lease ended long ago"),
+});
+
+export const ChangedPoolBody = Type.Object({
+  ...PoolBody.properties,
+  unconfirmedBy: Type.Array(Owner, {
+    description: "servers that own shards and did not confirm in time that they go by the change; empty: all did",
+  }),
+});

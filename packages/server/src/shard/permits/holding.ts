@@ -152,6 +152,8 @@ export class Holding {
     this.#opening = null;
     this.#knownTerm = this.#openedInTerm;
     const gained = Math.max(0, answer.granted - this.#granted);
+    // The home does not know yet that the limit was lowered: such a permit is never used.
+    if (gained > 0 && (answer.maxRunning ?? 0) > (this.limits.maxRunning ?? Number.POSITIVE_INFINITY)) return true;
     this.#granted += gained;
     this.#free += gained;
     if (answer.serial <= this.#serial) return false;

@@ -181,7 +181,7 @@ export class Ledger {
       if (giveBack !== account.toldGiveBack) account.news ??= { starts: 0 };
       account.toldGiveBack = giveBack;
     }
-    return [...this.#refusals.splice(0), ...this.#answers(nextStartMs)];
+    return [...this.#refusals.splice(0), ...this.#answers(limits?.maxRunning ?? null, nextStartMs)];
   }
 
   /** Who wants some and is there, the most urgent first. */
@@ -220,7 +220,7 @@ export class Ledger {
     return waitMs;
   }
 
-  #answers(nextStartMs: number | null): AddressedAnswer[] {
+  #answers(maxRunning: number | null, nextStartMs: number | null): AddressedAnswer[] {
     const { pool, epoch, taken, isComplete } = this;
     const answers: AddressedAnswer[] = [];
     for (const held of this.#accounts.values()) {
@@ -228,7 +228,10 @@ export class Ledger {
       const { node, life, account, granted, toldGiveBack: giveBack, echo: at, news } = held;
       const about = { kind: "PERMITS", pool, epoch, life, account, isKnown: true, granted, giveBack, at } as const;
       const serial = ++held.serial;
-      answers.push({ node, answer: { ...about, serial, starts: news.starts, taken, isComplete, nextStartMs } });
+      answers.push({
+        node,
+        answer: { ...about, serial, starts: news.starts, maxRunning, taken, isComplete, nextStartMs },
+      });
       held.news = null;
     }
     return answers;

@@ -78,6 +78,37 @@ describe("a pool that allows two at once", () => {
     assert.deepEqual(told.assigned(), ["execution-4"]);
   });
 
+  it("uses no permit that it has in hand when the limit is lowered", () => {
+    const told = story({ maxRunning: 5 });
+    for (const assign of told.commit().assigns) told.finish(assign);
+    told.commit();
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 1 }] });
+    told.hint(...[6, 7, 8].map((n) => candidate({ id: `execution-${n}`, rank: n }))).exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-6"]);
+  });
+
+  it("uses no permit that the home grants before it has heard that the limit was lowered", () => {
+    const told = story({ maxRunning: 1 });
+    const first = only(told.commit().assigns);
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 5 }] });
+    told.later(1_000);
+    const call = told.letters.splice(0).find(({ message }) => message.kind === "PERMIT_CALL");
+    assert.ok(call);
+    told.tell({ kind: "PERMIT", from: "node-1", message: call.message });
+    const grants = told.letters.splice(0).map(({ message }) => message);
+    assert.ok(grants.some((message) => message.kind === "PERMITS" && message.granted > 1));
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 2 }] });
+    const { account } = told.state.permits.of("default")?.call(null, 1, told.now, true) ?? {};
+    for (const message of grants) {
+      if (message.kind === "PERMITS")
+        told.tell({ kind: "PERMIT", from: "node-1", message: { ...message, account: account ?? 0 } });
+    }
+    assert.equal(told.batch.assigns.length, 0);
+    told.later(1_000).exchangePermits();
+    assert.deepEqual(told.assigned(), ["execution-2"]);
+    told.finish(first).commit();
+  });
+
   it("starts all that waits when the limit is taken away", () => {
     const told = story({ maxRunning: 2 });
     told.commit();

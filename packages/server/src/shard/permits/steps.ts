@@ -19,7 +19,9 @@ export function followLimits({ state }: Step, pools: readonly Pool[]): void {
     const known = state.permits.holdings.get(name);
     if (known === undefined) begin(state, new Holding(name, limits));
     else {
-      const isOther = (known.limits.maxRunning === null) !== (maxRunning === null);
+      const before = known.limits.maxRunning;
+      // With a lower limit nothing stays in hand that was granted by the higher one.
+      const isOther = before === null || maxRunning === null ? before !== maxRunning : maxRunning < before;
       known.limits = limits;
       if (isOther) known.clear();
       if (isOther) open(state, known);

@@ -33,5 +33,5 @@ export function endSuperseded(step: Step, entry: Entry): void {
   entry.superseded = true;
   if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: "SUPERSEDED" });
   // As with a command: one that was taken over is told when its worker is back.
-  if (!wasCancelled && entry.assigned?.adopting === false) orderStop(step, entry, "REQUESTED");
+  if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

@@ -17,7 +17,6 @@ import type { RowChange } from "../../ports/store.ts";
 import { Batch } from "../batch.ts";
 import { DEFAULT_LIMITS, type Input, type Limits, type Want } from "../inputs.ts";
 import { sealBatch, step } from "../machine.ts";
-import { Patience } from "../patience.ts";
 import type { PermitLetter } from "../permits/permits.ts";
 import { createState, type MachineState } from "../state.ts";
 
@@ -37,8 +36,8 @@ export class Story {
   letters: PermitLetter[] = [];
   readonly #granted = new Map<string, number>();
 
-  constructor(limits: Partial<Limits> = {}, patience = new Patience()) {
-    this.state = createState({ ...DEFAULT_LIMITS, ...limits }, patience);
+  constructor(limits: Partial<Limits> = {}) {
+    this.state = createState({ ...DEFAULT_LIMITS, ...limits });
     const epochs = new Map(Array.from({ length: 64 }, (_, shard) => [shard, 1]));
     const recovered = { inFlight: [], journals: [], commands: [] };
     this.tell({ kind: "OWNED", term: 1, epochs, recovered, incarnation: "node-1" });

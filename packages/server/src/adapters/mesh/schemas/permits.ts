@@ -35,6 +35,7 @@ export const permitSchemas = {
       serial: Count,
       starts: Count,
       at: Instant,
+      maxRunning: Type.Optional(nullable(Count)),
       taken: Count,
       isComplete: Type.Boolean(),
       nextStartMs: nullable(Type.Number()),

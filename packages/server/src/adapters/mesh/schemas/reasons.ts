@@ -11,6 +11,7 @@ export const Reason = Type.Union([
   reason("FINAL", { state: oneOf(...FINAL_STATES), why: nullable(Type.String()), finishedAt: nullable(Instant) }),
   reason("RUNNING", { ...held, startedAt: Instant, timesOutAt: Instant }),
   reason("ASSIGNED", { ...held, assignedAt: Instant }),
+  reason("WORKER_HAS_NO_FREE_SLOT", { workerId: Id, stuck: Count }),
   reason("WORKER_AWAITED", { ...held, until: Instant }),
   reason("CANCEL_REQUESTED", held),
   reason("DUE_LATER", { dueAt: Instant }),

@@ -16,13 +16,25 @@ const Live = Type.Object({
   cancelRequested: Type.Boolean(),
 });
 
+const WorkerExecution = Type.Object({
+  executionId: Id,
+  attempt: Count,
+  handler: nullable(Type.String()),
+  state: oneOf("WAITING", "RUNNING", "STUCK"),
+  startedAt: nullable(Instant),
+});
+
 const Worker = Type.Object({
   ...WorkerSchema,
   state: oneOf("ALIVE", "DISCONNECTED", "DRAINING", "DEAD"),
   running: Count,
   connectedAt: Instant,
+  free: Type.Optional(Count),
+  stuck: Type.Optional(Count),
   lastHeartbeatAt: Instant,
   loopLagMs: Type.Number(),
+  executions: Type.Optional(Type.Array(WorkerExecution)),
+  executionsTotal: Type.Optional(Count),
 });
 
 const said = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };
@@ -73,6 +85,9 @@ export const toApi: SchemasOf<ToApi> = {
       request: Id,
       pools: Type.Array(Type.Object({ pool: Id, taken: Count, nextStartAt: nullable(Instant) })),
     }),
+  ),
+  POOLS_APPLIED: schemaOf<Is<"POOLS_APPLIED">>()(
+    Type.Object({ kind: Type.Literal("POOLS_APPLIED"), request: Id, shards: OwnedSchema }),
   ),
   PROGRESS: schemaOf<Is<"PROGRESS">>()(
     Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),

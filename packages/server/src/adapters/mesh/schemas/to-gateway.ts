@@ -53,7 +53,10 @@ export const toGateway: SchemasOf<ToGateway> = {
   VOID: schemaOf<Is<"VOID">>()(
     Type.Object({ kind: Type.Literal("VOID"), workerId: Id, account: Count, credits: Type.Array(Count) }),
   ),
-  WHO: schemaOf<Is<"WHO">>()(Type.Object({ kind: Type.Literal("WHO"), workerIds: Type.Array(Id) })),
+  WHO: schemaOf<Is<"WHO">>()(
+    Type.Object({ kind: Type.Literal("WHO"), workerIds: Type.Array(Id), askedAt: Type.Optional(Instant) }),
+  ),
+  TAKE_BACK: schemaOf<Is<"TAKE_BACK">>()(Type.Object({ kind: Type.Literal("TAKE_BACK"), ...tokens })),
   ASSIGN: schemaOf<Is<"ASSIGN">>()(Type.Object({ kind: Type.Literal("ASSIGN"), assigns: Type.Array(Assignment) })),
   CANCEL: schemaOf<Is<"CANCEL">>()(
     Type.Object({
@@ -66,7 +69,9 @@ export const toGateway: SchemasOf<ToGateway> = {
   ),
   ACK: schemaOf<Is<"ACK">>()(Type.Object({ kind: Type.Literal("ACK"), ...tokens })),
   REFUSED: schemaOf<Is<"REFUSED">>()(Type.Object({ kind: Type.Literal("REFUSED"), ...tokens })),
-  LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id })),
+  LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(
+    Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id, workerId: Type.Optional(Id) }),
+  ),
   DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
     Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),
   ),

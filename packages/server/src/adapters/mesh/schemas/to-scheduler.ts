@@ -73,6 +73,8 @@ const Credit = Type.Object({
   granted: Count,
   highest: Count,
   missing: Type.Array(Count),
+  free: Type.Optional(Count),
+  stuck: Type.Optional(Count),
 });
 
 const Result = Type.Object({
@@ -126,6 +128,7 @@ export const toScheduler: SchemasOf<ToScheduler> = {
   WATCH: schemaOf<Is<"WATCH">>()(Type.Object({ kind: Type.Literal("WATCH"), ...watch })),
   UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
   ASK_POOLS: schemaOf<Is<"ASK_POOLS">>()(Type.Object({ kind: Type.Literal("ASK_POOLS"), request: Id })),
+  APPLY_POOLS: schemaOf<Is<"APPLY_POOLS">>()(Type.Object({ kind: Type.Literal("APPLY_POOLS"), request: Id })),
   ...permitSchemas,
   WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
     Type.Object({
@@ -135,7 +138,11 @@ export const toScheduler: SchemasOf<ToScheduler> = {
       connection: Count,
       account: Count,
       holds: Type.Array(Type.Object({ ...tokenFields, startedAt: nullable(Instant) })),
+      isAnswer: Type.Optional(Type.Boolean()),
     }),
+  ),
+  ABSENT: schemaOf<Is<"ABSENT">>()(
+    Type.Object({ kind: Type.Literal("ABSENT"), askedAt: Instant, workerIds: Type.Array(Id) }),
   ),
   WORKER_LOST: schemaOf<Is<"WORKER_LOST">>()(
     Type.Object({ kind: Type.Literal("WORKER_LOST"), workerId: Id, connection: Count, reason: Type.String() }),

@@ -35,6 +35,13 @@ export declare type MeshMessage = Message<"mainspring.mesh.v1.MeshMessage"> & {
    * @generated from field: bool more = 3;
    */
   more: boolean;
+
+  /**
+   * In answer to a challenge.
+   *
+   * @generated from field: mainspring.mesh.v1.MeshProof proof = 4;
+   */
+  proof?: MeshProof | undefined;
 };
 
 /**
@@ -73,6 +80,13 @@ export declare type MeshHello = Message<"mainspring.mesh.v1.MeshHello"> & {
    * @generated from field: uint32 feature_level = 4;
    */
   featureLevel: number;
+
+  /**
+   * Never used before, up to 128 characters. Empty: the sender has no secret of the cluster.
+   *
+   * @generated from field: string nonce = 5;
+   */
+  nonce: string;
 };
 
 /**
@@ -91,6 +105,13 @@ export declare type MeshReply = Message<"mainspring.mesh.v1.MeshReply"> & {
    * @generated from field: mainspring.mesh.v1.MeshWelcome welcome = 1;
    */
   welcome?: MeshWelcome | undefined;
+
+  /**
+   * It has a secret as well, and asks for a proof.
+   *
+   * @generated from field: mainspring.mesh.v1.MeshChallenge challenge = 2;
+   */
+  challenge?: MeshChallenge | undefined;
 };
 
 /**
@@ -98,6 +119,48 @@ export declare type MeshReply = Message<"mainspring.mesh.v1.MeshReply"> & {
  * Use `create(MeshReplySchema)` to create a new message.
  */
 export declare const MeshReplySchema: GenMessage<MeshReply>;
+
+/**
+ * A proof is HMAC-SHA256(secret, JSON text of ["mainspring mesh 1", side, from, to, nonce of the hello, nonce of the challenge]),
+ * side being "from" for the node that opened the stream and "to" for the other one. There is one for each secret that a node has.
+ *
+ * @generated from message mainspring.mesh.v1.MeshChallenge
+ */
+export declare type MeshChallenge = Message<"mainspring.mesh.v1.MeshChallenge"> & {
+  /**
+   * As in the hello.
+   *
+   * @generated from field: string nonce = 1;
+   */
+  nonce: string;
+
+  /**
+   * @generated from field: repeated bytes proofs = 2;
+   */
+  proofs: Uint8Array[];
+};
+
+/**
+ * Describes the message mainspring.mesh.v1.MeshChallenge.
+ * Use `create(MeshChallengeSchema)` to create a new message.
+ */
+export declare const MeshChallengeSchema: GenMessage<MeshChallenge>;
+
+/**
+ * @generated from message mainspring.mesh.v1.MeshProof
+ */
+export declare type MeshProof = Message<"mainspring.mesh.v1.MeshProof"> & {
+  /**
+   * @generated from field: repeated bytes proofs = 1;
+   */
+  proofs: Uint8Array[];
+};
+
+/**
+ * Describes the message mainspring.mesh.v1.MeshProof.
+ * Use `create(MeshProofSchema)` to create a new message.
+ */
+export declare const MeshProofSchema: GenMessage<MeshProof>;
 
 /**
  * @generated from message mainspring.mesh.v1.MeshWelcome
@@ -154,7 +217,8 @@ export declare const MeshPacketSchema: GenMessage<MeshPacket>;
  */
 export declare const MeshService: GenService<{
   /**
-   * The first message each way carries `hello`; after that only the one who opened the stream sends.
+   * The first message carries `hello`. Where both nodes have a secret of the cluster, the reply is a `challenge` and the next
+   * message a `proof`. After the `welcome` only the node that opened the stream sends.
    *
    * @generated from rpc mainspring.mesh.v1.MeshService.Connect
    */

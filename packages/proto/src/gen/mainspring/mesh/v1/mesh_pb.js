@@ -11,7 +11,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file mainspring/mesh/v1/mesh.proto.
  */
 export const file_mainspring_mesh_v1_mesh = /*@__PURE__*/
-  fileDesc("Ch1tYWluc3ByaW5nL21lc2gvdjEvbWVzaC5wcm90bxISbWFpbnNwcmluZy5tZXNoLnYxIlcKC01lc2hNZXNzYWdlEiwKBWhlbGxvGAEgASgLMh0ubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hIZWxsbxIMCgRwYXJ0GAIgASgMEgwKBG1vcmUYAyABKAgiVgoJTWVzaEhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCRIVCg1mZWF0dXJlX2xldmVsGAQgASgNIj0KCU1lc2hSZXBseRIwCgd3ZWxjb21lGAEgASgLMh8ubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hXZWxjb21lIj4KC01lc2hXZWxjb21lEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SFQoNZmVhdHVyZV9sZXZlbBgCIAEoDSIzCgpNZXNoUGFja2V0EhAKCG1lc3NhZ2VzGAEgASgMEhMKC2F0dGFjaG1lbnRzGAIgAygMMlwKC01lc2hTZXJ2aWNlEk0KB0Nvbm5lY3QSHy5tYWluc3ByaW5nLm1lc2gudjEuTWVzaE1lc3NhZ2UaHS5tYWluc3ByaW5nLm1lc2gudjEuTWVzaFJlcGx5KAEwAWIGcHJvdG8z");
+  fileDesc("Ch1tYWluc3ByaW5nL21lc2gvdjEvbWVzaC5wcm90bxISbWFpbnNwcmluZy5tZXNoLnYxIoUBCgtNZXNoTWVzc2FnZRIsCgVoZWxsbxgBIAEoCzIdLm1haW5zcHJpbmcubWVzaC52MS5NZXNoSGVsbG8SDAoEcGFydBgCIAEoDBIMCgRtb3JlGAMgASgIEiwKBXByb29mGAQgASgLMh0ubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hQcm9vZiJlCglNZXNoSGVsbG8SGAoQcHJvdG9jb2xfdmVyc2lvbhgBIAEoDRIMCgRmcm9tGAIgASgJEgoKAnRvGAMgASgJEhUKDWZlYXR1cmVfbGV2ZWwYBCABKA0SDQoFbm9uY2UYBSABKAkicwoJTWVzaFJlcGx5EjAKB3dlbGNvbWUYASABKAsyHy5tYWluc3ByaW5nLm1lc2gudjEuTWVzaFdlbGNvbWUSNAoJY2hhbGxlbmdlGAIgASgLMiEubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hDaGFsbGVuZ2UiLgoNTWVzaENoYWxsZW5nZRINCgVub25jZRgBIAEoCRIOCgZwcm9vZnMYAiADKAwiGwoJTWVzaFByb29mEg4KBnByb29mcxgBIAMoDCI+CgtNZXNoV2VsY29tZRIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhUKDWZlYXR1cmVfbGV2ZWwYAiABKA0iMwoKTWVzaFBhY2tldBIQCghtZXNzYWdlcxgBIAEoDBITCgthdHRhY2htZW50cxgCIAMoDDJcCgtNZXNoU2VydmljZRJNCgdDb25uZWN0Eh8ubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hNZXNzYWdlGh0ubWFpbnNwcmluZy5tZXNoLnYxLk1lc2hSZXBseSgBMAFiBnByb3RvMw");
 
 /**
  * Describes the message mainspring.mesh.v1.MeshMessage.
@@ -35,18 +35,32 @@ export const MeshReplySchema = /*@__PURE__*/
   messageDesc(file_mainspring_mesh_v1_mesh, 2);
 
 /**
+ * Describes the message mainspring.mesh.v1.MeshChallenge.
+ * Use `create(MeshChallengeSchema)` to create a new message.
+ */
+export const MeshChallengeSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_mesh_v1_mesh, 3);
+
+/**
+ * Describes the message mainspring.mesh.v1.MeshProof.
+ * Use `create(MeshProofSchema)` to create a new message.
+ */
+export const MeshProofSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_mesh_v1_mesh, 4);
+
+/**
  * Describes the message mainspring.mesh.v1.MeshWelcome.
  * Use `create(MeshWelcomeSchema)` to create a new message.
  */
 export const MeshWelcomeSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_mesh_v1_mesh, 3);
+  messageDesc(file_mainspring_mesh_v1_mesh, 5);
 
 /**
  * Describes the message mainspring.mesh.v1.MeshPacket.
  * Use `create(MeshPacketSchema)` to create a new message.
  */
 export const MeshPacketSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_mesh_v1_mesh, 4);
+  messageDesc(file_mainspring_mesh_v1_mesh, 6);
 
 /**
  * Version 1. A node refuses a version that it does not know with FAILED_PRECONDITION.

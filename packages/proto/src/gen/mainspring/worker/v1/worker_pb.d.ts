@@ -52,6 +52,20 @@ export declare type WorkerMessage = Message<"mainspring.worker.v1.WorkerMessage"
    * @generated from field: bool draining = 7;
    */
   draining: boolean;
+
+  /**
+   * Attempts that were over for the server while their handlers still ran: these handlers have ended, their slots are free.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Token ended = 8;
+   */
+  ended: Token[];
+
+  /**
+   * The answer to `ask`.
+   *
+   * @generated from field: mainspring.worker.v1.Holds holds = 9;
+   */
+  holds?: Holds | undefined;
 };
 
 /**
@@ -106,6 +120,21 @@ export declare type ServerMessage = Message<"mainspring.worker.v1.ServerMessage"
    * @generated from field: bool drain = 7;
    */
   drain: boolean;
+
+  /**
+   * The worker answers with `holds`. It reads the other fields of the message first.
+   *
+   * @generated from field: mainspring.worker.v1.Ask ask = 8;
+   */
+  ask?: Ask | undefined;
+
+  /**
+   * Attempts that can run elsewhere: the worker hands back those that have not started as RELEASED and repeats `started`
+   * for the others.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Token take_back = 9;
+   */
+  takeBack: Token[];
 };
 
 /**
@@ -113,6 +142,83 @@ export declare type ServerMessage = Message<"mainspring.worker.v1.ServerMessage"
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export declare const ServerMessageSchema: GenMessage<ServerMessage>;
+
+/**
+ * @generated from message mainspring.worker.v1.Ask
+ */
+export declare type Ask = Message<"mainspring.worker.v1.Ask"> & {
+  /**
+   * Repeated in the answer; grows with each question of a connection.
+   *
+   * @generated from field: uint64 nonce = 1;
+   */
+  nonce: bigint;
+
+  /**
+   * The attempts in question. Empty: every attempt.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Token tokens = 2;
+   */
+  tokens: Token[];
+
+  /**
+   * Epochs of shards. From now on the worker answers an Assign of an older epoch with RELEASED, so its answer is final for
+   * everything that was assigned under an older one.
+   *
+   * @generated from field: repeated mainspring.worker.v1.ShardEpoch epochs = 3;
+   */
+  epochs: ShardEpoch[];
+};
+
+/**
+ * Describes the message mainspring.worker.v1.Ask.
+ * Use `create(AskSchema)` to create a new message.
+ */
+export declare const AskSchema: GenMessage<Ask>;
+
+/**
+ * @generated from message mainspring.worker.v1.ShardEpoch
+ */
+export declare type ShardEpoch = Message<"mainspring.worker.v1.ShardEpoch"> & {
+  /**
+   * @generated from field: uint32 shard = 1;
+   */
+  shard: number;
+
+  /**
+   * @generated from field: uint64 epoch = 2;
+   */
+  epoch: bigint;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.ShardEpoch.
+ * Use `create(ShardEpochSchema)` to create a new message.
+ */
+export declare const ShardEpochSchema: GenMessage<ShardEpoch>;
+
+/**
+ * @generated from message mainspring.worker.v1.Holds
+ */
+export declare type Holds = Message<"mainspring.worker.v1.Holds"> & {
+  /**
+   * @generated from field: uint64 nonce = 1;
+   */
+  nonce: bigint;
+
+  /**
+   * Of the attempts in question, those that the worker holds.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Held holds = 2;
+   */
+  holds: Held[];
+};
+
+/**
+ * Describes the message mainspring.worker.v1.Holds.
+ * Use `create(HoldsSchema)` to create a new message.
+ */
+export declare const HoldsSchema: GenMessage<Holds>;
 
 /**
  * An attempt: (execution_id, attempt) is the fencing token; the shard says who judges it.
@@ -195,7 +301,8 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   prefetch: number;
 
   /**
-   * Every attempt that the worker holds: waiting, running, or finished and not acknowledged.
+   * Every attempt that the worker holds: waiting, running, or finished and not acknowledged. At most 12000, and 8 of one
+   * execution; no gateway lends a worker more than that.
    *
    * @generated from field: repeated mainspring.worker.v1.Held holds = 9;
    */
@@ -208,6 +315,22 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
    * @generated from field: uint32 connection = 10;
    */
   connection: number;
+
+  /**
+   * What the worker understands beyond the protocol's version; bits of Feature.
+   *
+   * @generated from field: uint32 features = 11;
+   */
+  features: number;
+
+  /**
+   * What the worker_id was derived from, so that nobody else can take the worker's place: ids are listed, secrets are not. A
+   * worker_id that is a UUID of version 8 asks for it: the first 128 bits of SHA-256("mainspring worker\n" + secret), with
+   * version and variant set. 16 to 128 characters; empty: the worker has none.
+   *
+   * @generated from field: string secret = 20;
+   */
+  secret: string;
 };
 
 /**
@@ -238,6 +361,14 @@ export declare type Held = Message<"mainspring.worker.v1.Held"> & {
    * @generated from field: bool finished = 3;
    */
   finished: boolean;
+
+  /**
+   * Its handler still runs and keeps a slot until `ended` names it, although the attempt is over: settled by the server, or
+   * `finished` by force.
+   *
+   * @generated from field: bool over = 4;
+   */
+  over: boolean;
 };
 
 /**
@@ -268,6 +399,13 @@ export declare type Welcome = Message<"mainspring.worker.v1.Welcome"> & {
    * @generated from field: int64 now_ms = 3;
    */
   nowMs: bigint;
+
+  /**
+   * What the gateway understands beyond the protocol's version; bits of Feature.
+   *
+   * @generated from field: uint32 features = 4;
+   */
+  features: number;
 };
 
 /**
@@ -323,6 +461,13 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
    * @generated from field: int64 scheduled_at_ms = 8;
    */
   scheduledAtMs: bigint;
+
+  /**
+   * Of the shard's owner when it assigned. 0: not known.
+   *
+   * @generated from field: uint64 epoch = 9;
+   */
+  epoch: bigint;
 };
 
 /**
@@ -427,6 +572,13 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
    * @generated from field: int64 retry_at_ms = 8;
    */
   retryAtMs: bigint;
+
+  /**
+   * The attempt was ended by force: its handler still runs and keeps its slot until `ended` names it.
+   *
+   * @generated from field: bool still_running = 9;
+   */
+  stillRunning: boolean;
 };
 
 /**
@@ -542,6 +694,29 @@ export declare type Log = Message<"mainspring.worker.v1.Log"> & {
  * Use `create(LogSchema)` to create a new message.
  */
 export declare const LogSchema: GenMessage<Log>;
+
+/**
+ * @generated from enum mainspring.worker.v1.Feature
+ */
+export enum Feature {
+  /**
+   * @generated from enum value: FEATURE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The worker is the authority on what it holds: `ask`, `take_back`, `ended`, epochs of assignments, and RELEASED as the
+   * answer to an Assign that is settled or stale.
+   *
+   * @generated from enum value: FEATURE_AUTHORITY = 1;
+   */
+  AUTHORITY = 1,
+}
+
+/**
+ * Describes the enum mainspring.worker.v1.Feature.
+ */
+export declare const FeatureSchema: GenEnum<Feature>;
 
 /**
  * @generated from enum mainspring.worker.v1.CancelReason

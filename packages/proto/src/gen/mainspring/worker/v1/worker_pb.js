@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file mainspring/worker/v1/worker.proto.
  */
 export const file_mainspring_worker_v1_worker = /*@__PURE__*/
-  fileDesc("CiFtYWluc3ByaW5nL3dvcmtlci92MS93b3JrZXIucHJvdG8SFG1haW5zcHJpbmcud29ya2VyLnYxIr4CCg1Xb3JrZXJNZXNzYWdlEioKBWhlbGxvGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuSGVsbG8SLgoHc3RhcnRlZBgCIAMoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLlN0YXJ0ZWQSMAoIZmluaXNoZWQYAyADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5GaW5pc2hlZBIyCgloZWFydGJlYXQYBCABKAsyHy5tYWluc3ByaW5nLndvcmtlci52MS5IZWFydGJlYXQSMAoIcHJvZ3Jlc3MYBSADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5Qcm9ncmVzcxInCgRsb2dzGAYgAygLMhkubWFpbnNwcmluZy53b3JrZXIudjEuTG9nEhAKCGRyYWluaW5nGAcgASgIIp0CCg1TZXJ2ZXJNZXNzYWdlEi4KB3dlbGNvbWUYASABKAsyHS5tYWluc3ByaW5nLndvcmtlci52MS5XZWxjb21lEi0KB2Fzc2lnbnMYAiADKAsyHC5tYWluc3ByaW5nLndvcmtlci52MS5Bc3NpZ24SLQoHY2FuY2VscxgDIAMoCzIcLm1haW5zcHJpbmcud29ya2VyLnYxLkNhbmNlbBIpCgRhY2tzGAQgAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SLAoHcmVmdXNlZBgFIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEhYKDnJlc2VuZF9yZXN1bHRzGAYgASgIEg0KBWRyYWluGAcgASgIIj0KBVRva2VuEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg0KBXNoYXJkGAMgASgNItgBCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhEKCXdvcmtlcl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHBvb2wYBCABKAkSEAoIaGFuZGxlcnMYBSADKAkSFAoMY2FwYWJpbGl0aWVzGAYgAygJEg0KBXNsb3RzGAcgASgNEhAKCHByZWZldGNoGAggASgNEikKBWhvbGRzGAkgAygLMhoubWFpbnNwcmluZy53b3JrZXIudjEuSGVsZBISCgpjb25uZWN0aW9uGAogASgNIlsKBEhlbGQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIVCg1zdGFydGVkX2F0X21zGAIgASgDEhAKCGZpbmlzaGVkGAMgASgIIkkKB1dlbGNvbWUSHQoVaGVhcnRiZWF0X2ludGVydmFsX21zGAEgASgNEg8KB2dhdGV3YXkYAiABKAkSDgoGbm93X21zGAMgASgDIsQBCgZBc3NpZ24SKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIPCgdoYW5kbGVyGAIgASgJEg8KB3BheWxvYWQYAyABKAwSEgoKdGltZW91dF9tcxgEIAEoDRIXCg9jYW5jZWxfZ3JhY2VfbXMYBSABKA0SEAoIZmFpbHVyZXMYBiABKA0SFAoMbWF4X2F0dGVtcHRzGAcgASgNEhcKD3NjaGVkdWxlZF9hdF9tcxgIIAEoAyJ6CgZDYW5jZWwSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIyCgZyZWFzb24YAiABKA4yIi5tYWluc3ByaW5nLndvcmtlci52MS5DYW5jZWxSZWFzb24SEAoIZ3JhY2VfbXMYAyABKA0iTAoHU3RhcnRlZBIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEhUKDXN0YXJ0ZWRfYXRfbXMYAiABKAMimQIKCEZpbmlzaGVkEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SLgoHb3V0Y29tZRgCIAEoDjIdLm1haW5zcHJpbmcud29ya2VyLnYxLk91dGNvbWUSFQoNc3RhcnRlZF9hdF9tcxgDIAEoAxIWCg5maW5pc2hlZF9hdF9tcxgEIAEoAxIOCgZyZXN1bHQYBSABKAwSKgoFZXJyb3IYBiABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5FcnJvchIxCgZhZHZpY2UYByABKA4yIS5tYWluc3ByaW5nLndvcmtlci52MS5SZXRyeUFkdmljZRITCgtyZXRyeV9hdF9tcxgIIAEoAyI1CgVFcnJvchIMCgRuYW1lGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDQoFc3RhY2sYAyABKAkiMQoJSGVhcnRiZWF0Eg8KB3J1bm5pbmcYASABKA0SEwoLbG9vcF9sYWdfbXMYAiABKA0iWQoIUHJvZ3Jlc3MSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIQCghmcmFjdGlvbhgCIAEoARIPCgdtZXNzYWdlGAMgASgJIl0KA0xvZxIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEg0KBWF0X21zGAIgASgDEg0KBWxldmVsGAMgASgJEgwKBGxpbmUYBCABKAkqZwoMQ2FuY2VsUmVhc29uEh0KGUNBTkNFTF9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdDQU5DRUxfUkVBU09OX1JFUVVFU1RFRBABEhsKF0NBTkNFTF9SRUFTT05fVElNRURfT1VUEAIqkQEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfU1VDQ0VFREVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIVChFPVVRDT01FX1RJTUVEX09VVBADEhUKEU9VVENPTUVfQ0FOQ0VMTEVEEAQSFAoQT1VUQ09NRV9SRUxFQVNFRBAFKlgKC1JldHJ5QWR2aWNlEhwKGFJFVFJZX0FEVklDRV9VTlNQRUNJRklFRBAAEhYKElJFVFJZX0FEVklDRV9ORVZFUhABEhMKD1JFVFJZX0FEVklDRV9BVBACMmgKDVdvcmtlclNlcnZpY2USVwoHQ29ubmVjdBIjLm1haW5zcHJpbmcud29ya2VyLnYxLldvcmtlck1lc3NhZ2UaIy5tYWluc3ByaW5nLndvcmtlci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
+  fileDesc("CiFtYWluc3ByaW5nL3dvcmtlci92MS93b3JrZXIucHJvdG8SFG1haW5zcHJpbmcud29ya2VyLnYxIpYDCg1Xb3JrZXJNZXNzYWdlEioKBWhlbGxvGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuSGVsbG8SLgoHc3RhcnRlZBgCIAMoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLlN0YXJ0ZWQSMAoIZmluaXNoZWQYAyADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5GaW5pc2hlZBIyCgloZWFydGJlYXQYBCABKAsyHy5tYWluc3ByaW5nLndvcmtlci52MS5IZWFydGJlYXQSMAoIcHJvZ3Jlc3MYBSADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5Qcm9ncmVzcxInCgRsb2dzGAYgAygLMhkubWFpbnNwcmluZy53b3JrZXIudjEuTG9nEhAKCGRyYWluaW5nGAcgASgIEioKBWVuZGVkGAggAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SKgoFaG9sZHMYCSABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ib2xkcyL1AgoNU2VydmVyTWVzc2FnZRIuCgd3ZWxjb21lGAEgASgLMh0ubWFpbnNwcmluZy53b3JrZXIudjEuV2VsY29tZRItCgdhc3NpZ25zGAIgAygLMhwubWFpbnNwcmluZy53b3JrZXIudjEuQXNzaWduEi0KB2NhbmNlbHMYAyADKAsyHC5tYWluc3ByaW5nLndvcmtlci52MS5DYW5jZWwSKQoEYWNrcxgEIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEiwKB3JlZnVzZWQYBSADKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIWCg5yZXNlbmRfcmVzdWx0cxgGIAEoCBINCgVkcmFpbhgHIAEoCBImCgNhc2sYCCABKAsyGS5tYWluc3ByaW5nLndvcmtlci52MS5Bc2sSLgoJdGFrZV9iYWNrGAkgAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4icwoDQXNrEg0KBW5vbmNlGAEgASgEEisKBnRva2VucxgCIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjAKBmVwb2NocxgDIAMoCzIgLm1haW5zcHJpbmcud29ya2VyLnYxLlNoYXJkRXBvY2giKgoKU2hhcmRFcG9jaBINCgVzaGFyZBgBIAEoDRINCgVlcG9jaBgCIAEoBCJBCgVIb2xkcxINCgVub25jZRgBIAEoBBIpCgVob2xkcxgCIAMoCzIaLm1haW5zcHJpbmcud29ya2VyLnYxLkhlbGQiPQoFVG9rZW4SFAoMZXhlY3V0aW9uX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SDQoFc2hhcmQYAyABKA0i+gEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEQoJd29ya2VyX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDAoEcG9vbBgEIAEoCRIQCghoYW5kbGVycxgFIAMoCRIUCgxjYXBhYmlsaXRpZXMYBiADKAkSDQoFc2xvdHMYByABKA0SEAoIcHJlZmV0Y2gYCCABKA0SKQoFaG9sZHMYCSADKAsyGi5tYWluc3ByaW5nLndvcmtlci52MS5IZWxkEhIKCmNvbm5lY3Rpb24YCiABKA0SEAoIZmVhdHVyZXMYCyABKA0SDgoGc2VjcmV0GBQgASgJImkKBEhlbGQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIVCg1zdGFydGVkX2F0X21zGAIgASgDEhAKCGZpbmlzaGVkGAMgASgIEgwKBG92ZXIYBCABKAgiWwoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SDwoHZ2F0ZXdheRgCIAEoCRIOCgZub3dfbXMYAyABKAMSEAoIZmVhdHVyZXMYBCABKA0i0wEKBkFzc2lnbhIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEg8KB2hhbmRsZXIYAiABKAkSDwoHcGF5bG9hZBgDIAEoDBISCgp0aW1lb3V0X21zGAQgASgNEhcKD2NhbmNlbF9ncmFjZV9tcxgFIAEoDRIQCghmYWlsdXJlcxgGIAEoDRIUCgxtYXhfYXR0ZW1wdHMYByABKA0SFwoPc2NoZWR1bGVkX2F0X21zGAggASgDEg0KBWVwb2NoGAkgASgEInoKBkNhbmNlbBIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjIKBnJlYXNvbhgCIAEoDjIiLm1haW5zcHJpbmcud29ya2VyLnYxLkNhbmNlbFJlYXNvbhIQCghncmFjZV9tcxgDIAEoDSJMCgdTdGFydGVkEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SFQoNc3RhcnRlZF9hdF9tcxgCIAEoAyKwAgoIRmluaXNoZWQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIuCgdvdXRjb21lGAIgASgOMh0ubWFpbnNwcmluZy53b3JrZXIudjEuT3V0Y29tZRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhYKDmZpbmlzaGVkX2F0X21zGAQgASgDEg4KBnJlc3VsdBgFIAEoDBIqCgVlcnJvchgGIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLkVycm9yEjEKBmFkdmljZRgHIAEoDjIhLm1haW5zcHJpbmcud29ya2VyLnYxLlJldHJ5QWR2aWNlEhMKC3JldHJ5X2F0X21zGAggASgDEhUKDXN0aWxsX3J1bm5pbmcYCSABKAgiNQoFRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg0KBXN0YWNrGAMgASgJIjEKCUhlYXJ0YmVhdBIPCgdydW5uaW5nGAEgASgNEhMKC2xvb3BfbGFnX21zGAIgASgNIlkKCFByb2dyZXNzEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SEAoIZnJhY3Rpb24YAiABKAESDwoHbWVzc2FnZRgDIAEoCSJdCgNMb2cSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhINCgVhdF9tcxgCIAEoAxINCgVsZXZlbBgDIAEoCRIMCgRsaW5lGAQgASgJKjkKB0ZlYXR1cmUSFwoTRkVBVFVSRV9VTlNQRUNJRklFRBAAEhUKEUZFQVRVUkVfQVVUSE9SSVRZEAEqZwoMQ2FuY2VsUmVhc29uEh0KGUNBTkNFTF9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdDQU5DRUxfUkVBU09OX1JFUVVFU1RFRBABEhsKF0NBTkNFTF9SRUFTT05fVElNRURfT1VUEAIqkQEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfU1VDQ0VFREVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIVChFPVVRDT01FX1RJTUVEX09VVBADEhUKEU9VVENPTUVfQ0FOQ0VMTEVEEAQSFAoQT1VUQ09NRV9SRUxFQVNFRBAFKlgKC1JldHJ5QWR2aWNlEhwKGFJFVFJZX0FEVklDRV9VTlNQRUNJRklFRBAAEhYKElJFVFJZX0FEVklDRV9ORVZFUhABEhMKD1JFVFJZX0FEVklDRV9BVBACMmgKDVdvcmtlclNlcnZpY2USVwoHQ29ubmVjdBIjLm1haW5zcHJpbmcud29ya2VyLnYxLldvcmtlck1lc3NhZ2UaIy5tYWluc3ByaW5nLndvcmtlci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
 
 /**
  * Describes the message mainspring.worker.v1.WorkerMessage.
@@ -27,94 +27,127 @@ export const ServerMessageSchema = /*@__PURE__*/
   messageDesc(file_mainspring_worker_v1_worker, 1);
 
 /**
+ * Describes the message mainspring.worker.v1.Ask.
+ * Use `create(AskSchema)` to create a new message.
+ */
+export const AskSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 2);
+
+/**
+ * Describes the message mainspring.worker.v1.ShardEpoch.
+ * Use `create(ShardEpochSchema)` to create a new message.
+ */
+export const ShardEpochSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 3);
+
+/**
+ * Describes the message mainspring.worker.v1.Holds.
+ * Use `create(HoldsSchema)` to create a new message.
+ */
+export const HoldsSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 4);
+
+/**
  * Describes the message mainspring.worker.v1.Token.
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 2);
+  messageDesc(file_mainspring_worker_v1_worker, 5);
 
 /**
  * Describes the message mainspring.worker.v1.Hello.
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 3);
+  messageDesc(file_mainspring_worker_v1_worker, 6);
 
 /**
  * Describes the message mainspring.worker.v1.Held.
  * Use `create(HeldSchema)` to create a new message.
  */
 export const HeldSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 4);
+  messageDesc(file_mainspring_worker_v1_worker, 7);
 
 /**
  * Describes the message mainspring.worker.v1.Welcome.
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 5);
+  messageDesc(file_mainspring_worker_v1_worker, 8);
 
 /**
  * Describes the message mainspring.worker.v1.Assign.
  * Use `create(AssignSchema)` to create a new message.
  */
 export const AssignSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 6);
+  messageDesc(file_mainspring_worker_v1_worker, 9);
 
 /**
  * Describes the message mainspring.worker.v1.Cancel.
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 7);
+  messageDesc(file_mainspring_worker_v1_worker, 10);
 
 /**
  * Describes the message mainspring.worker.v1.Started.
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 8);
+  messageDesc(file_mainspring_worker_v1_worker, 11);
 
 /**
  * Describes the message mainspring.worker.v1.Finished.
  * Use `create(FinishedSchema)` to create a new message.
  */
 export const FinishedSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 9);
+  messageDesc(file_mainspring_worker_v1_worker, 12);
 
 /**
  * Describes the message mainspring.worker.v1.Error.
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 10);
+  messageDesc(file_mainspring_worker_v1_worker, 13);
 
 /**
  * Describes the message mainspring.worker.v1.Heartbeat.
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 11);
+  messageDesc(file_mainspring_worker_v1_worker, 14);
 
 /**
  * Describes the message mainspring.worker.v1.Progress.
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 12);
+  messageDesc(file_mainspring_worker_v1_worker, 15);
 
 /**
  * Describes the message mainspring.worker.v1.Log.
  * Use `create(LogSchema)` to create a new message.
  */
 export const LogSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 13);
+  messageDesc(file_mainspring_worker_v1_worker, 16);
+
+/**
+ * Describes the enum mainspring.worker.v1.Feature.
+ */
+export const FeatureSchema = /*@__PURE__*/
+  enumDesc(file_mainspring_worker_v1_worker, 0);
+
+/**
+ * @generated from enum mainspring.worker.v1.Feature
+ */
+export const Feature = /*@__PURE__*/
+  tsEnum(FeatureSchema);
 
 /**
  * Describes the enum mainspring.worker.v1.CancelReason.
  */
 export const CancelReasonSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 0);
+  enumDesc(file_mainspring_worker_v1_worker, 1);
 
 /**
  * @generated from enum mainspring.worker.v1.CancelReason
@@ -126,7 +159,7 @@ export const CancelReason = /*@__PURE__*/
  * Describes the enum mainspring.worker.v1.Outcome.
  */
 export const OutcomeSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 1);
+  enumDesc(file_mainspring_worker_v1_worker, 2);
 
 /**
  * @generated from enum mainspring.worker.v1.Outcome
@@ -138,7 +171,7 @@ export const Outcome = /*@__PURE__*/
  * Describes the enum mainspring.worker.v1.RetryAdvice.
  */
 export const RetryAdviceSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 2);
+  enumDesc(file_mainspring_worker_v1_worker, 3);
 
 /**
  * @generated from enum mainspring.worker.v1.RetryAdvice

@@ -1,0 +1,59 @@
+import type { WorkerDetail, WorkerInfo } from "@mainspring/sdk";
+import { facts, table } from "./output.ts";
+
+/** Workers for people, one a line. */
+export function workersText(workers: readonly WorkerInfo[]): string {
+  if (workers.length === 0) return "no workers: `mainspring worker` runs one";
+  const rows = workers.map((worker) => [
+    worker.workerId,
+    worker.name,
+    worker.state,
+    worker.pool,
+    `${worker.running} of ${worker.slots}`,
+    String(worker.free),
+    String(worker.stuck),
+    worker.handlers.join(","),
+    worker.capabilities.join(",") || "-",
+    worker.lastHeartbeatAt,
+  ]);
+  const numbers = ["RUNNING", "FREE", "STUCK"];
+  return table(["WORKER", "NAME", "STATE", "POOL", ...numbers, "HANDLERS", "CAPABILITIES", "HEARTBEAT"], rows);
+}
+
+/** A worker for people, with the executions that it has. */
+export function workerText(worker: WorkerDetail): string {
+  return `${facts(factsOf(worker))}\n\n${executionsText(worker)}`;
+}
+
+function factsOf(worker: WorkerDetail): [string, string][] {
+  return [
+    ["worker", worker.workerId],
+    ["name", worker.name],
+    ["state", worker.state],
+    ["pool", worker.pool],
+    ["handlers", worker.handlers.join(",")],
+    ["capabilities", worker.capabilities.join(",") || "-"],
+    ["running", `${worker.running} of ${worker.slots}`],
+    ["free", String(worker.free)],
+    ["stuck", worker.stuck === 0 ? "0" : `${worker.stuck}: handlers still run although their attempts are over`],
+    ["prefetch", String(worker.prefetch)],
+    ["connected", worker.connectedAt],
+    ["heartbeat", worker.lastHeartbeatAt],
+    ["loop lag", `${worker.loopLagMs} ms`],
+  ];
+}
+
+function executionsText({ executions, executionsTotal }: WorkerDetail): string {
+  if (executions === null) return "its server is of the release before, and does not say which executions it has";
+  if (executions.length === 0) return "no executions";
+  const rows = executions.map(({ executionId, attempt, handler, state, startedAt }) => [
+    executionId,
+    String(attempt),
+    handler ?? "-",
+    state,
+    startedAt ?? "-",
+  ]);
+  const text = table(["EXECUTION", "ATTEMPT", "HANDLER", "STATE", "STARTED"], rows);
+  const missing = (executionsTotal ?? 0) - executions.length;
+  return missing > 0 ? `${text}\n${missing} more are not shown` : text;
+}

@@ -1,0 +1,152 @@
+import type { Client, JobRequest, WorkerInfo } from "@mainspring/sdk";
+import { monotonicMs, until } from "../clock.ts";
+import type { Node } from "../faults/world.ts";
+import { play, type Report, type Telling } from "../play.ts";
+import { type ClusterStage, openCluster } from "../stage/cluster.ts";
+import type { Crew, Member } from "../stage/crew.ts";
+import { crew } from "../stage/playground.ts";
+import { everythingIsInPlace } from "./drill-run.ts";
+import { type Crash, type Flight, type Flown, flightFigures, flightOf, missedGoals, textOf } from "./flights.ts";
+import { shardsOf } from "./gaps.ts";
+
+export interface FlightOptions extends Telling {
+  kills: number;
+  /** Whether goals that are missed count as violations. */
+  demandsGoals: boolean;
+}
+
+type Violation = Report["violations"][number];
+
+const NODES = 3;
+/** Of each kind with each kill: a third of them is at the node, and the others have slots for them. */
+const JOBS = 36;
+const SLOTS = "60";
+/** Longer than it takes until the node is killed. */
+const WORK_MS = 6_000;
+const WITHIN_MS = 120_000;
+
+/** A node and the worker beside it, which knows no other gateway. */
+interface Post {
+  node: Node;
+  name: string;
+  crew: Crew;
+  member: Member;
+}
+
+/**
+ * Kills one node of a cluster after the other, each together with the worker beside it, while its workers have work, and
+ * measures how long it takes until that work is started again.
+ * @throws {Error} something did not come back in time; the message names the folder with the logs
+ */
+export function flightRun({ kills, demandsGoals, ...telling }: FlightOptions): Promise<Report> {
+  return play("flights", telling, async (ground) => {
+    const stage = await openCluster({ ...ground, nodes: NODES, hasBuiltInWorkers: true });
+    const posts = stage.nodes.map((node, index) => manned(ground.folder, node, index));
+    try {
+      const flights: Flight[] = [];
+      const violations: Violation[] = [];
+      for (let turn = 0; turn < kills; turn++) {
+        const ended = await killOne(stage, posts[turn % NODES] as Post, turn);
+        stage.say(`kill ${turn + 1}: ${textOf(ended.flights)}`);
+        flights.push(...ended.flights);
+        violations.push(...ended.violations);
+      }
+      const missed = missedGoals(flights);
+      for (const what of missed) stage.say(`goal missed: ${what}`);
+      if (demandsGoals) violations.push(...missed.map((what) => ({ rule: "gaps reach their goals", what })));
+      return { violations, figures: { kills, ...flightFigures(flights) } };
+    } finally {
+      await Promise.all(posts.map((post) => post.crew.kill(post.member)));
+      await stage.close();
+    }
+  });
+}
+
+function manned(folder: string, node: Node, index: number): Post {
+  const name = `worker-at-node-${index + 1}`;
+  const members = crew("worker", folder, (file) => [node.server.grpcAddress, file, SLOTS, "0", name], name);
+  return { node, name, crew: members, member: members.hire() };
+}
+
+async function killOne(stage: ClusterStage, post: Post, turn: number) {
+  const { client } = stage;
+  await everythingIsInPlace(stage);
+  await until("all workers are there", WITHIN_MS, () => isComplete(client));
+  const crash = await foreseen(stage, post);
+  const ids = await submitted(client, turn);
+  // Every other time work is hit that was only just assigned.
+  if (turn % 2 === 0) await until("all of it runs", WITHIN_MS, () => areRunning(client, ids.length));
+  const atMs = Date.now();
+  await Promise.all([post.node.server.kill(), post.crew.kill(post.member)]);
+  const executions = await Promise.all(ids.map((id) => ended(client, id)));
+  post.node.server.start();
+  post.member = post.crew.hire();
+  await post.node.server.ready();
+  const shards = await shardOfEach(stage, ids);
+  const flights = executions.flatMap(
+    (one) => flightOf(one, shards.get(one.executionId) ?? -1, { ...crash, atMs }) ?? [],
+  );
+  return { flights, violations: executions.flatMap(violationsOf) };
+}
+
+/** What dies with the node, as it is before that. */
+async function foreseen({ store, client }: ClusterStage, { node, name }: Post): Promise<Omit<Crash, "atMs">> {
+  const { address } = node;
+  const owned = `SELECT s.id FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;
+  const { nodes } = await client.cluster.status();
+  const nodeId = nodes.find((one) => one.address === address && one.state === "LIVING")?.nodeId;
+  const worker = (await aliveWorkers(client)).find((one) => one.name === name);
+  if (nodeId === undefined || worker === undefined) throw new Error(`${address} or the worker beside it is not there`);
+  return { shards: shardsOf(await store.sql(owned)), builtIn: `builtin-${nodeId}`, external: worker.workerId };
+}
+
+async function aliveWorkers(client: Client): Promise<WorkerInfo[]> {
+  return (await client.workers()).filter(({ state }) => state === "ALIVE");
+}
+
+/** A built-in worker and one beside it for each node. */
+async function isComplete(client: Client): Promise<true | null> {
+  return (await aliveWorkers(client)).length === 2 * NODES ? true : null;
+}
+
+async function areRunning(client: Client, count: number): Promise<true | null> {
+  const running = (await aliveWorkers(client)).reduce((sum, worker) => sum + worker.running, 0);
+  return running === count ? true : null;
+}
+
+async function submitted(client: Client, turn: number): Promise<string[]> {
+  const jobs = Array.from({ length: JOBS }, (_, index): JobRequest[] => [
+    { target: { handler: "sleep" }, payload: { ms: WORK_MS } },
+    { target: { handler: "slow" }, payload: { key: `flight-${turn}-${index}`, workMs: WORK_MS } },
+  ]);
+  return (await client.submitBatch(jobs.flat())).map((item) => {
+    if (!("executionId" in item) || item.executionId === null) throw new Error("a job of the drill was not accepted");
+    return item.executionId;
+  });
+}
+
+/** It is left as it is where it does not become final within the time. */
+async function ended(client: Client, id: string): Promise<Flown> {
+  const untilMs = monotonicMs() + WITHIN_MS;
+  for (;;) {
+    const execution = await client.getExecution(id, { waitSec: 30 });
+    if (execution.finishedAt !== null || monotonicMs() > untilMs) return execution;
+  }
+}
+
+async function shardOfEach({ store }: ClusterStage, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.sql(
+    `SELECT id, shard FROM executions WHERE id IN (${ids.map((id) => `'${id}'`).join(", ")})`,
+  );
+  return new Map(rows.split("\n").map((row) => [row.split("|")[0] as string, Number(row.split("|")[1])]));
+}
+
+/** Each one runs to its end, once; and again only where its worker died. */
+function violationsOf({ executionId, state, attempts }: Flown): Violation[] {
+  const ends = attempts.map((attempt) => attempt.state);
+  const isWell = state === "SUCCEEDED" && ends.every((end) => ["SUCCEEDED", "WORKER_LOST", "RELEASED"].includes(end));
+  if (isWell && ends.filter((end) => end === "SUCCEEDED").length === 1) return [];
+  return [
+    { rule: "work of a node that died is done by others", what: `${executionId} is ${state} after ${ends.join(", ")}` },
+  ];
+}

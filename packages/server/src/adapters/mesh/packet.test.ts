@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { WorkerStatus } from "../../ports/messages.ts";
+import { type Letter, packed, unpacked } from "./packet.ts";
+
+const worker: WorkerStatus = {
+  ...{ workerId: "w", name: "w", pool: "default", handlers: ["echo"], capabilities: [], slots: 2, prefetch: 0 },
+  ...{ state: "ALIVE", running: 1, connectedAt: 1, lastHeartbeatAt: 2, loopLagMs: 0 },
+};
+const arrived = (...letters: Letter[]) => unpacked(packed(letters));
+
+describe("a packet between nodes", () => {
+  it("carries the question for one worker, and the worker with its executions", () => {
+    const attempt = { executionId: "e1", attempt: 1 };
+    const stuck = { ...attempt, handler: null, state: "STUCK", startedAt: null } as const;
+    const running = { ...attempt, handler: "echo", state: "RUNNING", startedAt: 5 } as const;
+    const detail = { ...worker, free: 0, stuck: 1, executions: [stuck, running], executionsTotal: 2_000 };
+    const letters: Letter[] = [
+      { role: "gateway", message: { kind: "LIST_WORKERS", request: "r", workerId: "w" } },
+      { role: "api", message: { kind: "WORKERS", request: "r", workers: [detail] } },
+    ];
+    assert.deepEqual(arrived(...letters), { letters, strange: 0 });
+  });
+
+  it("carries what a node of the release before says of workers", () => {
+    const letters: Letter[] = [
+      { role: "gateway", message: { kind: "LIST_WORKERS", request: "r" } },
+      { role: "api", message: { kind: "WORKERS", request: "r", workers: [worker] } },
+    ];
+    assert.deepEqual(arrived(...letters), { letters, strange: 0 });
+  });
+
+  it("carries that a worker has no free slot, and is left as strange where a reason is not known", () => {
+    const explained = (reason: object): Letter => {
+      return { role: "api", message: { kind: "EXPLAINED", request: "r", reasons: [reason as never] } };
+    };
+    const known = explained({ reason: "WORKER_HAS_NO_FREE_SLOT", workerId: "w", stuck: 1 });
+    const newer = explained({ reason: "NOT_INVENTED_YET" });
+    assert.deepEqual(arrived(known, newer), { letters: [known], strange: 1 });
+  });
+});

@@ -1,0 +1,116 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { status } from "@grpc/grpc-js";
+import {
+  MESH_PROTOCOL_VERSION,
+  type MeshHello,
+  type MeshMessage,
+  type MeshReply,
+  MeshReplySchema,
+} from "@mainspring/proto";
+import { areAdjacent, FIRST_LEVEL } from "../../domain/feature-level.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Timer } from "../../ports/runtime.ts";
+import type { Door } from "./door.ts";
+import { type Encounter, isProven, proofsOf } from "./proofs.ts";
+
+const NAME_MAX_CHARS = 256;
+const NONCE_MAX_CHARS = 128;
+
+export interface ReceptionParts {
+  node: Incarnation;
+  /** What it understands. */
+  level: number;
+  door: Door;
+  /** The metadata of the stream. */
+  authorization: string | undefined;
+  reply(reply: MeshReply): void;
+  refuse(code: keyof typeof status, details: string): void;
+  /** The other end is the node that it says it is. */
+  opened(from: Incarnation): void;
+}
+
+/** What one end of a stream says until it is believed to be a node, or refused. */
+export class Reception {
+  readonly #parts: ReceptionParts;
+  #encounter: Encounter | null = null;
+  #wait: Timer | null = null;
+  #forget: () => void = () => undefined;
+
+  constructor(parts: ReceptionParts) {
+    this.#parts = parts;
+  }
+
+  hear({ hello, proof }: MeshMessage): void {
+    if (this.#wait !== null) return this.#parts.refuse("INVALID_ARGUMENT", "nothing is said before the welcome");
+    if (this.#encounter !== null) return this.#judge(this.#encounter, proof?.proofs ?? []);
+    if (hello === undefined) return this.#parts.refuse("INVALID_ARGUMENT", "hello comes first");
+    const fault = helloFault(hello, this.#parts);
+    if (fault !== null) return this.#parts.refuse(...fault);
+    this.#greet(hello);
+  }
+
+  /** The stream is over. */
+  end(): void {
+    this.#wait?.cancel();
+    this.#forget();
+  }
+
+  #greet({ from, nonce }: MeshHello): void {
+    const { node, door, authorization, refuse } = this.#parts;
+    if (nonce !== "" && door.secrets.length > 0) {
+      this.#encounter = { from, to: node, fromNonce: nonce, toNonce: door.nonce() };
+      const proofs = proofsOf(door.secrets, "to", this.#encounter);
+      return this.#reply({ challenge: { nonce: this.#encounter.toNonce, proofs } });
+    }
+    if (door.needsProof) return refuse("UNAUTHENTICATED", NEEDS_SECRET);
+    if (!door.isAuthorized(authorization)) return refuse("UNAUTHENTICATED", NEEDS_KEY);
+    this.#findLease(from, () => {
+      this.#forget = door.believed(from, () => refuse("UNAUTHENTICATED", NEEDS_SECRET));
+    });
+  }
+
+  #judge(encounter: Encounter, proofs: readonly Uint8Array[]): void {
+    const { door, refuse } = this.#parts;
+    if (!isProven(door.secrets, "from", encounter, proofs)) return refuse("UNAUTHENTICATED", OTHER_SECRET);
+    this.#findLease(encounter.from, () => undefined);
+  }
+
+  #findLease(from: Incarnation, found: () => void): void {
+    const { node, level, door, refuse, opened } = this.#parts;
+    const wait = door.whenKnown(from, (isKnown) => {
+      if (!isKnown) return refuse("PERMISSION_DENIED", `no lease says that a node ${from} lives`);
+      // A node that tries its own address has nothing to say there.
+      if (from !== node) found();
+      this.#reply({ welcome: { protocolVersion: MESH_PROTOCOL_VERSION, featureLevel: level } });
+      opened(from);
+    });
+    this.#wait = wait;
+  }
+
+  #reply(reply: MessageInitShape<typeof MeshReplySchema>): void {
+    this.#parts.reply(create(MeshReplySchema, reply));
+  }
+}
+
+const NEEDS_SECRET =
+  "every node of this cluster proves that it has the cluster's secret: set MAINSPRING_CLUSTER_SECRET to the same value";
+const OTHER_SECRET =
+  "the proof was made with another secret: set MAINSPRING_CLUSTER_SECRET, or MAINSPRING_CLUSTER_SECRET_ALSO, to the same value on both nodes";
+const NEEDS_KEY = "send the metadata authorization: Bearer <key>";
+
+/** @returns why the hello is not for this node, or is none; null: it is */
+function helloFault(hello: MeshHello, { node, level }: ReceptionParts): [keyof typeof status, string] | null {
+  const { from, to, nonce, protocolVersion } = hello;
+  if (from === "" || from.length > NAME_MAX_CHARS) return ["INVALID_ARGUMENT", "hello: from must name a node"];
+  if (nonce.length > NONCE_MAX_CHARS)
+    return ["INVALID_ARGUMENT", `hello: the nonce may have ${NONCE_MAX_CHARS} characters`];
+  if (protocolVersion !== MESH_PROTOCOL_VERSION) {
+    return ["FAILED_PRECONDITION", `this node speaks version ${MESH_PROTOCOL_VERSION} of the mesh`];
+  }
+  // A node that says none is of a release without levels.
+  const theirs = hello.featureLevel || FIRST_LEVEL;
+  if (!areAdjacent(level, theirs)) {
+    return ["FAILED_PRECONDITION", `this node has feature level ${level}, and ${theirs} is too far from it`];
+  }
+  return to === node ? null : ["NOT_FOUND", `this is ${node}, and not ${to.slice(0, NAME_MAX_CHARS)}`];
+}

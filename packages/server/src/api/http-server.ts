@@ -1,0 +1,120 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Runtime } from "../ports/runtime.ts";
+import { Connections } from "./connections.ts";
+import { answerBrokenRequest, lastWords } from "./error-answers.ts";
+import { problem } from "./errors.ts";
+
+/** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
+export interface HttpLimits {
+  /** At once, for requests of every kind. */
+  connections: number;
+  /** Of these, from one address. */
+  peerConnections: number;
+  /** Beyond both, for health checks alone. */
+  reservedConnections: number;
+  /** Requests of one connection that are sent before the first of them is answered. */
+  pipelined: number;
+  /** For all headers of a request to arrive, */
+  headersTimeoutMs: number;
+  /** and for the whole of it. */
+  requestTimeoutMs: number;
+  /** How often the two are looked at. */
+  checkIntervalMs: number;
+  /** From the last answer of a connection, which refuses more, until the connection is cut off. */
+  lingerMs: number;
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  connections: 12_000,
+  peerConnections: 8_000,
+  reservedConnections: 100,
+  pipelined: 32,
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  checkIntervalMs: 5_000,
+  lingerMs: 1_000,
+};
+
+/** Without a byte in either direction. */
+const SILENCE_MS = 120_000;
+const KEEP_ALIVE_MS = 65_000;
+const HEALTH_PATHS: readonly string[] = ["/healthz", "/readyz", "/metrics"];
+
+export interface Listener {
+  limits: HttpLimits;
+  runtime: Pick<Runtime, "setTimer">;
+  connections: Connections;
+}
+
+export function boundsOf({ connections, peerConnections, reservedConnections }: HttpLimits): Connections {
+  return new Connections({ total: connections, perPeer: peerConnections, reserved: reservedConnections });
+}
+
+/** The HTTP server under the framework: bounds what connections hold before a request of theirs is looked at. */
+export function createHttpServer({ limits, runtime, connections }: Listener, handle: RequestListener): Server {
+  const outstanding = new WeakMap<Socket, number>();
+  const server = createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.checkIntervalMs,
+      // The framework answers these as problems.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      const { socket } = request;
+      const count = (outstanding.get(socket) ?? 0) + 1;
+      outstanding.set(socket, count);
+      if (count > limits.pipelined) return count === limits.pipelined + 1 ? refusePipeline(response) : undefined;
+      response.once("close", () => outstanding.set(socket, (outstanding.get(socket) ?? 1) - 1));
+      if (connections.isReserved(socket)) return serveHealth(request, response, handle);
+      handle(request, response);
+    },
+  );
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.requestTimeout = limits.requestTimeoutMs;
+  server.setTimeout(SILENCE_MS);
+  server.on("connection", (socket: Socket) => {
+    connections.admit(socket);
+    lingerAfterEnd(socket, runtime, limits.lingerMs);
+  });
+  server.on("clientError", answerBrokenRequest);
+  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    lastWords(response, problem("expectation-failed"));
+  });
+  return server;
+}
+
+/** Who sends so many requests at once fills the memory with answers. */
+function refusePipeline(response: ServerResponse): void {
+  lastWords(
+    response,
+    problem("too-many-requests", "too many requests wait on this connection: wait for their answers"),
+  );
+}
+
+/** Answers a health check, and closes: others need the room. */
+function serveHealth(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
+  const path = (request.url ?? "").replace(/\?.*$/s, "");
+  if (!HEALTH_PATHS.includes(path)) {
+    const detail = "the server has as many connections as it holds: close some, or ask again later";
+    return lastWords(response, problem("too-many-requests", detail), { "retry-after": "5" });
+  }
+  response.setHeader("connection", "close");
+  handle(request, response);
+}
+
+/**
+ * A connection is half closed with its last answer, and cut off a little later, whatever its peer does: the answer would be
+ * lost if the connection were cut off at once while the peer still sends, and a peer that never closes would hold it.
+ */
+function lingerAfterEnd(socket: Socket, runtime: Pick<Runtime, "setTimer">, lingerMs: number): void {
+  const cutOffLater = () => {
+    const timer = runtime.setTimer(lingerMs, () => socket.destroy());
+    socket.once("close", () => timer.cancel());
+  };
+  socket.once("finish", cutOffLater);
+  // Node would destroy the connection as soon as the answer has left.
+  socket.destroySoon = () => void socket.end();
+}

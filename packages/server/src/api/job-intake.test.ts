@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
+import { DEFAULT_ORDERING } from "../domain/rank.ts";
+import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
+import type { SubmitOutcome } from "../ports/store.ts";
+import { fixedRules } from "../time-zones.ts";
+import { ProblemError } from "./errors.ts";
+import { JobIntake } from "./job-intake.ts";
+import type { PoolOrders } from "./pool-orders.ts";
+import type { Submitter } from "./submitter.ts";
+
+const ordering = { read: async () => () => DEFAULT_ORDERING } as unknown as PoolOrders;
+/** Submits a job to a store that answers like this. */
+async function problemOf(outcome: SubmitOutcome, key: string | null) {
+  const runtime = new ManualRuntime();
+  const submitter = { submit: async () => outcome } as unknown as Submitter;
+  const queries = { getJob: async () => null, answered: async () => null };
+  const intake = new JobIntake({
+    submitter,
+    orders: ordering,
+    queries,
+    runtime,
+    zones: fixedRules(usePackagedZones()),
+  });
+  const idempotency = key === null ? null : { tenant: "default", key, requestHash: "hash" };
+  const taken = intake.take([{ job: { target: { handler: "echo" } }, payload: null }], idempotency);
+  const error = await taken.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof ProblemError);
+  return error.problem;
+}
+
+describe("a submit that the store does not take", () => {
+  const refused: SubmitOutcome = { kind: "REFUSED", message: "invalid byte sequence" };
+
+  it("is answered as invalid where the store refuses its data, with and without an Idempotency-Key", async () => {
+    for (const key of [null, "k1"]) {
+      const { type, status, detail } = await problemOf(refused, key);
+      assert.deepEqual([type, status], ["/problems/invalid-request", 400]);
+      assert.match(detail ?? "", /cannot be stored: invalid byte sequence/);
+    }
+  });
+
+  it("is answered as a misuse of the Idempotency-Key only where the key has another request", async () => {
+    const { type, status } = await problemOf({ kind: "KEY_REUSED" }, "k1");
+    assert.deepEqual([type, status], ["/problems/idempotency-key-reused", 422]);
+  });
+});

@@ -1,0 +1,144 @@
+import { invalid, ProblemError } from "./errors.ts";
+import { OversizeJson, parseProven } from "./json-body.ts";
+import type { JsonWatcher, Slice } from "./json-scanner.ts";
+
+/** Finds the parts of a body while it comes in, and makes its value once it is there. */
+export interface BodyParts extends JsonWatcher {
+  /** How deep the outermost value that is judged by itself lies in the body. */
+  readonly depth: number;
+  /** What a complaint about the present place is about. */
+  what(): string;
+  /** The body's value as its schema judges it. */
+  valueOf(json: Buffer): unknown;
+}
+
+/** A body that may be a job: all of it but its payload is parsed. */
+export class JobParts implements BodyParts {
+  readonly depth = 0;
+  /** null: none. Of a repeated key the last counts, as for JSON.parse. */
+  payload: Slice | null = null;
+  #isPayload = false;
+
+  key(json: Buffer, depth: number, start: number, end: number): void {
+    if (depth === 1) this.#isPayload = isKey(json, start, end, "payload");
+  }
+
+  value(_json: Buffer, depth: number, start: number, end: number): void {
+    if (depth === 1 && this.#isPayload) this.payload = { start, end };
+  }
+
+  what(): string {
+    return "the body";
+  }
+
+  valueOf(json: Buffer): unknown {
+    return parseProven(without(json, { start: 0, end: json.length }, this.payload));
+  }
+}
+
+/** A job of a batch: where it lies in the body. */
+export interface JobSlice extends Slice {
+  payload: Slice | null;
+}
+
+export const BATCH_JOBS_MAX = 10_000;
+
+/** A batch: its jobs are found, and parsed later, in turns. */
+export class BatchParts implements BodyParts {
+  readonly depth = 2;
+  #list: Slice | null = null;
+  #jobs: JobSlice[] = [];
+  #payload: Slice | null = null;
+  /** Whether the present value is the member `jobs` of the body, and whether it has no keys, as a list. */
+  #isJobs = false;
+  #isList = false;
+  #isPayload = false;
+
+  key(json: Buffer, depth: number, start: number, end: number): void {
+    if (depth === 1) {
+      this.#isJobs = isKey(json, start, end, "jobs");
+      this.#isList = this.#isJobs;
+      if (this.#isJobs) this.#jobs = [];
+    } else if (depth === 2) this.#isList = false;
+    else if (depth === 3) this.#isPayload = isKey(json, start, end, "payload");
+  }
+
+  value(json: Buffer, depth: number, start: number, end: number): void {
+    if (!this.#isJobs) return;
+    if (depth === 3 && this.#isPayload) this.#payload = { start, end };
+    else if (depth === 2) this.#endJob(start, end);
+    else if (depth === 1) {
+      this.#list = this.#isList && json[start] === OPEN_BRACKET ? { start, end } : null;
+      this.#isJobs = false;
+    }
+  }
+
+  #endJob(start: number, end: number): void {
+    if (this.#isList) this.#jobs.push({ start, end, payload: this.#payload });
+    this.#payload = null;
+    this.#isPayload = false;
+    if (this.#jobs.length <= BATCH_JOBS_MAX) return;
+    const message = `must not have more than ${BATCH_JOBS_MAX} items`;
+    throw new ProblemError(invalid([{ field: "jobs", message }]));
+  }
+
+  what(): string {
+    return this.#isJobs && this.#isList ? `jobs[${this.#jobs.length}]` : "the body";
+  }
+
+  /** The body with a `JobSlice` for each of `jobs`; one without a list of jobs is parsed as it is. */
+  valueOf(json: Buffer): unknown {
+    if (this.#list === null) return parseProven(json);
+    const { start, end } = this.#list;
+    const rest = parseProven(Buffer.concat([json.subarray(0, start), Buffer.from("[]"), json.subarray(end)]));
+    return rest instanceof OversizeJson ? rest : { ...(rest as object), jobs: this.#jobs };
+  }
+}
+
+/** The jobs of neighbouring slices, as values without their payloads. */
+export function parseJobs(json: Buffer, slices: readonly JobSlice[]): unknown[] {
+  const texts = slices.map((slice) => without(json, slice, slice.payload));
+  if (texts.length === 1) return texts.map(parseProven);
+  // Together, because each parse costs as much as a small job.
+  return JSON.parse(`[${texts.map((text) => text.toString("utf8")).join(",")}]`) as unknown[];
+}
+
+/** The jobs of a batch in groups that are parsed at once: of so many bytes, or one. */
+export function groupsOf(slices: readonly JobSlice[]): JobSlice[][] {
+  const groups: JobSlice[][] = [];
+  let bytes = Infinity;
+  for (const slice of slices) {
+    bytes += parsedBytesOf(slice);
+    if (bytes > GROUP_BYTES) {
+      groups.push([]);
+      bytes = parsedBytesOf(slice);
+    }
+    groups.at(-1)?.push(slice);
+  }
+  return groups;
+}
+
+const GROUP_BYTES = 64 * 1024;
+
+function parsedBytesOf({ start, end, payload }: JobSlice): number {
+  return end - start - (payload === null ? 0 : payload.end - payload.start);
+}
+
+/** A value's bytes with `null` in place of a part of it. */
+function without(json: Buffer, { start, end }: Slice, part: Slice | null): Buffer {
+  if (part === null) return json.subarray(start, end);
+  return Buffer.concat([json.subarray(start, part.start), NULL, json.subarray(part.end, end)]);
+}
+
+const NULL = Buffer.from("null");
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+
+function isKey(json: Buffer, start: number, end: number, key: string): boolean {
+  // An escaped letter takes up to six bytes.
+  if (end - start - 2 > key.length * 6) return false;
+  const raw = json.subarray(start + 1, end - 1);
+  if (!raw.includes(BACKSLASH)) return raw.toString("latin1") === key;
+  // A key may be written with escapes: "p\u0061yload" is `payload` too.
+  return JSON.parse(json.toString("utf8", start, end)) === key;
+}

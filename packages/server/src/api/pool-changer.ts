@@ -1,0 +1,115 @@
+import { isOn } from "../domain/feature-level.ts";
+import type { Incarnation } from "../domain/ids.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { Bus } from "../ports/bus.ts";
+import type { KnownNode, Leases } from "../ports/leases.ts";
+import type { OwnedShard } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { PoolChange, ShardHolder, Store } from "../ports/store.ts";
+import type { Inbox } from "./inbox.ts";
+import type { PoolOrders } from "./pool-orders.ts";
+
+/** How long a change waits for the owners of shards; enough for others to take over from one that was killed. */
+const CONFIRM_WITHIN_MS = 2_000;
+/** Longer than a commit takes, because an owner answers when the one that is under way is through. */
+const ANSWER_TIMEOUT_MS = 600;
+/** Between two questions to an owner that has not taken over everything that the store says it has. */
+const ASK_EVERY_MS = 25;
+
+interface ChangerParts {
+  store: Pick<Store, "putPool" | "readShards">;
+  leases: Pick<Leases, "list">;
+  bus: Bus;
+  inbox: Inbox;
+  runtime: Runtime;
+  orders: PoolOrders;
+}
+
+/** An owner of shards that has not confirmed a change. */
+export interface PoolOwner {
+  nodeId: Incarnation;
+  /** host:port where other nodes reach it; null: its lease is long gone. */
+  address: string | null;
+}
+
+export interface ChangedPool {
+  pool: Pool;
+  /** Empty: every owner goes by the new settings. */
+  unconfirmedBy: PoolOwner[];
+}
+
+/** Changes the settings of pools, and has the owners of all shards confirm that they go by them. */
+export class PoolChanger {
+  readonly #parts: ChangerParts;
+
+  constructor(parts: ChangerParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {StoreUnavailable} the change may or may not be made */
+  async put(change: PoolChange): Promise<ChangedPool> {
+    const { store, orders } = this.#parts;
+    const pool = await store.putPool(change);
+    orders.forget();
+    return { pool, unconfirmedBy: await this.#confirm() };
+  }
+
+  /**
+   * After the change is written. An owner that the store does not show yet reads the settings after its takeover; an owner
+   * that has lost its shards can commit nothing any more.
+   */
+  async #confirm(): Promise<PoolOwner[]> {
+    const { store, leases, runtime } = this.#parts;
+    const untilMs = runtime.monotonicMs() + CONFIRM_WITHIN_MS;
+    const confirmed = new Set<string>();
+    for (;;) {
+      // The list only tells levels and addresses: without it every owner is asked.
+      const [holders, nodes] = await Promise.all([store.readShards(), leases.list().catch(() => [])]);
+      const asked = ownersOf(holders, confirmed);
+      if (asked.length === 0) return [];
+      const able = asked.filter((owner) => !isTooOld(nodes, owner));
+      await this.#ask(able, confirmed);
+      const silent = ownersOf(holders, confirmed);
+      if (silent.length === 0) return [];
+      if (able.length === 0 || runtime.monotonicMs() >= untilMs) return silent.map((owner) => named(nodes, owner));
+      await new Promise<void>((resolve) => void runtime.setTimer(ASK_EVERY_MS, resolve));
+    }
+  }
+
+  /** @param confirmed gains the shards whose owners have answered */
+  async #ask(owners: readonly Incarnation[], confirmed: Set<string>): Promise<void> {
+    const { bus, inbox, runtime } = this.#parts;
+    const request = runtime.uuid();
+    const answered = inbox.collectBySender(request, owners.length, ANSWER_TIMEOUT_MS);
+    for (const node of owners) bus.send({ node, role: "scheduler" }, { kind: "APPLY_POOLS", request });
+    for (const [owner, answer] of await answered) {
+      if (answer.kind !== "POOLS_APPLIED") continue;
+      for (const shard of answer.shards) confirmed.add(holdingKey(owner, shard));
+    }
+  }
+}
+
+/** A node confirms for the shards that it had in memory then, under their epochs. */
+function holdingKey(owner: Incarnation, { shard, epoch }: OwnedShard): string {
+  return `${owner} ${shard} ${epoch}`;
+}
+
+function ownersOf(holders: readonly ShardHolder[], confirmed: ReadonlySet<string>): Incarnation[] {
+  const owners = new Set<Incarnation>();
+  for (const held of holders) {
+    if (held.owner !== null && !confirmed.has(holdingKey(held.owner, held))) owners.add(held.owner);
+  }
+  return [...owners];
+}
+
+/** Whether the node lives and does not know the question. */
+function isTooOld(nodes: readonly KnownNode[], owner: Incarnation): boolean {
+  return nodes.some(
+    ({ incarnation, isLiving, level }) => incarnation === owner && isLiving && !isOn("POOL_CONFIRMATIONS", level),
+  );
+}
+
+function named(nodes: readonly KnownNode[], owner: Incarnation): PoolOwner {
+  const address = nodes.find(({ incarnation }) => incarnation === owner)?.address ?? null;
+  return { nodeId: owner, address };
+}

@@ -1,0 +1,64 @@
+import { Type } from "typebox";
+import type { WorkerId } from "../domain/ids.ts";
+import type { WorkerStatus } from "../ports/messages.ts";
+import { answer, problems } from "./documented.ts";
+import { ProblemError, problem } from "./errors.ts";
+import type { HttpApp } from "./http-app.ts";
+import { refuseBody } from "./no-body.ts";
+import { WorkerBody, WorkerDetailBody } from "./schemas/worker.ts";
+import { workerBody, workerDetailBody } from "./views.ts";
+
+interface WorkerParts {
+  find(workerId: WorkerId): Promise<WorkerStatus | null>;
+  drain(workerId: WorkerId): Promise<WorkerStatus | null>;
+}
+
+const tags = ["node"];
+const params = Type.Object({ workerId: Type.String({ minLength: 1, maxLength: 128 }) });
+
+/** GET /v1/workers/{workerId} and POST /v1/workers/{workerId}/drain */
+export function workerRoutes(app: HttpApp, { find, drain }: WorkerParts): void {
+  getRoute(app, find);
+  drainRoute(app, drain);
+}
+
+function getRoute(app: HttpApp, find: WorkerParts["find"]): void {
+  const schema = {
+    operationId: "getWorker",
+    tags,
+    summary: "Look at one worker, and at the executions that it has",
+    params,
+    response: { 200: answer(WorkerDetailBody, "As its gateway sees it at this moment"), ...problems("not-found") },
+  };
+  app.get("/v1/workers/:workerId", { schema }, async (request) => {
+    const worker = await find(request.params.workerId);
+    if (worker === null) throw noSuchWorker("worker");
+    return workerDetailBody(worker);
+  });
+}
+
+function drainRoute(app: HttpApp, drain: WorkerParts["drain"]): void {
+  const schema = {
+    operationId: "drainWorker",
+    tags,
+    summary: "Have a worker take no more work, hand back what it has not started, and end when it is done",
+    params,
+    response: {
+      202: answer(
+        WorkerBody,
+        "Told. One that has no connection now is told when it comes back. Repeating it is harmless.",
+      ),
+      ...problems("not-found"),
+    },
+  };
+  app.post("/v1/workers/:workerId/drain", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const worker = await drain(request.params.workerId);
+    if (worker === null) throw noSuchWorker("living worker");
+    return reply.code(202).send(workerBody(worker));
+  });
+}
+
+function noSuchWorker(noun: "worker" | "living worker"): ProblemError {
+  return new ProblemError(problem("not-found", `no server knows a ${noun} of this id; GET /v1/workers lists them`));
+}

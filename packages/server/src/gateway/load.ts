@@ -1,0 +1,19 @@
+import type { Session } from "./session.ts";
+
+/** What the workers of a gateway are like now, for metrics. */
+export interface GatewayLoad {
+  /** Slots of handlers that still run although their attempts are over, by pool; pools without such slots are left out. */
+  stuckSlots: ReadonlyMap<string, number>;
+  /** Connected workers of the release before, which do not answer for what they hold. */
+  workersWithoutAuthority: number;
+}
+
+export function loadOf(sessions: Iterable<Pick<Session, "profile" | "stuck" | "isAuthority" | "link">>): GatewayLoad {
+  const stuckSlots = new Map<string, number>();
+  let workersWithoutAuthority = 0;
+  for (const { profile, stuck, isAuthority, link } of sessions) {
+    if (stuck > 0) stuckSlots.set(profile.pool, (stuckSlots.get(profile.pool) ?? 0) + stuck);
+    if (link !== null && !isAuthority) workersWithoutAuthority++;
+  }
+  return { stuckSlots, workersWithoutAuthority };
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { Client, task, Worker } from "@mainspring/sdk";
+import { type RunningNode, startNode } from "./node.ts";
+import { loadConfig } from "./ops/config.ts";
+
+/** More than the scheduler reads from the inbox at a time. */
+const CANCELS = 1_050;
+const AT_ONCE = 50;
+
+/** The whole of it: HTTP, the real embedded store, the owner, a worker. */
+describe("commands of a node with thousands of open ones", () => {
+  let folder: string;
+  let node: RunningNode;
+  let client: Client;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mainspring-commands-"));
+    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
+    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
+    client = new Client({ url: node.httpUrl });
+  });
+
+  after(async () => {
+    await node.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  /** An answer may come before the owner has obeyed. */
+  async function stateIs(jobId: string, state: string): Promise<void> {
+    while ((await client.getJob(jobId)).state !== state);
+  }
+
+  it("are obeyed: a recurring job is paused, edited and resumed", async () => {
+    const end = Promise.withResolvers<void>();
+    const began = Promise.withResolvers<void>();
+    const deaf = task({ name: "deaf", run: () => (began.resolve(), end.promise) });
+    const worker = new Worker({ url: node.grpcAddress, tasks: [deaf] });
+    await worker.start();
+    const definition = { target: { handler: "echo" }, everySec: 1, payload: 1 };
+    const { jobId } = await client.jobs.upsert("ticks", definition);
+    const { executionId } = await client.submit({ target: { handler: "deaf" }, timeoutSec: 900, cancelGraceSec: 300 });
+    await began.promise;
+    for (let i = 0; i < CANCELS; i += AT_ONCE)
+      await Promise.all(Array.from({ length: AT_ONCE }, () => client.cancelExecution(executionId)));
+
+    await client.jobs.pause(jobId);
+    await stateIs(jobId, "PAUSED");
+    const edited = await client.jobs.upsert("ticks", { ...definition, payload: 2 });
+    assert.equal(edited.version, 2);
+    await client.jobs.resume(jobId);
+    await stateIs(jobId, "ACTIVE");
+    const triggered = await client.getExecution(await client.jobs.trigger(jobId), { waitSec: 30 });
+    assert.equal(triggered.result, 2);
+
+    end.resolve();
+    const cancelled = await client.getExecution(executionId, { waitSec: 30 });
+    assert.ok(["SUCCEEDED", "CANCELLED"].includes(cancelled.state), cancelled.state);
+    await worker.stop();
+  });
+});

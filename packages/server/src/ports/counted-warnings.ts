@@ -1,0 +1,29 @@
+import type { Runtime } from "./runtime.ts";
+
+/** Warnings of one kind are logged at most so often; those in between are counted. */
+const EVERY_MS = 10_000;
+
+/** A log for warnings that may repeat thousands of times: the first of each kind is told at once, the others as a number. */
+export class CountedWarnings {
+  readonly #log: { warn(fields: object, message: string): void };
+  readonly #runtime: Pick<Runtime, "monotonicMs">;
+  readonly #kinds = new Map<string, { toldMs: number; untold: number }>();
+
+  constructor(log: { warn(fields: object, message: string): void }, runtime: Pick<Runtime, "monotonicMs">) {
+    this.#log = log;
+    this.#runtime = runtime;
+  }
+
+  /** @param message its kind: a fixed text */
+  warn(fields: object, message: string): void {
+    const nowMs = this.#runtime.monotonicMs();
+    const kind = this.#kinds.get(message);
+    if (kind !== undefined && nowMs - kind.toldMs < EVERY_MS) {
+      kind.untold++;
+      return;
+    }
+    const repeated = kind === undefined || kind.untold === 0 ? {} : { repeated: kind.untold };
+    this.#kinds.set(message, { toldMs: nowMs, untold: 0 });
+    this.#log.warn({ ...fields, ...repeated }, message);
+  }
+}

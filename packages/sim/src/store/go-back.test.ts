@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { StoreUnavailable, takeShards } from "@mainspring/server/testing";
+import { StoreStage } from "./store.fixture.ts";
+
+describe("a simulated store that goes back to an earlier state", () => {
+  it("has the rows, journals and epochs of then, and later changes do not touch the copy", async () => {
+    const { stage, scene, job } = await told();
+    const before = stage.data.holders();
+    const copy = stage.data.copy();
+    const later = await scene.submitted({ shard: 1 });
+    await scene.applied(1, { changes: [scene.succeeded(job)], assigned: [scene.entry(later)] });
+    await takeShards(stage.connect("b"), [1], "b");
+    stage.data.goBack(copy);
+    assert.equal(stage.data.executions.get(job.executionId)?.state, "PENDING");
+    assert.equal(stage.data.executions.get(later.executionId), undefined);
+    assert.deepEqual(stage.data.shard(1).journals(), []);
+    assert.deepEqual(stage.data.holders(), before);
+  });
+
+  it("gives no epoch a second time", async () => {
+    const { stage } = await told();
+    const copy = stage.data.copy();
+    const [lost = 0] = await takeShards(stage.connect("b"), [1], "b");
+    stage.data.goBack(copy);
+    const [epoch = 0] = await takeShards(stage.connect("c"), [1], "c");
+    assert.ok(epoch > lost, `${epoch} after ${lost}`);
+  });
+
+  it("takes commits only of those who have taken over since then, and tells the others", async () => {
+    const { stage, scene, job } = await told();
+    const copy = stage.data.copy();
+    const store = stage.connect("a");
+    const [epoch] = await takeShards(store, [1], "a");
+    assert.ok(epoch);
+    let heard = 0;
+    store.watchTakeovers(() => heard++);
+    stage.data.goBack(copy);
+    store.breakOff();
+    const tick = scene.tick(1, { epoch, changes: [scene.succeeded(job)] });
+    await assert.rejects(store.commit([tick]), StoreUnavailable);
+    assert.equal(heard, 1);
+    const [anew] = await takeShards(store, [1], "a");
+    assert.ok(anew);
+    const [outcome] = await store.commit([{ ...tick, epoch: anew }]);
+    assert.equal(outcome?.status, "APPLIED");
+  });
+
+  it("answers nobody who asked before, whether it was done or not", async () => {
+    const { stage, scene, job } = await told();
+    const copy = stage.data.copy();
+    stage.befalls("commit", { answerAfterMs: 50 });
+    stage.befalls("load", { effectAfterMs: 50 });
+    const store = stage.connect("a");
+    const [epoch] = await takeShards(store, [1], "a");
+    assert.ok(epoch);
+    const tick = scene.tick(1, { epoch, changes: [scene.succeeded(job)] });
+    const asked = [store.commit([tick]), store.load([job.executionId])].map((answer) =>
+      assert.rejects(answer, StoreUnavailable),
+    );
+    await stage.time.pass(10);
+    assert.equal(stage.data.executions.get(job.executionId)?.state, "SUCCEEDED");
+    stage.data.goBack(copy);
+    store.breakOff();
+    await Promise.all(asked);
+    await stage.time.pass(1_000);
+    assert.equal(stage.data.executions.get(job.executionId)?.state, "PENDING");
+  });
+});
+
+async function told() {
+  const stage = new StoreStage();
+  const scene = await stage.scene("scene");
+  return { stage, scene, job: await scene.submitted({ shard: 1 }) };
+}
