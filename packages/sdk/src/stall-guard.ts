@@ -1,7 +1,7 @@
 import type { Runtime } from "./runtime.ts";
 
 /** A worker that stood still, or had no server, for longer than this may be lost, and its work given to other workers. */
-export const STALL_MS = 4_000;
+const STALL_MS = 4_000;
 
 /** Memory that the session's thread and the handlers' thread share: the time of the last beat, and the number of stalls. */
 export function stallCells(): Int32Array<SharedArrayBuffer> {

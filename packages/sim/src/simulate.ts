@@ -19,6 +19,7 @@ import { Faults } from "./world/faults.ts";
 import { Fleet } from "./world/fleet.ts";
 import { GoingBack, type WayBack } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
+import { type Machine, machinesOf } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
@@ -124,27 +125,6 @@ function isPoison(result: Uint8Array): boolean {
 
 function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
   return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
-}
-
-/** A host: a server runs on it, or will again. */
-interface Machine {
-  readonly name: string;
-  readonly roles: readonly Role[];
-  server: SimServer | null;
-  lives: number;
-}
-
-/** Sometimes there is a gateway apart beside them. */
-function machinesOf(nodes: number, dice: Dice): Machine[] {
-  const all = ["api", "scheduler", "gateway"] as const;
-  const machines: Machine[] = Array.from({ length: nodes }, (_, i) => ({
-    name: `server-${i + 1}`,
-    roles: all,
-    server: null,
-    lives: 0,
-  }));
-  if (nodes > 1 && dice.chance(0.3)) machines.push({ name: "gateway-1", roles: ["gateway"], server: null, lives: 0 });
-  return machines;
 }
 
 class World {

@@ -106,6 +106,7 @@ export class JsonScanner {
   scan(json: Buffer, until: number): void {
     this.#json = json;
     while (this.#at < until) {
+      // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- all others read one byte
       switch (this.#state) {
         case STATE.STRING:
           this.#passString(json, until);
@@ -151,6 +152,7 @@ export class JsonScanner {
       this.#at++;
       return;
     }
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the states within a value are read elsewhere
     switch (this.#state) {
       case STATE.KEY:
       case STATE.KEY_OR_END:
@@ -307,7 +309,9 @@ function partAfterDigit(part: NumberPart, byte: number): NumberPart | null {
     case "E":
     case "SIGN":
       return "EXPONENT";
-    default:
+    case "EXPONENT":
+    case "FRACTION":
+    case "WHOLE":
       return part;
   }
 }

@@ -111,7 +111,7 @@ export class Fleet {
     session.isAuthority = greeting.isAuthority;
     session.connection = greeting.connection;
     session.pulse.brokenAtMs = null;
-    reconcile(session, session.unacknowledged(greeting.holds), this.#shared);
+    reconcile(session, session.outgoing.unacknowledged(greeting.holds), this.#shared);
     for (const owner of this.#shared.owners.all) {
       // Owners that heard of it from another gateway in between have forgotten how far they had counted here.
       if (wasElsewhere) session.openAccount(owner);

@@ -190,6 +190,7 @@ class WorkerGateway implements Gateway, LinkEvents {
       case "DEMAND":
       case "VOID":
       case "WHO":
+      case "TAKE_BACK":
         return this.#orders.obey(from, message);
     }
   }

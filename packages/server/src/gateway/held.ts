@@ -127,6 +127,12 @@ export class HeldAttempts {
     return true;
   }
 
+  /** Whether a result that came at that time or before is neither acknowledged nor refused. */
+  hasResultOf(untilMs: number): boolean {
+    for (const held of this) if (held.state === "FINISHED" && held.finishedAtMs <= untilMs) return true;
+    return false;
+  }
+
   *[Symbol.iterator](): Generator<Held> {
     for (const first of this.#byExecution.values()) {
       for (let held: Held | null = first; held !== null; held = held.other) yield held;

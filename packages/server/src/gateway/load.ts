@@ -8,10 +8,11 @@ export interface GatewayLoad {
   workersWithoutAuthority: number;
 }
 
-export function loadOf(sessions: Iterable<Pick<Session, "profile" | "stuck" | "isAuthority" | "link">>): GatewayLoad {
+export function loadOf(sessions: Iterable<Pick<Session, "profile" | "held" | "isAuthority" | "link">>): GatewayLoad {
   const stuckSlots = new Map<string, number>();
   let workersWithoutAuthority = 0;
-  for (const { profile, stuck, isAuthority, link } of sessions) {
+  for (const { profile, held, isAuthority, link } of sessions) {
+    const { stuck } = held;
     if (stuck > 0) stuckSlots.set(profile.pool, (stuckSlots.get(profile.pool) ?? 0) + stuck);
     if (link !== null && !isAuthority) workersWithoutAuthority++;
   }

@@ -1,5 +1,7 @@
 import type { Ask, Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
+import { attemptKey } from "../domain/ids.ts";
 import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
+import type { ReportedHold } from "./translate.ts";
 
 /** What goes to one worker next: gathered, so that all that came together leaves together. */
 export class Outgoing {
@@ -34,6 +36,13 @@ export class Outgoing {
     Object.assign(messages.at(-1) as ServerMessage, { cancels, drain, takeBack, ...(ask !== null && { ask }) });
     this.clear();
     return messages;
+  }
+
+  /** Without attempts whose acknowledgement the worker did not get. */
+  unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
+    if (this.acks.length === 0) return holds;
+    const acked = new Set(this.acks.map(({ executionId, attempt }) => attemptKey(executionId, attempt)));
+    return holds.filter(({ token }) => !acked.has(attemptKey(token.executionId, token.attempt)));
   }
 
   clear(): void {

@@ -1,6 +1,10 @@
+import type { Ask } from "@mainspring/proto";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Token } from "../ports/messages.ts";
-import { ANSWER_WITHIN_MS } from "./limits.ts";
+import type { Owners } from "../shard/owners.ts";
+import type { HeldAttempts } from "./held.ts";
+import { ANSWER_WITHIN_MS, DOUBT_AFTER_MS, DOUBTS_MAX } from "./limits.ts";
+import { askOf } from "./translate.ts";
 
 /** A question to one worker: what do you hold? */
 export interface Question {
@@ -17,6 +21,10 @@ export interface Question {
  */
 export class Questions {
   readonly #open = new Map<number, Question>();
+  /** Owners that want to know all that the worker holds, with the next message to it. */
+  readonly #asking = new Set<Incarnation>();
+  #doubts: Token[] = [];
+  #doubtedAtMs = 0;
   #next = 1;
 
   /** Number of the next question. */
@@ -24,10 +32,35 @@ export class Questions {
     return this.#next;
   }
 
-  /** @returns the number of the question */
-  ask(question: Question): number {
-    this.#open.set(this.#next, question);
-    return this.#next++;
+  /** Whether a question waits to be sent. */
+  get isWanted(): boolean {
+    return this.#asking.size + this.#doubts.length > 0;
+  }
+
+  /** The owner wants to know all that the worker holds. */
+  want(owner: Incarnation): void {
+    this.#asking.add(owner);
+  }
+
+  /** Attempts that should have begun are asked for, once in a while. */
+  doubt(held: HeldAttempts, nowMs: number): void {
+    if (held.waiting === 0 || nowMs - this.#doubtedAtMs < DOUBT_AFTER_MS) return;
+    this.#doubtedAtMs = nowMs;
+    for (const { state, sentAtMs, token } of held) {
+      if (state !== "ASSIGNED" || nowMs - sentAtMs < DOUBT_AFTER_MS) continue;
+      if (this.#doubts.push(token) === DOUBTS_MAX) return;
+    }
+  }
+
+  /** The question that waits, to leave with the next message; null: none does. */
+  take(owners: Owners, nowMs: number): Ask | null {
+    if (!this.isWanted) return null;
+    const terms = new Map(Array.from(this.#asking, (owner) => [owner, owners.termOf(owner)]));
+    const tokens = terms.size > 0 ? null : this.#doubts;
+    this.#open.set(this.#next, { askedAtMs: nowMs, owners: terms, tokens });
+    this.#asking.clear();
+    this.#doubts = [];
+    return askOf(this.#next++, tokens ?? [], owners.epochs());
   }
 
   /** @returns null: nobody asked, or not over this connection */
@@ -48,5 +81,7 @@ export class Questions {
   /** The connection is over, and so are the answers. */
   clear(): void {
     this.#open.clear();
+    this.#asking.clear();
+    this.#doubts = [];
   }
 }

@@ -68,7 +68,7 @@ function returnUndelivered(session: Session, reported: ReadonlySet<string>): voi
   }
 }
 
-export function keyOf({ token }: { token: Token }): string {
+function keyOf({ token }: { token: Token }): string {
   return attemptKey(token.executionId, token.attempt);
 }
 

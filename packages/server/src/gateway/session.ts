@@ -1,6 +1,6 @@
-import { type Finished, type Holds, Outcome, type Started, type WorkerMessage } from "@mainspring/proto";
+import { type Finished, Outcome, type Started, type WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import { attemptKey, type EpochMs, type Incarnation, type ShardId } from "../domain/ids.ts";
+import type { EpochMs, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Owners } from "../shard/owners.ts";
@@ -11,14 +11,7 @@ import { hearHolds } from "./hear-holds.ts";
 import { type Held, HeldAttempts } from "./held.ts";
 import { capacityOf, takenOf } from "./hello-holds.ts";
 import { recallFor, takersOf } from "./lender.ts";
-import {
-  DECLINED_MS,
-  DOUBT_AFTER_MS,
-  DOUBTS_MAX,
-  RESEND_AFTER_MS,
-  RESEND_WAIT_MAX_MS,
-  TAKE_BACK_EVERY_MS,
-} from "./limits.ts";
+import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS, TAKE_BACK_EVERY_MS } from "./limits.ts";
 import type { Link } from "./link.ts";
 import { type Pulse, restartPulse } from "./liveness.ts";
 import type { News } from "./news.ts";
@@ -26,17 +19,7 @@ import { Outgoing } from "./outgoing.ts";
 import { Questions } from "./questions.ts";
 import { ReturnedAttempts } from "./returned.ts";
 import type { Talk } from "./talk.ts";
-import {
-  askOf,
-  assignOf,
-  cancelOf,
-  finishedOf,
-  instantOf,
-  type ReportedHold,
-  releasedOf,
-  tokenOf,
-  wireTokenOf,
-} from "./translate.ts";
+import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
 /** What all sessions of a gateway share. */
 export interface Surroundings {
@@ -76,10 +59,6 @@ export class Session {
   isTouched = false;
   readonly #returned = new ReturnedAttempts();
   readonly #questions = new Questions();
-  /** Owners that want to know all that the worker holds, with the next message to it. */
-  readonly #asking = new Set<Incarnation>();
-  #doubts: Token[] = [];
-  #doubtedAtMs = 0;
   #tookBackAtMs = Number.NEGATIVE_INFINITY;
   readonly #shared: Surroundings;
   readonly #connectedAt: EpochMs;
@@ -101,11 +80,6 @@ export class Session {
   /** Slots that nothing occupies. */
   get free(): number {
     return Math.max(0, this.profile.slots - this.held.occupied);
-  }
-
-  /** Slots of handlers that still run although their attempts are over. */
-  get stuck(): number {
-    return this.held.stuck;
   }
 
   /** Connected, willing, and reading what it is sent. */
@@ -174,13 +148,6 @@ export class Session {
     this.outgoing.acks.push(wireTokenOf(token));
   }
 
-  /** Without those whose acknowledgement the worker did not get. */
-  unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
-    if (this.outgoing.acks.length === 0) return holds;
-    const acked = new Set(this.outgoing.acks.map(({ executionId, attempt }) => attemptKey(executionId, attempt)));
-    return holds.filter(({ token }) => !acked.has(attemptKey(token.executionId, token.attempt)));
-  }
-
   /** The attempt counts for nobody from now on. Its slot is free once the worker says that the handler has ended. */
   refuse(token: Token): void {
     const held = this.held.get(token.executionId, token.attempt);
@@ -204,7 +171,7 @@ export class Session {
 
   /** The owner wants the worker's own word on what it holds, under the epochs that this gateway knows by now. */
   askFor(owner: Incarnation): void {
-    if (this.isAuthority && this.link !== null) this.#asking.add(owner);
+    if (this.isAuthority && this.link !== null) this.#questions.want(owner);
     else this.introduceTo(owner);
   }
 
@@ -217,7 +184,7 @@ export class Session {
       const held = this.held.get(executionId, attempt);
       if (held !== null) this.held.end(held);
     }
-    if (message.holds !== undefined) this.#hearHolds(message.holds);
+    if (message.holds !== undefined) hearHolds(this, this.#questions, message.holds, this.#shared);
     if (message.heartbeat !== undefined) {
       this.#heartbeatAt = this.#shared.runtime.now();
       this.#loopLagMs = message.heartbeat.loopLagMs;
@@ -259,18 +226,6 @@ export class Session {
     this.held.advance(held, "FINISHED", stillRunning);
   }
 
-  #hearHolds({ nonce, holds }: Holds): void {
-    const number = Number(nonce);
-    const question = this.#questions.answered(number);
-    if (question === null) return;
-    hearHolds(this, { number, question, holds }, this.#shared);
-    for (const [owner, term] of question.owners) {
-      // Said under older epochs than those that the owner has by now.
-      if (this.#shared.owners.termOf(owner) === term) this.introduceTo(owner, true);
-      else this.#asking.add(owner);
-    }
-  }
-
   /** The token as this gateway knows it: a worker's word on the shard counts only for what is not known here. */
   #tokenOf(news: Started | Finished): Token | null {
     if (news.token === undefined) return null;
@@ -307,8 +262,8 @@ export class Session {
     if (account === undefined) return null;
     const { number, granted, highest } = account;
     const { workerId } = this.profile;
-    const { free, stuck } = this;
-    return { workerId, account: number, granted, highest, missing: account.missing(), free, stuck };
+    const { stuck } = this.held;
+    return { workerId, account: number, granted, highest, missing: account.missing(), free: this.free, stuck };
   }
 
   holdsAnyOf(shards: ReadonlySet<ShardId>): boolean {
@@ -357,7 +312,9 @@ export class Session {
 
   /** Also what could wait. */
   send(): void {
-    this.#ask();
+    const { owners, runtime } = this.#shared;
+    // A question tells of all that leaves with it and before it.
+    if (this.link !== null) this.outgoing.ask ??= this.#questions.take(owners, runtime.monotonicMs());
     if (this.outgoing.isEmpty) return;
     // What is not delivered is settled when the worker is back, by what it then says it holds.
     const { link } = this;
@@ -367,27 +324,13 @@ export class Session {
 
   /** Whether a question waits to be sent. */
   get isAsking(): boolean {
-    return this.#asking.size + this.#doubts.length > 0;
-  }
-
-  /** A question tells of all that leaves with it and before it. */
-  #ask(): void {
-    if (!this.isAsking || this.link === null) return;
-    const { owners, runtime } = this.#shared;
-    const terms = new Map(Array.from(this.#asking, (owner) => [owner, owners.termOf(owner)]));
-    const tokens = terms.size > 0 ? null : this.#doubts;
-    const nonce = this.#questions.ask({ askedAtMs: runtime.monotonicMs(), owners: terms, tokens });
-    this.outgoing.ask = askOf(nonce, tokens ?? [], owners.epochs());
-    this.#asking.clear();
-    this.#doubts = [];
+    return this.#questions.isWanted;
   }
 
   /** Nothing that was asked over the connection before is answered any more. */
   disconnect(): void {
     this.link = null;
     this.#questions.clear();
-    this.#asking.clear();
-    this.#doubts = [];
   }
 
   /** Asks for attempts that should have begun. A worker that speaks and does not answer is disconnected. */
@@ -396,19 +339,14 @@ export class Session {
     if (this.#questions.isIgnored(nowMs, this.pulse.heardAtMs)) {
       return this.link.close("ABORTED", "this worker does not say what it holds; it may connect again");
     }
-    if (!this.isAuthority || this.held.waiting === 0 || nowMs - this.#doubtedAtMs < DOUBT_AFTER_MS) return;
-    this.#doubtedAtMs = nowMs;
-    for (const { state, sentAtMs, token } of this.held) {
-      if (state !== "ASSIGNED" || nowMs - sentAtMs < DOUBT_AFTER_MS) continue;
-      if (this.#doubts.push(token) === DOUBTS_MAX) return;
-    }
+    if (this.isAuthority) this.#questions.doubt(this.held, nowMs);
   }
 
   /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
   chaseResults(nowMs: number): void {
     if (!this.#returned.isEmpty) this.#sayReturned(nowMs);
     if (this.link === null || this.held.unacknowledged === 0) return;
-    if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.#hasOverdue(nowMs - RESEND_AFTER_MS)) return;
+    if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.held.hasResultOf(nowMs - RESEND_AFTER_MS)) return;
     this.askForResults();
     this.#resendWaitMs = Math.min(2 * this.#resendWaitMs, RESEND_WAIT_MAX_MS);
   }
@@ -431,18 +369,13 @@ export class Session {
     this.outgoing.resendResults = true;
   }
 
-  #hasOverdue(untilMs: number): boolean {
-    for (const held of this.held) if (held.state === "FINISHED" && held.finishedAtMs <= untilMs) return true;
-    return false;
-  }
-
   status(): WorkerStatus {
     return {
       ...this.profile,
       state: this.link === null ? "DISCONNECTED" : this.isDraining ? "DRAINING" : "ALIVE",
       running: this.held.running,
       free: this.free,
-      stuck: this.stuck,
+      stuck: this.held.stuck,
       connectedAt: this.#connectedAt,
       lastHeartbeatAt: this.#heartbeatAt,
       loopLagMs: this.#loopLagMs,

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { storeAddresses } from "../domain/store-address.ts";
+import { storeAddresses } from "../ports/store-address.ts";
 
 /** A text that does not fit its key, and what would. */
 export class Unfit {

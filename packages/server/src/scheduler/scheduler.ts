@@ -201,6 +201,7 @@ export class Scheduler {
         watchers.unwatch(message.executionId, from);
         break;
       case "WORKER_UP":
+      case "ABSENT":
       case "WORKER_LOST":
       case "WORKER_DRAINING":
       case "CREDITS":

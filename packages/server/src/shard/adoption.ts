@@ -6,17 +6,6 @@ import type { Assigned, Entry } from "./entry.ts";
 import { clearTimer, type Step, setTimer } from "./state.ts";
 import type { WorkerSlots } from "./workers.ts";
 
-/**
- * Attempts whose worker is sought: another owner had assigned them, or their gateway is gone. The owner asks every living
- * gateway once a second. The worker's own answer settles what it holds; a worker that no living gateway has is lost once it
- * had the time to connect again.
- */
-export interface Search {
-  readonly entries: Set<Entry>;
-  /** Time of the last question that each gateway has answered with ABSENT. */
-  readonly absentAt: Map<Incarnation, EpochMs>;
-}
-
 /** Workers in one question. */
 const ASKED_MAX = 1_000;
 /** An answer to a question that is older than this tells too little: the worker may have come to that gateway since. */
@@ -38,16 +27,6 @@ export function seek(step: Step, entry: Entry, assigned: Assigned): void {
   state.adopting.set(workerId, search);
   search.entries.add(entry);
   setTimer(state, entry, now + state.limits.reconnectMs);
-}
-
-/** The attempt has ended, or its worker was found. */
-export function endSearch(step: Step, entry: Entry, assigned: Assigned): void {
-  const { adopting } = step.state;
-  const search = adopting.get(assigned.workerId);
-  assigned.soughtSince = null;
-  if (search === undefined) return;
-  search.entries.delete(entry);
-  if (search.entries.size === 0) adopting.delete(assigned.workerId);
 }
 
 /** The time to connect again is over; the worker is lost where no gateway can still have it. */

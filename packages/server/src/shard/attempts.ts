@@ -4,10 +4,10 @@ import { attemptKey, fnv1a } from "../domain/ids.ts";
 import { rankOf } from "../domain/rank.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../ports/messages.ts";
-import { endSearch } from "./adoption.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { enter } from "./intake.ts";
 import { finishEntry, writeRow } from "./rows.ts";
+import { endSearch } from "./search.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "./state.ts";
 
 /** News of attempts: started, finished, lost. */

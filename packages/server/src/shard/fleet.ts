@@ -1,10 +1,11 @@
 import { attemptKey, type EpochMs, type Incarnation } from "../domain/ids.ts";
 import type { FromGateway, HeldAttempt } from "../ports/messages.ts";
-import { askForWorkers, endBuiltinSearches, endSearch, loseTrack, noteAbsence, workersAbsent } from "./adoption.ts";
+import { askForWorkers, endBuiltinSearches, loseTrack, noteAbsence, workersAbsent } from "./adoption.ts";
 import { attemptFinished, attemptGivenUp, attemptStarted, markStarted, refuse } from "./attempts.ts";
 import { orderStop, sendStop } from "./cancel.ts";
 import { recall, refreshWorker, takeCredits } from "./credit.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
+import { endSearch } from "./search.ts";
 import { clearTimer, type Step } from "./state.ts";
 import { takeBackWaiting } from "./take-back.ts";
 import type { WorkerSlots } from "./workers.ts";

@@ -91,7 +91,7 @@ export function stuckSince({ overSinceMs }: Attendance, sinceMs: number): number
 }
 
 /** Connected, well and not full since then. */
-export function isFree({ server, wellSinceMs, freeSinceMs }: Attendance, sinceMs: number): boolean {
+function isFree({ server, wellSinceMs, freeSinceMs }: Attendance, sinceMs: number): boolean {
   return server !== null && wellSinceMs <= sinceMs && freeSinceMs <= sinceMs;
 }
 

@@ -1,9 +1,9 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
-import { storeAddresses } from "../../domain/store-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
+import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
 import { isRefusal, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";

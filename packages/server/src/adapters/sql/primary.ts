@@ -1,6 +1,6 @@
 import { callbackify } from "node:util";
 import pg from "pg";
-import { storeAddresses } from "../../domain/store-address.ts";
+import { storeAddresses } from "../../ports/store-address.ts";
 
 interface Place {
   /** Name, address, or folder of a socket. */
