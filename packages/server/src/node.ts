@@ -9,6 +9,7 @@ import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { offeredZones } from "./adapters/system/time-zone-data.ts";
+import { addressOf, checkAdvertised, listening } from "./addresses.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
@@ -64,9 +65,6 @@ const FINISH_WITHIN_MS = 20_000;
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
-/** How often more a start tries to reach this node as the others will. */
-const REACH_AGAIN = 2;
-
 /** What a program is, as other nodes see it. */
 export interface Program {
   version: string;
@@ -179,25 +177,6 @@ function openBus(
   const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
   const mesh = new MeshBus({ node, level, ...shown, runtime, log });
   return { bus: mesh, mesh };
-}
-
-/** Where other nodes reach this one. */
-function addressOf({ advertise }: Config, listensAt: string): string {
-  if (advertise === null) return listensAt;
-  const { host, port } = advertise;
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-/** A node that others cannot reach would own shards, and hear of nothing. */
-async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
-  let found = await mesh.reachesItself(address);
-  // On a machine that is busy it may only have been slow, and a node that does not come up in an upgrade is worse than one that comes late.
-  for (let again = 0; found !== null && again < REACH_AGAIN; again++) found = await mesh.reachesItself(address);
-  if (found === null) return;
-  throw new AddressUnusable(
-    `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
-      "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
-  );
 }
 
 interface Joining {
@@ -391,20 +370,4 @@ function attacherOf({ life }: Ground, make: MakeWorker): RunningNode["attachWork
     life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
     return worker;
   };
-}
-
-/** An address that cannot be listened on. */
-export class AddressUnusable extends Error {
-  override readonly name = "AddressUnusable";
-}
-
-async function listening<T>(key: string, { host, port }: Config["http"], listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen();
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const address = `${host}:${port}`;
-    const why = code === "EADDRINUSE" ? `${address} is taken by another program` : `${address}: ${message}`;
-    throw new AddressUnusable(`${why}. Set ${key} to another host:port (port 0 picks a free one)`, { cause });
-  }
 }

@@ -7,7 +7,7 @@ import { Dice } from "./dice.ts";
 import { History } from "./history.ts";
 import { Sightings } from "./sightings.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
-import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latency.ts";
+import { diceLatency, fairWeather, latencyAtOnce, type StoreWeather } from "./store/dice-latency.ts";
 import type { Latency } from "./store/fate.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
@@ -311,30 +311,20 @@ class World {
     machine.server = new SimServer(process, machine.name, machine.roles, {
       exchange: this.#exchange,
       leases: this.#leases,
-      connect: (at, node) => this.#connect(at, node, dice),
-      connectZones: (at, node) => this.#connectAtOnce(at, node),
+      connect: (at, node) =>
+        this.#connect(
+          at,
+          node,
+          diceLatency(() => dice.roll(), this.#weather),
+        ),
+      connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#weather)),
       offered: () => [packagedZones()],
       history: this.history,
     });
     void machine.server.start();
   }
 
-  #connect(process: SimProcess, node: string, dice: Dice): SimStore {
-    return this.#connectBy(
-      process,
-      node,
-      diceLatency(() => dice.roll(), this.#weather),
-    );
-  }
-
-  /** A connection that throws no dice, so that what it is used for shifts nothing else. */
-  #connectAtOnce(process: SimProcess, node: string): SimStore {
-    const down = { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: 1_000 };
-    const up = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 1_000 };
-    return this.#connectBy(process, node, () => (this.#weather.isDown ? down : up));
-  }
-
-  #connectBy(process: SimProcess, node: string, latency: Latency): SimStore {
+  #connect(process: SimProcess, node: string, latency: Latency): SimStore {
     const time = {
       now: () => this.#data.now(),
       monotonicMs: () => this.#clock.nowMs,
