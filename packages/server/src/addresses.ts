@@ -1,8 +1,12 @@
-import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import type { Config } from "./ops/config.ts";
 
 /** How often more a start tries to reach this node as the others will. */
 const REACH_AGAIN = 2;
+
+interface Mesh {
+  /** @returns why this node cannot be reached at the address; null: it can */
+  reachesItself(address: string): Promise<string | null>;
+}
 
 /** Where other nodes reach this one. */
 export function addressOf({ advertise }: Config, listensAt: string): string {
@@ -12,7 +16,7 @@ export function addressOf({ advertise }: Config, listensAt: string): string {
 }
 
 /** A node that others cannot reach would own shards, and hear of nothing. */
-export async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
+export async function checkAdvertised(mesh: Mesh, address: string, listensAt: string): Promise<void> {
   let found = await mesh.reachesItself(address);
   // On a machine that is busy it may only have been slow, and a node that does not come up in an upgrade is worse than one that comes late.
   for (let again = 0; found !== null && again < REACH_AGAIN; again++) found = await mesh.reachesItself(address);

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Bus } from "../ports/bus.ts";
+import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -81,7 +82,8 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { zones } = about;
   const orders = new PoolOrders(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
-  const intake = createIntake({ ...parts, zones, orders });
+  const warnings = new CountedWarnings(log, runtime);
+  const intake = createIntake({ ...parts, zones, orders, warnings });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -92,7 +94,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, zones, commands });
-  const changer = new JobChanger({ ...parts, zones, commands, orders });
+  const changer = new JobChanger({ ...parts, zones, commands, orders, warnings });
   changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;

@@ -1,4 +1,5 @@
 import type { Bus } from "../ports/bus.ts";
+import type { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
@@ -18,11 +19,13 @@ export interface IntakeParts {
   zones: TimeZoneRules;
   orders: PoolOrders;
   lacking?: Lacking | undefined;
+  /** Log of what the next release refuses; left out: there is none. */
+  warnings?: CountedWarnings | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
 export function createIntake(parts: IntakeParts): JobIntake {
-  const { store, bus, runtime, metrics, zones, orders, lacking } = parts;
+  const { store, bus, runtime, metrics, zones, orders, lacking, warnings } = parts;
   const submitter = new Submitter({
     store,
     runtime,
@@ -33,5 +36,5 @@ export function createIntake(parts: IntakeParts): JobIntake {
       sendHints(bus, jobs);
     },
   });
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking });
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking, warnings });
 }

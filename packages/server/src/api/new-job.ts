@@ -5,6 +5,7 @@ import { laneHash } from "../domain/lane.ts";
 import { type Ordering, rankOf } from "../domain/rank.ts";
 import { type RecurrenceRule, recurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
+import type { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../ports/store.ts";
 import type { NewRun } from "../ports/store-jobs.ts";
@@ -18,6 +19,8 @@ export interface JobMaker {
   zones: TimeZoneRules;
   /** Left out: every node knows everything. */
   lacking?: Lacking | undefined;
+  /** Log of what the next release refuses; left out: there is none. */
+  warnings?: CountedWarnings | undefined;
 }
 
 /**

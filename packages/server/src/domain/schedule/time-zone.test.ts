@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import "./testing/zones.ts";
 import { clockChanges } from "./testing/walk.ts";
 import { zoneData } from "./zone-data.ts";
-import { readTimeZone, zoneNameRefusal } from "./zone-names.ts";
+import { readTimeZone, zoneNameRefusal, zoneNameWarning } from "./zone-names.ts";
 
 const DAY_SEC = 86_400;
 
@@ -70,10 +70,14 @@ describe("the name of a time zone", () => {
     assert.match(refusalOf("x".repeat(1_000)), /character 65/);
   });
 
-  it("is no abbreviation of a time without daylight saving, and the refusal names what may be meant", () => {
-    assert.match(refusalOf("EST"), /never has daylight saving time: give America\/New_York with/);
-    assert.match(refusalOf("mst"), /give America\/Denver/);
-    assert.ok(!("message" in readTimeZone("EST")), "what was taken before goes on");
+  it("may be an abbreviation of a time without daylight saving, with a warning that names what may be meant", () => {
+    for (const name of ["EST", "mst", "HST"]) assert.equal(zoneNameRefusal(name), null);
+    assert.match(zoneNameWarning("EST") ?? "", /"EST" has no daylight saving time, and the next release refuses it/);
+    assert.match(zoneNameWarning("EST") ?? "", /give America\/New_York with/);
+    assert.match(zoneNameWarning("mst") ?? "", /give America\/Denver/);
+    assert.match(zoneNameWarning("HST") ?? "", /give Pacific\/Honolulu/);
+    for (const name of ["EST5EDT", "America/New_York", "constructor", "nowhere"])
+      assert.equal(zoneNameWarning(name), null);
   });
 
   it("is no abbreviation that countries share", () => {

@@ -6,7 +6,7 @@ import { zoneData, zoneInAny } from "./zone-data.ts";
 const NAME_LENGTH_MAX = 64;
 /**
  * Abbreviations that the database has as names. They never observe daylight saving, although people who write EST mean New York, so that
- * they are refused for new schedules.
+ * the next release refuses them for new schedules.
  */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   EST: "America/New_York with daylight saving, or Etc/GMT+5 without",
@@ -22,11 +22,15 @@ export function readTimeZone(name: string, version?: string): TimeZone | Schedul
 
 /** What keeps the name of a zone from being taken for a new schedule; null: nothing. */
 export function zoneNameRefusal(name: string): ScheduleRefusal | null {
-  const instead = Object.hasOwn(ABBREVIATIONS, name.toUpperCase()) ? ABBREVIATIONS[name.toUpperCase()] : undefined;
-  if (instead !== undefined) {
-    return refuse("timezone", `${JSON.stringify(name)} never has daylight saving time: give ${instead}`);
-  }
   return zoneData().zone(name) === null ? refusalOf(name) : null;
+}
+
+/** The warning about a name that is taken in this release and refused in the next one; null: there is none. */
+export function zoneNameWarning(name: string): string | null {
+  const abbreviation = name.toUpperCase();
+  if (!Object.hasOwn(ABBREVIATIONS, abbreviation)) return null;
+  const instead = ABBREVIATIONS[abbreviation];
+  return `timezone ${JSON.stringify(name)} has no daylight saving time, and the next release refuses it: give ${instead}`;
 }
 
 function refusalOf(name: string): ScheduleRefusal {
