@@ -44,9 +44,9 @@ test("what somebody waits for goes before what is made over night", async () => 
   await using m = await simulate({ tasks: Object.values(tasks), pools: [POOL], capabilities: ["gpu"], slots: 1 });
   // Held, so that both are there when the only slot is given away.
   await m.client.pools.pause(POOL);
-  await m.clock.advance("1s");
   await process(m.client, tasks, "old.png", "LOW");
   await process(m.client, tasks, "new.png", "HIGH");
+  await m.clock.advance("1s");
   await m.client.pools.resume(POOL);
   await m.clock.advance("1s");
   assert.equal(made.length, 8);

@@ -35,6 +35,11 @@ export class TestLink {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Connections that are made from now on lead to this port. */
+  leadTo(port: number): void {
+    this.#port = port;
+  }
+
   break(): void {
     this.#isBroken = true;
     for (const socket of this.#sockets) socket.destroy();

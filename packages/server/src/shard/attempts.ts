@@ -34,9 +34,7 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
   step.state.unstarted.delete(entry);
   assigned.startedAt = Math.min(Math.max(startedAt, assigned.at), step.now);
   noteStart(step, entry, assigned.startedAt);
-  // Until its worker is known to have it, its timer says how long that is waited for.
-  if (assigned.soughtSince !== null) return;
-  if (entry.rowState === "RUNNING" && assigned.stopping === null) watchDeadline(step, entry, assigned);
+  if (entry.rowState === "RUNNING") watchDeadline(step, entry, assigned);
 }
 
 /** The first start of any attempt is what lateness is measured by; what a backfill makes was not planned before. */
@@ -52,10 +50,12 @@ export function giveOwnRow(step: Step, entry: Entry): void {
   if (assigned === null || entry.rowState === "RUNNING") return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
   if (assigned.startedAt === null) step.state.unstarted.add(entry);
-  if (assigned.startedAt !== null && assigned.stopping === null) watchDeadline(step, entry, assigned);
+  if (assigned.startedAt !== null) watchDeadline(step, entry, assigned);
 }
 
+/** While the worker is sought or stops, the timer of the attempt says how long that may take. */
 function watchDeadline(step: Step, entry: Entry, assigned: Assigned): void {
+  if (assigned.soughtSince !== null || assigned.stopping !== null) return;
   setTimer(step.state, entry, (assigned.startedAt ?? assigned.at) + entry.row.policy.timeoutMs);
 }
 

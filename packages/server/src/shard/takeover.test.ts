@@ -154,6 +154,16 @@ describe("a takeover", () => {
       assert.equal(endOf(secondsOf(story, 1, both)), "WORKER_LOST");
     });
 
+    it("gives up in the same time an attempt that had no row of its own yet when its gateway was gone", () => {
+      const story = new Story();
+      story.tell({ kind: "GATEWAYS", nodes: both }).worker("w1").hint(candidate());
+      story.started(only(story.commit().assigns));
+      story.tell({ kind: "GATEWAYS", nodes: ["gateway-0"] });
+      story.later(1_000).commit();
+      assert.deepEqual(changesOf(secondsOf(story, 3, ["gateway-0"], ["gateway-0"]).commit()), []);
+      assert.equal(endOf(secondsOf(story, 2, ["gateway-0"], ["gateway-0"])), "WORKER_LOST");
+    });
+
     it("waits for a gateway that lives and has not answered", () => {
       const { story } = inFlight("w1", {}, "gateway-0", both);
       assert.deepEqual(changesOf(secondsOf(story, 29, [GATEWAY]).commit()), []);

@@ -51,14 +51,18 @@ export class Fleet {
   #restart(worker: SimProcess): void {
     if (!this.workers.includes(worker)) return;
     this.#history.add({ kind: "FAULT", fault: "WORKER_KILLED", on: worker.name });
-    this.kill(worker);
+    this.#end(worker, () => false);
   }
 
   /** It is gone at once; its host closes its connection, or nobody does. */
   kill(worker: SimProcess): void {
+    this.#end(worker, () => this.#dice.chance(0.3));
+  }
+
+  #end(worker: SimProcess, isHalfOpen: () => boolean): void {
     worker.kill();
     this.workers.splice(this.workers.indexOf(worker), 1);
-    this.breakConnections((connection) => connection.worker === worker);
+    this.#breakAll((connection) => connection.worker === worker, isHalfOpen);
     this.add(worker === this.#able);
   }
 

@@ -1,0 +1,21 @@
+import process from "node:process";
+import { task, Worker } from "@mainspring/sdk";
+
+/**
+ * Worker in a process of its own, which a test can freeze or kill. TEST_WORKER has its options as JSON. The process prints
+ * `ready` once the worker is connected, and `start <execution>` at each start of its handler `hold`, which ends after as many
+ * milliseconds as its payload says.
+ */
+
+const hold = task({
+  name: "hold",
+  run: async (ms: number, { executionId }) => {
+    process.stdout.write(`start ${executionId}\n`);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  },
+});
+
+const worker = new Worker({ tasks: [hold], warn: () => undefined, ...JSON.parse(process.env["TEST_WORKER"] ?? "{}") });
+await worker.start();
+process.stdout.write("ready\n");
+await worker.closed;
