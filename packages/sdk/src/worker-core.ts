@@ -19,7 +19,7 @@ export interface SessionThread {
 export function createWorkerCore(options: LifeOptions, link: WorkerLink, thread?: SessionThread): WorkerLife {
   return new WorkerLife(options, (profile, cells, events) => {
     const runtime = thread?.runtime ?? options.runtime;
-    const guard = new StallGuard(cells, runtime);
+    const guard = new StallGuard(cells, runtime, options.stallMs);
     return new Session(profile, link, runtime, guard, thread === undefined ? events : deliveredBy(thread, events));
   });
 }

@@ -9,6 +9,8 @@ import type { Task } from "./task.ts";
 export interface LifeOptions extends Omit<WorkerProfile, "handlers"> {
   tasks: readonly Task<never, unknown>[];
   runtime: Runtime;
+  /** How long the process may stand still before the worker hands back what waits, in milliseconds; default 4_000. */
+  stallMs?: number;
   /** Something that people should see. */
   warn(message: string): void;
 }
@@ -40,11 +42,11 @@ export class WorkerLife {
     this.#markClosed = closed.resolve;
     // Whoever does not look at them does not want to end by them.
     for (const { promise } of [closed, this.#welcomed]) promise.catch(() => undefined);
-    const { tasks, runtime, warn, ...identity } = options;
+    const { tasks, runtime, stallMs, warn, ...identity } = options;
     const profile = checkedProfile({ ...identity, handlers: tasks.map((task) => task.name) });
     const report: SessionControl["report"] = (batch) => this.#session.report(batch);
     const cells = stallCells();
-    const guard = new StallGuard(cells, runtime);
+    const guard = new StallGuard(cells, runtime, stallMs);
     const executor = new Executor({ tasks, slots: profile.slots, runtime, guard, report, warn });
     this.#session = openSession(profile, cells, {
       orders: (orders) => executor.obey(orders),

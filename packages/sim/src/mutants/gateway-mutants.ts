@@ -89,7 +89,7 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a stall goes unnoticed",
     file: "packages/sdk/src/stall-guard.ts",
-    find: "return beatMs !== 0 && ((nowMs - beatMs) | 0) > STALL_MS;",
+    find: "return beatMs !== 0 && ((nowMs - beatMs) | 0) > this.#stallMs;",
     replace: "return beatMs !== 0 && nowMs < 0;",
     why: "a worker that stood still runs what was given to others meanwhile",
   },

@@ -47,7 +47,7 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
     const runtime = time.runtime(`worker of ${pool}`);
     const profile = { workerId: runtime.uuid(), name: `worker-${pool}`, pool, slots, prefetch: 0, capabilities };
     const worker = createWorkerCore(
-      { ...profile, tasks: watched, runtime, warn: () => undefined },
+      { stallMs: Number.POSITIVE_INFINITY, ...profile, tasks: watched, runtime, warn: () => undefined },
       linkTo(server.gateway),
     );
     await worker.start();
