@@ -1,4 +1,4 @@
-import { firstFire, nextFire, type Schedule } from "@mainspring/server/testing";
+import { firstFire, nextFire, type Schedule, usePackagedZones } from "@mainspring/server/testing";
 
 interface NextFireOptions {
   /** null: once. */
@@ -19,6 +19,7 @@ const CASES = [
 
 /** How long it takes to work out when a job fires next, over twenty years of fires, and for the first time in a zone. */
 export async function nextFireTimes({ runs }: NextFireOptions): Promise<void> {
+  usePackagedZones();
   for (let run = 1; run <= (runs ?? 1); run++) {
     for (const [cron, timezone] of CASES) report(`${cron} in ${timezone}`, steps(scheduleOf(cron, timezone)));
   }

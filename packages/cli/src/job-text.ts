@@ -72,8 +72,14 @@ const FOLLOWS: Record<ChangedJob["execution"], string> = {
 };
 
 /** What a change of a job came to. */
-export function changeText({ jobId, version, execution }: ChangedJob): string {
-  return `job ${jobId} has version ${version}: ${FOLLOWS[execution]}`;
+export function changeText(changed: ChangedJob): string {
+  const { jobId, version, execution } = changed;
+  return `job ${jobId} has version ${version}: ${FOLLOWS[execution]}${warningsText(changed)}`;
+}
+
+/** Lines that follow what was taken; empty where there is no warning. */
+export function warningsText({ warnings = [] }: Pick<ChangedJob, "warnings">): string {
+  return warnings.map((warning) => `\nwarning: ${warning}`).join("");
 }
 
 function labelsText(labels: Record<string, string>): string {

@@ -12,6 +12,7 @@ import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { submitCommand } from "./commands/submit.ts";
+import { tzdataCommand } from "./commands/tzdata.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 
@@ -35,6 +36,7 @@ export function program(): Command {
     .addCommand(workersCommand())
     .addCommand(statsCommand())
     .addCommand(clusterCommand())
+    .addCommand(tzdataCommand())
     .addCommand(configCommand())
     .addCommand(migrateCommand())
     .addCommand(completionCommand())

@@ -85,6 +85,8 @@ export interface SubmittedRecurringJob {
   state: JobState;
   /** The first time. */
   nextFireAt: string;
+  /** What this release takes and the next one refuses, each with what to give instead; absent: there is nothing. */
+  warnings?: string[];
 }
 
 export interface ChangedJob {
@@ -102,6 +104,8 @@ export interface ChangedJob {
    * started with, because a worker had it already. REQUESTED: the server has not heard yet which of the two. UNCHANGED: there was nothing new. CREATED: the job is new.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
+  /** What this release takes and the next one refuses, each with what to give instead; absent: there is nothing. */
+  warnings?: string[];
 }
 
 /** An item of a batch's answer, in the order of the jobs. */

@@ -24,7 +24,7 @@ import { type FollowOptions, follow } from "./follow.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { Jobs } from "./jobs.ts";
-import type { ExecutionEvent, Explanation, Stats } from "./operator-types.ts";
+import type { ExecutionEvent, Explanation, Stats, TimeZoneData } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
@@ -254,6 +254,19 @@ export class Client {
 
   #post(path: string, body: unknown, options: SubmitOptions): Promise<HttpAnswer> {
     return this.#http.send({ method: "POST", path, body, idempotent: false, ...options });
+  }
+
+  /** Which time zone data recurring jobs are planned by. */
+  timeZoneData(options: ReadOptions = {}): Promise<TimeZoneData> {
+    return this.#get("/v1/time-zone-data", options);
+  }
+
+  /**
+   * Has all servers plan by this version from some seconds on, at the same moment.
+   * @throws {MainspringError} INVALID where the version is not available
+   */
+  useTimeZoneData(version: string, options: ReadOptions = {}): Promise<TimeZoneData> {
+    return this.#requests.send("PUT", "/v1/time-zone-data", { version }, true, options);
   }
 
   #get<T>(path: string, options: ReadOptions & { waitMs?: number }): Promise<T> {

@@ -45,10 +45,12 @@ export type {
   DeadLetterRun,
   ExecutionEvent,
   Explanation,
+  OverdueJob,
   Pool,
   PoolSettings,
   SettledDeadLetter,
   Stats,
+  TimeZoneData,
   WaitReason,
 } from "./operator-types.ts";
 export { printable, printableLines } from "./printable.ts";

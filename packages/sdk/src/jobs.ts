@@ -1,4 +1,5 @@
 import type { ChangedJob, JobRequest, JobSummary, PreviewedFire } from "./api-types.ts";
+import type { OverdueJob } from "./operator-types.ts";
 import type {
   BackfillRequest,
   JobPlan,
@@ -61,6 +62,12 @@ export class Jobs {
   /** What became of every planned instant, newest first, page by page as they are asked for. */
   ledger(jobId: string, filter: LedgerFilter = {}): AsyncGenerator<LedgerItem, void, undefined> {
     return this.#requests.pages(`${pathOf(jobId)}/ledger`, filter);
+  }
+
+  /** Recurring jobs with a planned instant that nothing has accounted for, later than their grace; earliest first. @param options.limit 1 to 1000 */
+  async overdue(options: ReadOptions & { limit?: number } = {}): Promise<OverdueJob[]> {
+    const { limit = 100, ...rest } = options;
+    return (await this.#requests.get<{ items: OverdueJob[] }>(`/v1/overdue-jobs?limit=${limit}`, rest)).items;
   }
 
   /** When it fires next. @param options.count 1 to 1000, default 10 */

@@ -120,6 +120,8 @@ export interface Stats {
   node: string;
   /** Version of the IANA time zone database that schedules go by. */
   timeZoneData: string;
+  /** Days since its release; null: not known. */
+  timeZoneDataAgeDays: number | null;
   addresses: { http: string | null; grpc: string | null };
   /** The servers that can be reached now, this one included. */
   nodes: { node: string; roles: ("api" | "scheduler" | "gateway")[] }[];
@@ -135,6 +137,27 @@ export interface Stats {
   recurring: { planned: number; run: number; late: number; skipped: number };
   /** First starts minus scheduled times, of the last minute or two. */
   lateness: { p50Ms: number | null; p99Ms: number | null; starts: number };
+}
+
+/** Which time zone data recurring jobs are planned by. */
+export interface TimeZoneData {
+  /** In force; of the IANA time zone database, as 2026f. */
+  version: string;
+  /** The day of its release; null: not known. */
+  releasedOn: string | null;
+  /** In order, with those that come into force within seconds. `since` null: from the beginning. */
+  changeovers: { version: string; since: string | null }[];
+  /** Versions that may be brought into force. */
+  available: string[];
+}
+
+/** A recurring job with a planned instant that nothing has accounted for. */
+export interface OverdueJob {
+  jobId: string;
+  /** null: it has none. */
+  name: string | null;
+  nextFireAt: string;
+  overdueMs: number;
 }
 
 export interface ClusterNode {

@@ -1,7 +1,8 @@
 /** The server, for those who start one from a program. Everything else is reached over HTTP and gRPC. */
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
+export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";
 export { moveStore } from "./move-store.ts";
-export { AddressUnusable, type RunningNode, startNode } from "./node.ts";
+export { type RunningNode, startNode } from "./node.ts";
 export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
 export { StoreUnavailable, StoreUnusable } from "./ports/store.ts";

@@ -8,7 +8,8 @@ import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
-import { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+import { offeredZones } from "./adapters/system/time-zone-data.ts";
+import { addressOf, checkAdvertised, listening } from "./addresses.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
@@ -30,10 +31,12 @@ import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
+import { OverdueWatch } from "./scheduler/overdue-watch.ts";
 import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
+import { followTimeZones, type TimeZones } from "./time-zones.ts";
 
 /** A server that serves. */
 export interface RunningNode {
@@ -62,9 +65,6 @@ const FINISH_WITHIN_MS = 20_000;
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
-/** How often more a start tries to reach this node as the others will. */
-const REACH_AGAIN = 2;
-
 /** What a program is, as other nodes see it. */
 export interface Program {
   version: string;
@@ -107,6 +107,8 @@ export async function startNode(config: Config, program: Program = THIS): Promis
 }
 
 async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
+  // First of all: what cannot be used is said before anything is touched.
+  const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life });
@@ -135,14 +137,19 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       parting?.look(membership.sendsWorkersAway);
     },
   });
+  const { leases } = membership;
+  const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
+  life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
-  const joined = await join(ground, { store, metrics, membership, address });
+  metrics.watch(() => zones.readings());
+  watchOverdue(ground, store, metrics);
+  const joined = await join(ground, { store, metrics, membership, address, zones });
   life.started("gateway", async () => gateway?.close());
   if (parting !== null) {
     life.started("built-in worker", () => parting.stop());
     await parting.start();
   }
-  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, share: joined.share });
+  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: joined.share });
   return {
     httpUrl,
     grpcAddress,
@@ -150,6 +157,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
+}
+
+function watchOverdue({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
+  const watch = new OverdueWatch(queries, runtime, log);
+  metrics.watch(() => watch.readings());
+  watch.start();
+  life.started("watch for overdue jobs", async () => watch.stop());
 }
 
 function openBus(
@@ -165,31 +179,13 @@ function openBus(
   return { bus: mesh, mesh };
 }
 
-/** Where other nodes reach this one. */
-function addressOf({ advertise }: Config, listensAt: string): string {
-  if (advertise === null) return listensAt;
-  const { host, port } = advertise;
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-/** A node that others cannot reach would own shards, and hear of nothing. */
-async function checkAdvertised(mesh: MeshBus, address: string, listensAt: string): Promise<void> {
-  let found = await mesh.reachesItself(address);
-  // On a machine that is busy it may only have been slow, and a node that does not come up in an upgrade is worse than one that comes late.
-  for (let again = 0; found !== null && again < REACH_AGAIN; again++) found = await mesh.reachesItself(address);
-  if (found === null) return;
-  throw new AddressUnusable(
-    `${address}, where other nodes are to reach this one, does not lead to it: ${found}. It listens on ${listensAt}: ` +
-      "set MAINSPRING_ADVERTISE to a host:port that leads there, from this machine too",
-  );
-}
-
 interface Joining {
   store: SqlStore;
   metrics: ReturnType<typeof createMetrics>;
   membership: Membership;
   /** Advertised. */
   address: string;
+  zones: TimeZones;
 }
 
 interface Joined {
@@ -199,7 +195,7 @@ interface Joined {
 }
 
 /** Lets the node live, and own what is placed on it. */
-async function join(ground: Ground, { store, metrics, membership, address }: Joining): Promise<Joined> {
+async function join(ground: Ground, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
@@ -218,7 +214,7 @@ async function join(ground: Ground, { store, metrics, membership, address }: Joi
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, tzdata: timeZoneDataVersion(), ...ground });
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
@@ -230,7 +226,7 @@ interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
 
 async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -241,7 +237,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
   };
   const about = {
     version: program.version,
-    timeZoneData: timeZoneDataVersion(),
+    zones,
     addresses: () => addresses,
     storeConnections: () => store.connectionLoad(),
     readiness: () => readiness(store, runtime, standing),
@@ -374,20 +370,4 @@ function attacherOf({ life }: Ground, make: MakeWorker): RunningNode["attachWork
     life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));
     return worker;
   };
-}
-
-/** An address that cannot be listened on. */
-export class AddressUnusable extends Error {
-  override readonly name = "AddressUnusable";
-}
-
-async function listening<T>(key: string, { host, port }: Config["http"], listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen();
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const address = `${host}:${port}`;
-    const why = code === "EADDRINUSE" ? `${address} is taken by another program` : `${address}: ${message}`;
-    throw new AddressUnusable(`${why}. Set ${key} to another host:port (port 0 picks a free one)`, { cause });
-  }
 }

@@ -4,7 +4,7 @@ export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
-export { timeZoneDataVersion } from "./adapters/system/time-zone-data.ts";
+export { packagedZones, readZoneFolder, usePackagedZones } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
 export { createApi } from "./api/create-api.ts";
 export { createIntake } from "./api/create-intake.ts";
@@ -18,6 +18,7 @@ export { JobRuns } from "./api/job-runs.ts";
 export { type ChangedPool, PoolChanger } from "./api/pool-changer.ts";
 export { PoolOrders } from "./api/pool-orders.ts";
 export { linkTo } from "./builtin-worker.ts";
+export { type Changeover } from "./domain/changeover.ts";
 export type {
   Candidate,
   EndedAttempt,
@@ -50,6 +51,7 @@ export type { Schedule } from "./domain/schedule/schedule.ts";
 export { spreadShiftMs } from "./domain/schedule/spread.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
+export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zone-files.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { WorkerIntake } from "./gateway/worker-intake.ts";
@@ -69,9 +71,12 @@ export * from "./ports/store.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
+export type { OverdueJob } from "./ports/store-queries.ts";
 export type * from "./ports/store-recurrences.ts";
 export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
+export type { StoreTimeZones } from "./ports/store-time-zones.ts";
 export { ALONE, SHARED } from "./scheduler/holdings.ts";
 export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
 export { followStoreClock } from "./scheduler/store-clock.ts";
 export { Heap } from "./shard/heap.ts";
+export { fixedRules, TimeZones } from "./time-zones.ts";

@@ -1,4 +1,4 @@
-import { isFinal, type Role } from "@mainspring/server/testing";
+import { isFinal, packagedZones, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
 import type { Checker } from "./checkers/checker.ts";
 import type { Shown } from "./checkers/counters-equal-a-recount.ts";
@@ -7,7 +7,8 @@ import { Dice } from "./dice.ts";
 import { History } from "./history.ts";
 import { Sightings } from "./sightings.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
-import { diceLatency, fairWeather, type StoreWeather } from "./store/dice-latency.ts";
+import { diceLatency, fairWeather, latencyAtOnce, type StoreWeather } from "./store/dice-latency.ts";
+import type { Latency } from "./store/fate.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { StoreData } from "./store/store-data.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -310,14 +311,20 @@ class World {
     machine.server = new SimServer(process, machine.name, machine.roles, {
       exchange: this.#exchange,
       leases: this.#leases,
-      connect: (at, node) => this.#connect(at, node, dice),
+      connect: (at, node) =>
+        this.#connect(
+          at,
+          node,
+          diceLatency(() => dice.roll(), this.#weather),
+        ),
+      connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#weather)),
+      offered: () => [packagedZones()],
       history: this.history,
     });
     void machine.server.start();
   }
 
-  #connect(process: SimProcess, node: string, dice: Dice): SimStore {
-    const latency = diceLatency(() => dice.roll(), this.#weather);
+  #connect(process: SimProcess, node: string, latency: Latency): SimStore {
     const time = {
       now: () => this.#data.now(),
       monotonicMs: () => this.#clock.nowMs,

@@ -1,10 +1,11 @@
-import type { JobPlan, LedgerItem } from "@mainspring/sdk";
+import type { JobPlan, LedgerItem, OverdueJob } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type CalendarDay, calendarOf, calendarText } from "../calendar-text.ts";
 import { type ConnectionOptions, clientCommand, connect, type ListOptions, pageOf } from "../connection-options.ts";
 import { given } from "../given.ts";
 import { jobIdOf } from "../job-argument.ts";
 import { instant, integer, month } from "../option-values.ts";
+import { table } from "../output.ts";
 import { firesText, ledgerText } from "../schedule-text.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,6 +26,7 @@ export function recurringCommands(): Command[] {
     nextCommand(),
     ledgerCommand(),
     calendarCommand(),
+    overdueCommand(),
   ];
 }
 
@@ -125,6 +127,25 @@ function calendarCommand(): Command {
       const days: CalendarDay[] = calendarOf(shown, items, fires);
       output.print({ month: shown, days }, () => calendarText(shown, days, items));
     });
+}
+
+function overdueCommand(): Command {
+  return clientCommand("overdue")
+    .description("recurring jobs with a planned instant that nothing has accounted for, beyond their grace")
+    .option("--limit <count>", "how many at most", integer(1, 1_000), 100)
+    .action(async ({ limit, ...options }: ConnectionOptions & { limit: number }) => {
+      const { client, output } = connect(options);
+      const items = await client.jobs.overdue({ limit });
+      output.print({ items }, () => overdueText(items));
+    });
+}
+
+function overdueText(items: readonly OverdueJob[]): string {
+  if (items.length === 0) return "none: every planned instant is accounted for";
+  const rows = items.map(({ jobId, name, nextFireAt, overdueMs }) => {
+    return [name ?? jobId, nextFireAt, `${Math.round(overdueMs / 1_000)} s`];
+  });
+  return table(["JOB", "PLANNED", "OVERDUE"], rows);
 }
 
 /** The month on all clocks of the world. */

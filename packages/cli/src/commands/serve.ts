@@ -24,6 +24,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL
   MAINSPRING_ROLES=api,scheduler,gateway   what this node of a cluster does
   MAINSPRING_ADVERTISE               host:port where other nodes reach it; by default where MAINSPRING_GRPC listens
+  MAINSPRING_TZDATA                  newer time zone data: a folder of compiled zones, or a JSON file
   MAINSPRING_LEASES=store            what says which nodes of a cluster live
   MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent
 Ctrl-C stops it gracefully; a second one at once.`;

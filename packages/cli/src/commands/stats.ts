@@ -26,10 +26,15 @@ function statsText({ addresses, shards, executions, lateness, ...stats }: Stats)
     ["running", count(executions.running)],
     ["dead letters", count(executions.deadLetters)],
     ["finished", stats.finished.map((end) => `${end.count} ${end.state}`).join(", ") || "none"],
+    ["time zone data", zonesText(stats)],
     ["recurring", recurringText(stats.recurring)],
     ["late by", latenessText(lateness)],
     ["store", stats.store.map(({ purpose, busy, max }) => `${purpose} ${busy}/${max}`).join(", ")],
   ]);
+}
+
+function zonesText({ timeZoneData, timeZoneDataAgeDays }: Pick<Stats, "timeZoneData" | "timeZoneDataAgeDays">): string {
+  return timeZoneDataAgeDays === null ? timeZoneData : `${timeZoneData}, ${timeZoneDataAgeDays} days old`;
 }
 
 function recurringText({ planned, run, late, skipped }: Stats["recurring"]): string {

@@ -5,6 +5,7 @@ import { executionText } from "../execution-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
+import { warningsText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
 import { durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
 import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../recurrence-options.ts";
@@ -64,7 +65,7 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
     const recurring = await client.submit({ ...request, ...recurrence }, key);
     return output.print(
       recurring,
-      () => `accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}`,
+      () => `accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}${warningsText(recurring)}`,
     );
   }
   const submitted = await client.submit(request, key);

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { task, Worker } from "@mainspring/sdk";
+import { systemRuntime } from "@mainspring/server/testing";
 
 /**
  * Worker in a process of its own, which a test can freeze or kill. TEST_WORKER has its options as JSON. The process prints
@@ -7,11 +8,12 @@ import { task, Worker } from "@mainspring/sdk";
  * milliseconds as its payload says.
  */
 
+const runtime = systemRuntime();
 const hold = task({
   name: "hold",
   run: async (ms: number, { executionId }) => {
     process.stdout.write(`start ${executionId}\n`);
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await new Promise<void>((resolve) => runtime.setTimer(ms, resolve));
   },
 });
 

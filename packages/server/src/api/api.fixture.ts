@@ -9,12 +9,14 @@ import { startEmbedded } from "../adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
+import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
 import { type ExecutionId, type Incarnation, type JobId, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Command, Store } from "../ports/store.ts";
+import { fixedRules } from "../time-zones.ts";
 import { type ApiParts, createApi } from "./create-api.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { About } from "./node-routes.ts";
@@ -60,7 +62,7 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
 
 const about: About = {
   version: "0.1.0",
-  timeZoneData: "2026c",
+  zones: fixedRules(usePackagedZones()),
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
   storeConnections: () => [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),

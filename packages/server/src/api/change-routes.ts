@@ -14,6 +14,7 @@ import { RetriedBody } from "./schemas/execution.ts";
 import { Line, oneOf, Uuid } from "./schemas/fields.ts";
 import { ChangedBody, DeletedBody, JobSubmission } from "./schemas/job.ts";
 import { payloadOf, refusal } from "./submit-route.ts";
+import { zoneWarnings } from "./zone-warnings.ts";
 
 const IfMatch = Type.Object({
   "if-match": Type.Optional(
@@ -59,7 +60,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void
     const ifVersion = versionOf(request.headers["if-match"]);
     const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
     void reply.header("etag", `"${changed.version}"`);
-    return reply.code(changed.execution === "REQUESTED" ? 202 : 200).send(changedBody(changed));
+    return reply.code(changed.execution === "REQUESTED" ? 202 : 200).send(changedBody(changed, received.job));
   });
 }
 
@@ -86,7 +87,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
     }
     const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
     void reply.header("etag", `"${changed.version}"`);
-    return reply.code(statusOf(changed)).send(changedBody(changed));
+    return reply.code(statusOf(changed)).send(changedBody(changed, received.job));
   });
 }
 
@@ -149,8 +150,11 @@ function versionOf(ifMatch: string | undefined): number | null {
   return ifMatch === undefined || ifMatch === "*" ? null : Number(ifMatch.replaceAll('"', ""));
 }
 
-function changedBody({ jobId, state, version, executionId, fireAt, execution }: ChangedJob): ChangedBody {
+function changedBody(
+  { jobId, state, version, executionId, fireAt, execution }: ChangedJob,
+  { timezone }: JobSubmission,
+): ChangedBody {
   const changed = execution !== "UNCHANGED";
   const nextFireAt = formatInstantOrNull(fireAt);
-  return { jobId, state, version, changed, nextFireAt, executionId, execution };
+  return { jobId, state, version, changed, nextFireAt, executionId, execution, ...zoneWarnings(timezone) };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Bus } from "../ports/bus.ts";
+import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -29,6 +30,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
+import { overdueRoute } from "./overdue-route.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { PoolChanger } from "./pool-changer.ts";
 import { PoolNames } from "./pool-names.ts";
@@ -40,6 +42,7 @@ import { scheduleRoutes } from "./schedule-routes.ts";
 import type { ApiKeys } from "./security.ts";
 import { statsRoute } from "./stats-route.ts";
 import { submitRoute } from "./submit-route.ts";
+import { timeZoneRoutes } from "./time-zone-routes.ts";
 import { Waiters } from "./waiters.ts";
 import { workerRoutes } from "./worker-routes.ts";
 
@@ -76,10 +79,11 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
-  const { timeZoneData } = about;
+  const { zones } = about;
   const orders = new PoolOrders(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
-  const intake = createIntake({ ...parts, timeZoneData, orders });
+  const warnings = new CountedWarnings(log, runtime);
+  const intake = createIntake({ ...parts, zones, orders, warnings });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -89,17 +93,19 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
-  const plans = new JobPlans({ store, runtime, commands });
-  const changer = new JobChanger({ ...parts, timeZoneData, commands, orders });
+  const plans = new JobPlans({ store, runtime, zones, commands });
+  const changer = new JobChanger({ ...parts, zones, commands, orders, warnings });
   changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
-  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, retentionDays });
+  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays });
   executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
   eventsRoute(app, { reader, followers, runtime });
   explainRoute(app, { store, bus, runtime, inbox, reader });
   scheduleRoutes(app, runtime);
+  timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
+  overdueRoute(app, store.queries, runtime);
   const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
   poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   workerRoutes(app, {

@@ -1,7 +1,9 @@
 import type { Bus } from "../ports/bus.ts";
+import type { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake } from "./job-intake.ts";
@@ -13,15 +15,17 @@ export interface IntakeParts {
   bus: Bus;
   runtime: Runtime;
   metrics: ApiMetrics;
-  /** The version of the time zone database that first fires are worked out by. */
-  timeZoneData: string;
+  /** The time zone data that first fires are worked out by. */
+  zones: TimeZoneRules;
   orders: PoolOrders;
   lacking?: Lacking | undefined;
+  /** Log of what the next release refuses; left out: there is none. */
+  warnings?: CountedWarnings | undefined;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
 export function createIntake(parts: IntakeParts): JobIntake {
-  const { store, bus, runtime, metrics, timeZoneData, orders, lacking } = parts;
+  const { store, bus, runtime, metrics, zones, orders, lacking, warnings } = parts;
   const submitter = new Submitter({
     store,
     runtime,
@@ -32,5 +36,5 @@ export function createIntake(parts: IntakeParts): JobIntake {
       sendHints(bus, jobs);
     },
   });
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, timeZoneData, lacking });
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking, warnings });
 }

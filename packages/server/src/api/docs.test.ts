@@ -52,9 +52,11 @@ describe("the description of the API", () => {
         "GET /v1/jobs/{jobId}/executions",
         "GET /v1/jobs/{jobId}/ledger",
         "GET /v1/jobs/{jobId}/next-fires",
+        "GET /v1/overdue-jobs",
         "GET /v1/pools",
         "GET /v1/pools/{name}",
         "GET /v1/stats",
+        "GET /v1/time-zone-data",
         "GET /v1/workers",
         "GET /v1/workers/{workerId}",
         "POST /v1/cluster/nodes/{nodeId}/drain",
@@ -74,6 +76,7 @@ describe("the description of the API", () => {
         "PUT /v1/jobs/by-name/{name}",
         "PUT /v1/jobs/{jobId}",
         "PUT /v1/pools/{name}",
+        "PUT /v1/time-zone-data",
       ],
     );
     assert.doesNotMatch(JSON.stringify(document), /workflow/i);

@@ -164,7 +164,8 @@ describe("the edges of the HTTP API", () => {
     assert.deepEqual(stats, {
       version: "0.1.0",
       node: api.bus.node,
-      timeZoneData: "2026c",
+      timeZoneData: "2026f",
+      timeZoneDataAgeDays: stats.timeZoneDataAgeDays,
       addresses: { http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" },
       nodes: [{ node: api.bus.node, roles: ["api"] }],
       workers: { connected: 0 },

@@ -8,6 +8,7 @@ const NAMES: Record<Feature, string> = {
   DRAINING: "draining",
   RECURRING_JOBS: "recurring jobs",
   POOL_LIMITS: "limits of pools",
+  TIME_ZONE_DATA: "time zone data in the store",
   POOL_CONFIRMATIONS: "confirmations of pool settings",
   NO_FREE_SLOT_REASON: "the reason WORKER_HAS_NO_FREE_SLOT",
   REACH: "which nodes reach each other",

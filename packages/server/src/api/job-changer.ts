@@ -3,11 +3,13 @@ import type { JobDefinition, JobState } from "../domain/job.ts";
 import { isRecurringJobId } from "../domain/recurrence.ts";
 import { isSameDefinition } from "../domain/same-definition.ts";
 import type { Bus } from "../ports/bus.ts";
+import type { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
 import type { JobFilter, JobView } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
 import { invalid, type Problem, ProblemError } from "./errors.ts";
@@ -20,6 +22,7 @@ import { jobRow } from "./new-job.ts";
 import { plannedFireAt } from "./plan-views.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import { scheduleErrors } from "./recurrence-rule.ts";
+import { logWarnings } from "./zone-warnings.ts";
 
 export interface ChangerParts {
   store: Store;
@@ -28,9 +31,11 @@ export interface ChangerParts {
   metrics: ApiMetrics;
   commands: Commands;
   orders: PoolOrders;
-  /** The version of the time zone database that first fires are worked out by. */
-  timeZoneData: string;
+  /** The time zone data that first fires are worked out by. */
+  zones: TimeZoneRules;
   lacking?: Lacking | undefined;
+  /** Log of what the next release refuses; left out: there is none. */
+  warnings?: CountedWarnings | undefined;
 }
 
 /** What a job is after a change. */
@@ -74,6 +79,7 @@ export class JobChanger {
       const known = await store.queries.getJob(DEFAULT_TENANT, jobId);
       return sameAsKnown(known, { definition, payload, ifVersion }, at) ?? refuse(invalid(wrong));
     }
+    logWarnings(definition, this.#parts.warnings);
     const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
     const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at });
     return this.#follow(outcome, definition, at);
@@ -85,6 +91,7 @@ export class JobChanger {
     const orderOf = await orders.read();
     const at = runtime.now();
     const definition = jobDefinition(received.job, at);
+    logWarnings(definition, this.#parts.warnings);
     const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#parts);
     if (fresh === null) return await this.#putEnded(received, definition, at);
     const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
 import { DEFAULT_ORDERING } from "../domain/rank.ts";
 import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
 import type { SubmitOutcome } from "../ports/store.ts";
+import { fixedRules } from "../time-zones.ts";
 import { ProblemError } from "./errors.ts";
 import { JobIntake } from "./job-intake.ts";
 import type { PoolOrders } from "./pool-orders.ts";
@@ -14,7 +16,13 @@ async function problemOf(outcome: SubmitOutcome, key: string | null) {
   const runtime = new ManualRuntime();
   const submitter = { submit: async () => outcome } as unknown as Submitter;
   const queries = { getJob: async () => null, answered: async () => null };
-  const intake = new JobIntake({ submitter, orders: ordering, queries, runtime, timeZoneData: "2026c" });
+  const intake = new JobIntake({
+    submitter,
+    orders: ordering,
+    queries,
+    runtime,
+    zones: fixedRules(usePackagedZones()),
+  });
   const idempotency = key === null ? null : { tenant: "default", key, requestHash: "hash" };
   const taken = intake.take([{ job: { target: { handler: "echo" } }, payload: null }], idempotency);
   const error = await taken.then(

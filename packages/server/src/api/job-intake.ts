@@ -13,6 +13,7 @@ import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
 import { mapInTurns } from "./turns.ts";
+import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */
 export interface ReceivedJob {
@@ -54,6 +55,7 @@ export class JobIntake {
     const createdAt = runtime.now();
     const rows = await mapInTurns(runtime, received, ({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
+      logWarnings(definition, this.#parts.warnings);
       return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts);
     });
     const jobs = rows.filter((row) => row !== null);
@@ -118,7 +120,10 @@ function accepted(outcome: SubmitOutcome): Accepted {
 function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: EpochMs): TakenJobs["bodies"][number] {
   const { jobId, executionId, nameHeldBy } = taken;
   if (nameHeldBy !== undefined) return { error: nameInUse(nameHeldBy) };
-  if (executionId === null) return { jobId, state: "ACTIVE", nextFireAt: firstFireOf(definition, jobId, createdAt) };
+  if (executionId === null) {
+    const nextFireAt = firstFireOf(definition, jobId, createdAt);
+    return { jobId, state: "ACTIVE", nextFireAt, ...jobWarnings(definition) };
+  }
   if (taken.deduplicated) return { jobId, state: "ACTIVE", executionId, deduplicated: true };
   const { scheduledAt } = definition;
   return {

@@ -1,10 +1,11 @@
 import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { occurrences } from "../domain/schedule/fires.ts";
+import { plannedInstants } from "../domain/schedule/planned.ts";
 import type { Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { PlanCommand, PlanOrder, Store } from "../ports/store.ts";
 import type { JobView } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
 import { invalid, ProblemError, problem } from "./errors.ts";
@@ -17,6 +18,7 @@ const BACKFILL_PIECE = 200;
 interface PlanParts {
   store: Store;
   runtime: Runtime;
+  zones: Pick<TimeZoneRules, "changeovers">;
   commands: Commands;
 }
 
@@ -90,11 +92,13 @@ export class JobPlans {
   /** In pieces, between which others have their turn. */
   async #plannedIn(job: JobView, since: EpochMs, until: EpochMs): Promise<number> {
     const schedule = foreseeable(job);
+    const changeovers = this.#parts.zones.changeovers();
     let planned = 0;
     for (let from = since; planned <= BACKFILL_MAX; ) {
-      const { instants, more } = occurrences(schedule, from, until, BACKFILL_PIECE);
+      const { instants, more } = plannedInstants(schedule, changeovers, from, until, BACKFILL_PIECE);
       planned += instants.length;
-      if (!more) return planned;
+      if (!more && planned <= BACKFILL_MAX) return planned;
+      if (!more) break;
       from = (instants.at(-1) as EpochMs) + 1;
       await new Promise<void>((resolve) => void this.#parts.runtime.setTimer(0, resolve));
     }

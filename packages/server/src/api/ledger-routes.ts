@@ -1,10 +1,12 @@
 import { type Static, Type } from "typebox";
+import { inForceAt } from "../domain/changeover.ts";
 import type { EpochMs, JobId } from "../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
 import { localTextOf, type PreviewedFire, previewFires } from "../domain/schedule/preview.ts";
 import { ledgerStart } from "../ports/ledger-page.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
@@ -27,6 +29,7 @@ export interface LedgerParts {
   runtime: Runtime;
   /** How long final executions are kept. */
   retentionDays: number;
+  zones: TimeZoneRules;
 }
 
 /** Nothing should ever be missed; where much is, this much of a page is looked at again. */
@@ -50,7 +53,7 @@ export function ledgerRoutes(app: HttpApp, parts: LedgerParts): void {
 }
 
 function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
-  const { plans, runtime, retentionDays } = parts;
+  const { plans, runtime, zones, retentionDays } = parts;
   const schema = {
     operationId: "getJobLedger",
     tags,
@@ -73,13 +76,14 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
       until: ledgerStart(until, after).executions,
       items,
     };
-    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, retentionDays);
+    const known = { keptDays: retentionDays, changeovers: zones.changeovers() };
+    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, known);
     const accounts = await judgedTwice(parts.queries, job.jobId, judge);
     return {
-      items: accounts.map((account) => itemBody(account, rule)),
+      items: accounts.map((account) => itemBody(account, rule, zones)),
       nextCursor: encodeCursor("ledger", next),
       accountedUntil: formatInstantOrNull(job.plan?.nextFireAt ?? null),
-      missedSince: formatInstantOrNull(missedSince(job, now, retentionDays)),
+      missedSince: formatInstantOrNull(missedSince(job, now, known)),
     };
   });
 }
@@ -156,11 +160,12 @@ function rangeOf({ since, until }: Static<typeof LedgerQuery>, now: EpochMs): { 
   throw new ProblemError(invalid([{ field: "until", message: "must be later than since" }]));
 }
 
-function itemBody(account: Account, { times }: RecurrenceRule): LedgerItemBody {
+function itemBody(account: Account, { times }: RecurrenceRule, zones: TimeZoneRules): LedgerItemBody {
   const { from, to, count, outcome, reason, execution, isLate } = account;
   return {
     at: formatInstant(from),
-    local: localTextOf(times, from),
+    // As the clocks showed it by the rules of its time.
+    local: localTextOf(times, from, inForceAt(zones.changeovers(), from)?.version),
     outcome,
     ...(execution !== null && { run: runBody(execution, isLate) }),
     ...(reason !== null && { reason }),

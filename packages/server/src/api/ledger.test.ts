@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import "../domain/schedule/testing/zones.ts";
 import { recurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
 import { jobDefinition } from "./job-definition.ts";
@@ -8,7 +9,7 @@ import { type Account, accountsOf } from "./ledger.ts";
 const HOUR_MS = 3_600_000;
 const CREATED = Date.UTC(2026, 0, 1);
 const JOB_ID = recurringJobId("019a0000-0000-7000-8000-000000000000");
-const KEPT_DAYS = 30;
+const PAST = { keptDays: 30, changeovers: [] };
 const hour = (count: number) => CREATED + count * HOUR_MS;
 
 type Change = Partial<JobView> & { planned?: Partial<NonNullable<JobView["plan"]>> };
@@ -50,7 +51,7 @@ function told(
     [(from - CREATED) / HOUR_MS, outcome, count > 1 && `x${count}`, reason, isLate && "late"]
       .filter((word) => word !== null && word !== false)
       .join(" ");
-  return accountsOf(job, rule, { since, until, items, ranges }, now, KEPT_DAYS).map(text);
+  return accountsOf(job, rule, { since, until, items, ranges }, now, PAST).map(text);
 }
 
 describe("the ledger", () => {
@@ -92,7 +93,7 @@ describe("the ledger", () => {
     assert.deepEqual(told(hourly({ updatedAt: hour(2.5) }), [ran(hour(4))]), ["4 RAN", "3 MISSED"]);
     // The plan has not followed the edit yet.
     assert.deepEqual(told(hourly({ version: 2 }), [ran(hour(4))]), ["4 RAN"]);
-    const late = hour(KEPT_DAYS * 24 + 6);
+    const late = hour(PAST.keptDays * 24 + 6);
     assert.deepEqual(told(hourly({ planned: { nextFireAt: hour(5) } }), [], late), []);
   });
 

@@ -1,7 +1,8 @@
+import type { Changeover } from "../domain/changeover.ts";
 import { isFinal } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import { type Plan, type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { occurrences } from "../domain/schedule/fires.ts";
+import { plannedInstants } from "../domain/schedule/planned.ts";
 import type { Schedule } from "../domain/schedule/schedule.ts";
 import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
 import { fellDueAt } from "./views.ts";
@@ -43,23 +44,24 @@ export function accountsOf(
   rule: RecurrenceRule,
   stretch: Stretch,
   now: EpochMs,
-  keptDays: number,
+  known: KnownPast,
 ): Account[] {
   const accounts = stretch.items.map((item) => accountOf(item, rule, now));
-  const range = judged(job, stretch, now, keptDays);
+  const range = judged(job, stretch, now, known);
   if (range === null) return accounts;
-  const known = {
+  const planned = {
     schedule: scheduleOf(rule, job.jobId, job.createdAt),
     plan: job.plan,
+    changeovers: known.changeovers,
     ranges: [...accounts, ...stretch.ranges],
   };
   const all: Account[] = [];
   let until = range.until;
   for (const account of accounts) {
-    all.push(...traceless(known, Math.max(account.to + 1, range.since), until), account);
+    all.push(...traceless(planned, Math.max(account.to + 1, range.since), until), account);
     until = Math.min(until, account.from);
   }
-  return [...all, ...traceless(known, range.since, until)];
+  return [...all, ...traceless(planned, range.since, until)];
 }
 
 /** What a ledger's items say was skipped in a row. */
@@ -67,21 +69,35 @@ export function rangesOf(items: readonly LedgerItem[]): Range[] {
   return items.flatMap((item) => ("skipped" in item ? { from: item.plannedAt, to: item.skipped.until } : []));
 }
 
+/** What is known of the past of all jobs. */
+export interface KnownPast {
+  /** How long final executions are kept. */
+  keptDays: number;
+  /** Of time zone data, in order. */
+  changeovers: readonly Changeover[];
+}
+
 /**
- * From when on MISSED is looked for: what was planned before the last edit is not known any more, and of what is older than
- * the retention there may be no trace. null: nowhere, as the plan has not followed the last edit yet.
+ * From when on MISSED is looked for: what was planned before the last edit is not known any more, nor by which rules before the first
+ * changeover of time zone data, and of what is older than the retention there may be no trace. null: nowhere, as the plan has not followed
+ * the last edit yet.
  */
-export function missedSince({ version, plan, updatedAt }: JobView, now: EpochMs, keptDays: number): EpochMs | null {
-  return plan?.version === version ? Math.max(updatedAt + 1, now - keptDays * DAY_MS) : null;
+export function missedSince(
+  { version, plan, updatedAt }: JobView,
+  now: EpochMs,
+  { keptDays, changeovers }: KnownPast,
+): EpochMs | null {
+  if (plan?.version !== version) return null;
+  return Math.max(updatedAt + 1, now - keptDays * DAY_MS, changeovers[0]?.since ?? 0);
 }
 
 function judged(
   job: JobView,
   stretch: Stretch,
   now: EpochMs,
-  keptDays: number,
+  known: KnownPast,
 ): { since: EpochMs; until: EpochMs } | null {
-  const since = missedSince(job, now, keptDays);
+  const since = missedSince(job, now, known);
   if (since === null) return null;
   const { nextFireAt = null } = job.plan ?? {};
   // Where nothing is planned any more the newest entry is the last that there was to be.
@@ -92,14 +108,15 @@ function judged(
 interface Known {
   schedule: Schedule;
   plan: Plan | null;
+  changeovers: readonly Changeover[];
   ranges: readonly Range[];
 }
 
 /** What is planned between two entries of the ledger: missed, but for what the plan still has before it. */
-function traceless({ schedule, plan, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
+function traceless({ schedule, plan, changeovers, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
   if (since >= until) return [];
   const accounts: Account[] = [];
-  for (const at of occurrences(schedule, since, until, MISSED_MAX).instants) {
+  for (const at of plannedInstants(schedule, changeovers, since, until, MISSED_MAX).instants) {
     if (ranges.some(({ from, to }) => from <= at && at <= to)) continue;
     const outcome = isAhead(plan, at) ? "WAITING" : "MISSED";
     const last = accounts.at(-1);

@@ -5,18 +5,22 @@ import { laneHash } from "../domain/lane.ts";
 import { type Ordering, rankOf } from "../domain/rank.ts";
 import { type RecurrenceRule, recurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
+import type { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../ports/store.ts";
 import type { NewRun } from "../ports/store-jobs.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { type Lacking, requireFeature } from "./feature-gate.ts";
 
 /** What makes rows of jobs. */
 export interface JobMaker {
   runtime: Runtime;
-  /** The version of the time zone database that first fires are worked out by. */
-  timeZoneData: string;
+  /** The time zone data that first fires are worked out by. */
+  zones: TimeZoneRules;
   /** Left out: every node knows everything. */
   lacking?: Lacking | undefined;
+  /** Log of what the next release refuses; left out: there is none. */
+  warnings?: CountedWarnings | undefined;
 }
 
 /**
@@ -41,11 +45,13 @@ function newRecurringJob(
   definition: JobDefinition & { recurrence: RecurrenceRule },
   payload: Uint8Array | null,
   createdAt: EpochMs,
-  { runtime, timeZoneData: tzdata, lacking }: JobMaker,
+  { runtime, zones, lacking }: JobMaker,
 ): NewRecurringJob | null {
   requireFeature("RECURRING_JOBS", lacking);
   const jobId = recurringJobId(runtime.uuid());
-  const firstFireAt = firstFire(scheduleOf(definition.recurrence, jobId, createdAt), createdAt);
+  const { tag: tzdata, version } = zones.inForce();
+  const schedule = { ...scheduleOf(definition.recurrence, jobId, createdAt), tzdata: version };
+  const firstFireAt = firstFire(schedule, createdAt);
   if (firstFireAt === null) return null;
   const shard = shardOfJob(definition, jobId);
   return {

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { WorkerStatus } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -13,8 +14,8 @@ import { workerBody } from "./views.ts";
 /** What a node says of itself. */
 export interface About {
   version: string;
-  /** Of the IANA time zone database, as `2026c`. */
-  timeZoneData: string;
+  /** The time zone data that schedules go by. */
+  zones: TimeZoneRules;
   /** null where it does not listen (yet). */
   addresses(): { http: string | null; grpc: string | null };
   /** How busy the store's connections are, by what they are for. */

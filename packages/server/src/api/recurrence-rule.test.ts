@@ -1,3 +1,4 @@
+import "../domain/schedule/testing/zones.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

@@ -50,6 +50,22 @@ describe("recurring jobs over HTTP", () => {
     return { heard, end };
   };
 
+  it("are taken with EST in this release, with a warning in each answer about the job", async () => {
+    const eastern = { ...nightly, timezone: "EST" };
+    const submitted = await post("", eastern);
+    assert.equal(submitted.status, 201);
+    assert.match(submitted.body.warnings[0], /next release refuses it: give America\/New_York/);
+    const batch = await post("/batch", { jobs: [eastern, nightly] });
+    assert.deepEqual(
+      batch.body.items.map(({ warnings }: { warnings?: string[] }) => warnings?.length),
+      [1, undefined],
+    );
+    const named = await put("by-name/eastern", { ...nightly, timezone: "hst" });
+    assert.equal(named.status, 201);
+    assert.match(named.body.warnings[0], /give Pacific\/Honolulu/);
+    assert.equal((await put("by-name/zoned", nightly)).body.warnings, undefined);
+  });
+
   it("takes the design's example as it stands, and reads it back", async () => {
     const { status, body } = await post("", invoices);
     assert.equal(status, 201, JSON.stringify(body));

@@ -9,6 +9,7 @@ import { parseInstant } from "./instants.ts";
 import { fireBody } from "./plan-views.ts";
 import { fieldError } from "./recurrence-rule.ts";
 import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
+import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;
 
@@ -31,7 +32,7 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
     const refusals = checkSchedule(schedule, after);
     if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
     const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
-    return { fires: fires.map(fireBody) };
+    return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
   });
 }
 

@@ -53,6 +53,14 @@ describe("the preview of a schedule over HTTP", () => {
     assert.match(timezone.message, /is it America\/New_York\?/);
   });
 
+  it("warns of a time zone that the next release refuses, and names the one to use", async () => {
+    const { statusCode, body } = await preview({ ...newYork, timezone: "EST", count: 1 });
+    assert.equal(statusCode, 200);
+    assert.equal(body.fires[0].local, "2025-03-09T02:30:00-05:00");
+    assert.deepEqual(body.warnings?.length, 1);
+    assert.match(body.warnings[0], /EST.*no daylight saving time.*next release refuses it: give America\/New_York/);
+  });
+
   it("refuses what never fires, and counts that are too large", async () => {
     const never = await preview({ schedule: "0 0 30 2 *" });
     assert.match(never.body.errors[0].message, /never fires/);

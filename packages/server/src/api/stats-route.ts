@@ -6,6 +6,7 @@ import type { Bus, Role } from "../ports/bus.ts";
 import type { Tally, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { Inbox } from "./inbox.ts";
@@ -13,6 +14,7 @@ import type { About } from "./node-routes.ts";
 import { StatsBody } from "./schemas/stats.ts";
 
 const ASK_TIMEOUT_MS = 500;
+const DAY_MS = 86_400_000;
 /** Counting further costs more than anybody gains by it. */
 const COUNT_MAX = 10_000;
 const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
@@ -47,7 +49,7 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
     return {
       version: about.version,
       node: bus.node,
-      timeZoneData: about.timeZoneData,
+      ...timeZonesOf(about.zones, parts.runtime.now()),
       addresses: about.addresses(),
       nodes: nodesOf(bus),
       workers: { connected },
@@ -59,6 +61,15 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
       lateness: latenessOf(tallies),
     };
   });
+}
+
+function timeZonesOf(zones: TimeZoneRules, now: number): Pick<StatsBody, "timeZoneData" | "timeZoneDataAgeDays"> {
+  const { version, releasedOn } = zones.inForce();
+  const ageMs = releasedOn === null ? null : now - Date.parse(releasedOn);
+  return {
+    timeZoneData: version,
+    timeZoneDataAgeDays: ageMs === null ? null : Math.max(0, Math.floor(ageMs / DAY_MS)),
+  };
 }
 
 async function askTallies({ bus, runtime, inbox }: StatsParts): Promise<Tally[]> {

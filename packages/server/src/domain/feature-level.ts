@@ -15,6 +15,8 @@ const SINCE = {
   RECURRING_JOBS: 2,
   /** Nor may they ask for permits before they begin something, or grant any. */
   POOL_LIMITS: 2,
+  /** A node that does not know which time zone data is in force plans by its own, and moves what others have planned. */
+  TIME_ZONE_DATA: 3,
   /** A node of an older level does not answer when it is asked whether it goes by new settings of pools. */
   POOL_CONFIRMATIONS: 3,
   /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */

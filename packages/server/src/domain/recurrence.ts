@@ -94,7 +94,7 @@ export interface CatchUp {
 export const SKIP_REASONS = ["OVERLAP", "MISFIRE", "MISFIRE_LIMIT", "PAUSED"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** What became of a planned instant, as it is counted. LATE: it fired later than planned by more than a minute, or was made up for. */
+/** What became of a planned instant, as it is counted. LATE: it fired later than planned by more than the grace of its job. */
 export const PLANNED_OUTCOMES = ["ON_TIME", "LATE", ...SKIP_REASONS] as const;
 export type PlannedOutcome = (typeof PLANNED_OUTCOMES)[number];
 

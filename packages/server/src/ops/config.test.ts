@@ -43,6 +43,7 @@ describe("the configuration", () => {
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
       bus: "memory",
       roles: ["api", "scheduler", "gateway"],
+      tzdata: null,
       advertise: null,
       warnings: [],
     });

@@ -48,6 +48,8 @@ export interface Config {
   /** memory: this server is alone. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";
   roles: readonly Role[];
+  /** A folder of compiled zones or a JSON file with time zone data; null: what comes with the server or the system. */
+  tzdata: string | null;
   /** null: where it listens. */
   advertise: ListenAddress | null;
   /** To be logged once there is a log. */
@@ -154,6 +156,11 @@ const KEYS = {
     "api,scheduler,gateway",
     "what this node of a cluster does",
   ),
+  MAINSPRING_TZDATA: key(
+    text,
+    null,
+    "newer time zone data: a folder of compiled zones, or a JSON file; the newest of it, the system's and the server's own is taken",
+  ),
   MAINSPRING_ADVERTISE: key(
     advertisedAddress,
     null,
@@ -255,6 +262,7 @@ function configOf(values: Values, warnings: string[]): Config {
     handlers: handlersOf(values),
     bus: values.MAINSPRING_BUS,
     roles: values.MAINSPRING_ROLES,
+    tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,
     warnings,
   };

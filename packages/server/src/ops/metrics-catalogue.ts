@@ -95,6 +95,25 @@ export const FIGURES = {
   draining: gauge([], "1 while this node gives its work to the others", {
     alert: "it is 1 for an hour: it was forgotten",
   }),
+  jobs_overdue: gauge(
+    [],
+    "Recurring jobs of the whole cluster with a planned instant that nothing has accounted for, beyond their grace; 1000 stands for more",
+    {
+      alert:
+        "it is above 0 for a minute: the scheduler does not keep up, or a shard has no owner; `mainspring jobs overdue`",
+    },
+  ),
+  jobs_overdue_oldest_seconds: gauge([], "Since the earliest of these instants; 0: there is none"),
+  time_zone_data_age_seconds: gauge(
+    ["version"],
+    "Since the release of the time zone data that jobs are planned by, by its version; none where it is not known",
+    {
+      alert: "it is above 15,552,000 (180 days): governments change clock rules several times a year; update the data",
+    },
+  ),
+  time_zone_data_behind: gauge([], "1 while this node brings newer time zone data than is in force", {
+    alert: "it is 1 for a day: an operator went back to older data, or an upgrade of the cluster was not finished",
+  }),
   cut_off: gauge(
     [],
     "1 while this node takes no part in the work, because it and the nodes that own shards do not reach each other",

@@ -45,6 +45,13 @@ export interface Readings {
   featureLevel?: number;
   clusterFeatureLevel?: number;
   draining?: number;
+  /** Recurring jobs whose time has passed without being accounted for, of all shards, and since when the first of them is. */
+  jobsOverdue?: number;
+  jobsOverdueOldestSec?: number;
+  /** Since the release of the time zone data in force, by its version. */
+  timeZoneDataAgeSec?: ByLabel;
+  /** 1 while this node brings newer time zone data than is in force. */
+  timeZoneDataBehind?: number;
   cutOff?: number;
   unreachedNodes?: number;
   /** Of the bus between nodes. */

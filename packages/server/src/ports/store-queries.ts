@@ -18,8 +18,22 @@ export interface StoreQueries {
   ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /** How a submission with this key was answered, as a repeat of it would be; null: there was none, or it is forgotten. */
   answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null>;
+  /**
+   * Recurring jobs of all tenants that are ACTIVE, and whose next planned instant lies further before `now` than the grace of the job;
+   * earliest first. Costs by what is due, not by what there is.
+   * @param limit 1 to 1_000
+   */
+  overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
+}
+
+/** Its time has passed, and nothing has accounted for it. */
+export interface OverdueJob {
+  jobId: JobId;
+  /** null: it has none. */
+  name: string | null;
+  nextFireAt: EpochMs;
 }
 
 /** What rows say, which is a second or so behind what is assigned. */

@@ -10,6 +10,7 @@ import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
+import { timeZonesConformance } from "./store-time-zones.conformance.ts";
 
 /**
  * What every store does, whatever it is made of. Each test gets a store of its own.
@@ -34,6 +35,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
     describe("ledger", () => ledgerConformance(() => scene));
     describe("dead letters", () => deadLettersConformance(() => scene));
+    describe("time zone data", () => timeZonesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });
 }

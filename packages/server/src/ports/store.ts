@@ -7,6 +7,7 @@ import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
+import type { StoreTimeZones } from "./store-time-zones.ts";
 
 /**
  * The truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only inserts.
@@ -21,6 +22,8 @@ export interface Store {
   readonly recurrences: StoreRecurrences;
   /** For the api: executions that used up their budget. */
   readonly deadLetters: StoreDeadLetters;
+  /** For every node: which time zone data is in force. */
+  readonly timeZones: StoreTimeZones;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

@@ -31,6 +31,20 @@ it("counts what a backfill makes as late from then on, and not as planned once m
   assert.deepEqual(counted(world), ["late by 2000 ms"]);
 });
 
+it("counts as late what fires later than the grace of its own job, and nothing else", () => {
+  for (const [misfireGraceMs, outcome] of [
+    [2_000, "LATE"],
+    [120_000, "ON_TIME"],
+  ] as const) {
+    const world = new RecurringWorld();
+    const times = { times: EVERY_7_S, misfire: "FIRE_ONCE", misfireGraceMs, maxFires: 1 } as const;
+    world.plans.insert(recurringJob(times));
+    world.story.now += 7_000 + 5_000;
+    world.look().read();
+    assert.deepEqual(counted(world), [`${outcome} 1`], `a grace of ${misfireGraceMs} ms`);
+  }
+});
+
 function counted({ story }: RecurringWorld): string[] {
   const seen: string[] = [];
   const metrics = {

@@ -1,10 +1,7 @@
 import type { FinalState } from "../domain/execution.ts";
-import { DEFAULT_RECURRENCE, type PlannedOutcome } from "../domain/recurrence.ts";
+import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Batch } from "../shard/batch.ts";
-
-/** One for all jobs, whatever grace each has. */
-const LATE_MS = DEFAULT_RECURRENCE.misfireGraceMs;
 
 /** Counts what has become true, with a commit or without one. */
 export function countBatch(metrics: Metrics, batch: Batch): void {
@@ -31,10 +28,11 @@ function countPlanned(metrics: Metrics, batch: Batch): void {
   const counts = new Map<PlannedOutcome, number>();
   const add = (outcome: PlannedOutcome, count: number) => counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   for (const draft of batch.shards.values()) {
-    for (const { births, skips } of draft.plans.values()) {
+    for (const { jobId, births, skips } of draft.plans.values()) {
+      const graceMs = batch.graceMs.get(jobId) ?? 0;
       // What a backfill runs was accounted for in its time, or lies before that of the job.
       for (const { row, createdAt, trigger } of births) {
-        if (trigger === "SCHEDULE") add(createdAt - row.scheduledAt > LATE_MS ? "LATE" : "ON_TIME", 1);
+        if (trigger === "SCHEDULE") add(createdAt - row.scheduledAt > graceMs ? "LATE" : "ON_TIME", 1);
       }
       for (const { reason, count } of skips) add(reason, count);
     }

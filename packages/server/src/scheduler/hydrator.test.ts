@@ -32,7 +32,7 @@ class Inbox {
       commands: () => this.taken,
       plans: () => 0,
       pools: { begin: () => () => undefined },
-      tzdata: "2026c",
+      tzdata: () => null,
     });
   }
 

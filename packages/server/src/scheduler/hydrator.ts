@@ -34,8 +34,8 @@ export interface Reader {
   plans(): number;
   /** Hears the settings of pools that a look shows. */
   readonly pools: Pick<PoolReader, "begin">;
-  /** The time zone database that this process computes with. */
-  readonly tzdata: string;
+  /** The time zone data in force, as plans name it; null: there is no changeover yet. */
+  tzdata(): string | null;
 }
 
 /** Brings executions from the store into the machine: what it wants, and once a second what it may not know of. */
@@ -80,6 +80,11 @@ export class Hydrator {
     this.#timer.cancel();
     this.#timer = null;
     void this.#sweep();
+  }
+
+  /** Other time zone data is in force. */
+  lookForOtherZones(): void {
+    this.#plans.readOtherZones();
   }
 
   stop(): void {

@@ -48,6 +48,11 @@ export class PlanReader {
     void this.#readOtherZones(null);
   }
 
+  /** Looks for plans that were made with other time zone data than is in force. */
+  readOtherZones(): void {
+    void this.#readOtherZones(null);
+  }
+
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();
@@ -104,7 +109,9 @@ export class PlanReader {
 
   async #readOtherZones(after: JobId | null): Promise<void> {
     const { recurrences, reader } = this.#parts;
-    const read: ReadPage = (from) => recurrences.readOtherZones(reader.shards(), reader.tzdata, from, PAGE);
+    const tzdata = reader.tzdata();
+    if (tzdata === null) return;
+    const read: ReadPage = (from) => recurrences.readOtherZones(reader.shards(), tzdata, from, PAGE);
     const next = await this.#tryPage(read, after, false);
     if (next === "FAILED") this.#later("ZONES", RETRY_MS, () => void this.#readOtherZones(after));
     else if (next !== null) this.#later("ZONES", PAGE_EVERY_MS, () => void this.#readOtherZones(next));

@@ -47,6 +47,7 @@ export class Scheduler {
       pools,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
+    parts.zones.listen(() => this.#runner?.followChangeovers());
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });
     metrics.watch(() => this.#readings());

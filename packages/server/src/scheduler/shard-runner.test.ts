@@ -29,8 +29,7 @@ class Scene {
     const pools = new PoolReader({ readPools: async () => [] }, () => undefined);
     const rest = {
       log: pino({ level: "silent" }),
-
-      tzdata: "2026a",
+      zones: { changeovers: () => [] },
       pools,
       runtime: this.runtime,
     };

@@ -5,6 +5,7 @@ import type { Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { Batch } from "../shard/batch.ts";
 import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
@@ -29,8 +30,8 @@ export interface RunnerParts {
   payloads: Payloads;
   watchers: Watchers;
   pools: PoolReader;
-  /** The time zone database that this process computes with, as `2025b`. */
-  tzdata: string;
+  /** The time zone data that this node goes by. */
+  zones: TimeZoneRules;
 }
 
 /** What the runner tells the scheduler. */
@@ -66,7 +67,7 @@ export class ShardRunner {
   constructor(parts: RunnerParts, events: RunnerEvents) {
     this.#parts = parts;
     this.#events = events;
-    this.state = createState(DEFAULT_LIMITS, parts.tzdata);
+    this.state = createState(DEFAULT_LIMITS);
     this.#departures = new Departures({ ...parts, state: this.state });
     this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
       take: (input) => this.take([input]),
@@ -77,7 +78,7 @@ export class ShardRunner {
       commands: () => this.state.openCommands,
       plans: () => this.state.plans.byId.size,
       pools: parts.pools,
-      tzdata: parts.tzdata,
+      tzdata: () => (parts.zones.changeovers().length === 0 ? null : parts.zones.inForce().tag),
     });
   }
 
@@ -87,6 +88,7 @@ export class ShardRunner {
     const incarnation = this.#parts.bus.node;
     const isFirst = this.state.epochs.size === 0;
     this.take([
+      { kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() },
       { kind: "POOLS", pools: this.#parts.pools.known },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // Before: whose gateway lives, his workers may too.
@@ -129,6 +131,12 @@ export class ShardRunner {
       this.#giveUp("MACHINE_FAILED", "the machine failed");
       return false;
     }
+  }
+
+  /** Changeovers of time zone data have become known, or one has come into force. */
+  followChangeovers(): void {
+    this.take([{ kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() }]);
+    if (!this.#over) this.#hydrator.lookForOtherZones();
   }
 
   /** Commands for plans were given. */
@@ -226,7 +234,7 @@ export class ShardRunner {
   #release(batch: Batch, missed: readonly string[]): void {
     const { bus, watchers, metrics, log } = this.#parts;
     countBatch(metrics, batch);
-    for (const moved of batch.moved) log.info(moved, "newer time zone data moved a planned instant");
+    for (const moved of batch.moved) log.info(moved, "other time zone data moved the next fire of a job");
     const skip = new Set(missed);
     for (const [node, workers] of batch.acks) {
       for (const [workerId, tokens] of workers) bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });

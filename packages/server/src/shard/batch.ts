@@ -24,6 +24,18 @@ export interface Freed {
   holding: Holding;
 }
 
+/** The next instant of a recurring job, which other time zone data has moved. */
+export interface Moved {
+  jobId: JobId;
+  /** Of the job; null: it has none. */
+  name: string | null;
+  from: EpochMs;
+  /** null: it never fires again. */
+  to: EpochMs | null;
+  /** By which it is planned now. */
+  tzdata: string;
+}
+
 /**
  * All that happens between two commits: what is to be written, and the messages that may leave only when it is.
  * Several steps may add to one batch; what they say of one execution is folded into one change.
@@ -44,8 +56,10 @@ export class Batch {
   readonly runs: { pool: string; runMs: number }[] = [];
   /** the pools of executions that became DEAD, for the figures too. */
   readonly deadLetters: string[] = [];
-  /** Planned instants that a newer time zone database moved. */
-  readonly moved: { jobId: JobId; from: EpochMs; to: EpochMs | null }[] = [];
+  /** Planned instants that other time zone data moved. */
+  readonly moved: Moved[] = [];
+  /** Of jobs whose plans move on: so much later than planned is not late. */
+  readonly graceMs = new Map<JobId, number>();
   /** Rows that a miss does not condemn the machine for. */
   readonly unverified = new Set<ExecutionId>();
   /** Permits of attempts whose end the batch writes: they are held until it is durable. */

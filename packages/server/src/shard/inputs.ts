@@ -1,3 +1,4 @@
+import type { Changeover } from "../domain/changeover.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
@@ -10,6 +11,8 @@ import type { FiredQuestion } from "./plans/catch-ups.ts";
 
 /** All that can happen to the machine, but for time passing. */
 export type Input =
+  /** All changeovers of time zone data that are known, in order: at once, and again when one comes into force. */
+  | { kind: "CHANGEOVERS"; changeovers: readonly Changeover[] }
   /** These shards were taken over, beside those owned before; `recovered` is all that may be in flight in them. */
   | {
       kind: "OWNED";

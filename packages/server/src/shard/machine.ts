@@ -11,7 +11,7 @@ import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
 import { letGo } from "./let-go.ts";
 import { callHomes, dealPermits, followLimits, takePermitMail } from "./permits/steps.ts";
-import { takeBorn, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
+import { takeBorn, takeChangeovers, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
 import { advancePlans } from "./plans/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
@@ -74,6 +74,8 @@ function take(view: Step, input: Input): void {
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
       return;
+    case "CHANGEOVERS":
+      return takeChangeovers(view, input);
     case "PLANNED":
       return takePlannedHint(view, input);
     case "BORN":

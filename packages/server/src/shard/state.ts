@@ -1,3 +1,4 @@
+import type { Changeover } from "../domain/changeover.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { CancelCommand, JobCommand } from "../ports/store.ts";
@@ -53,8 +54,8 @@ export interface MachineState {
   /** Commands that were seen and are not done: repeats change nothing. */
   readonly openCommands: Set<string>;
   readonly plans: Plans;
-  /** The time zone database that this process computes with, as `2025b`. */
-  readonly tzdata: string;
+  /** Of time zone data, in order; none while a node lives that does not know of them. */
+  changeovers: readonly Changeover[];
   /** Workers whose unused credit another owner needs. */
   readonly recalled: Set<WorkerSlots>;
   /** What gateways were told last of the pools that wait for credit. */
@@ -72,7 +73,7 @@ export interface Step {
   readonly wants: Want[];
 }
 
-export function createState(limits: Limits, tzdata: string): MachineState {
+export function createState(limits: Limits): MachineState {
   const gates = new Gates();
   return {
     limits,
@@ -100,7 +101,7 @@ export function createState(limits: Limits, tzdata: string): MachineState {
     jobCommands: new Map(),
     openCommands: new Set(),
     plans: new Plans(),
-    tzdata,
+    changeovers: [],
     recalled: new Set(),
     toldDemand: new Map(),
     permits: new Permits(),

@@ -4,13 +4,14 @@ import {
   createGateway,
   createLog,
   FEATURE_LEVEL,
+  fixedRules,
   followStoreClock,
   type Gateway,
   memoryBus,
   type NodeProfile,
   Scheduler,
   soloLeases,
-  timeZoneDataVersion,
+  usePackagedZones,
 } from "@mainspring/server/testing";
 import { SimStore } from "../store/sim-store.ts";
 import type { StoreData } from "../store/store-data.ts";
@@ -37,7 +38,8 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const bus = memoryBus(system.uuid());
   const store = new SimStore({ data, node: bus.node, time: system, latency: () => AT_ONCE });
   const clock = await followStoreClock(store, system, log);
-  const parts = { store, bus, runtime: clock.runtime, log, metrics: new SimMetrics() };
+  const zones = fixedRules(usePackagedZones());
+  const parts = { store, bus, runtime: clock.runtime, log, metrics: new SimMetrics(), zones };
   const gateway = createGateway(parts);
   const profile: NodeProfile = {
     incarnation: bus.node,
@@ -49,7 +51,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     startedAt: parts.runtime.now(),
   };
   const leases = soloLeases();
-  const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE, tzdata: timeZoneDataVersion() });
+  const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE });
   await scheduler.start();
   const api = await createApi({
     ...parts,
@@ -58,7 +60,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     leases,
     about: {
       version: "simulated",
-      timeZoneData: timeZoneDataVersion(),
+      zones,
       addresses: () => ({ http: null, grpc: null }),
       storeConnections: () => [],
       readiness: async () => ({ status: "ready", checks: [] }),

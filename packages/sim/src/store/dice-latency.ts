@@ -58,3 +58,10 @@ export function diceLatency(random: () => number, weather: StoreWeather): Latenc
     return { ...fate, answerAfterMs: null, givesUpAfterMs };
   };
 }
+
+/** Answers at once while the store is up, and throws no dice, so that what it is used for shifts nothing else. */
+export function latencyAtOnce(weather: Pick<StoreWeather, "isDown">): Latency {
+  const down: Fate = { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: 1_000 };
+  const up: Fate = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 1_000 };
+  return () => (weather.isDown ? down : up);
+}

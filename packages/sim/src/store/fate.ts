@@ -5,15 +5,17 @@ import type {
   StoreJobs,
   StoreQueries,
   StoreRecurrences,
+  StoreTimeZones,
 } from "@mainspring/server/testing";
 
 /** What a node can ask of the store, by the names of the port. */
 export type StoreOperation =
-  | Exclude<keyof Store, "queries" | "jobs" | "recurrences" | "deadLetters" | "close">
+  | Exclude<keyof Store, "queries" | "jobs" | "recurrences" | "deadLetters" | "timeZones" | "close">
   | keyof StoreQueries
   | keyof StoreJobs
   | keyof StoreRecurrences
-  | keyof StoreDeadLetters;
+  | keyof StoreDeadLetters
+  | keyof StoreTimeZones;
 
 /** A request as the network sees it. */
 export interface StoreCall {

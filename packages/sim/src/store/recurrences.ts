@@ -1,4 +1,4 @@
-import type { EpochMs, JobId, Recurrence, ShardId } from "@mainspring/server/testing";
+import type { EpochMs, JobId, OverdueJob, Recurrence, ShardId } from "@mainspring/server/testing";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { PlanRow } from "./plan-table.ts";
 import type { StoreData } from "./store-data.ts";
@@ -45,6 +45,18 @@ export function firedInstants(data: StoreData, jobId: JobId, since: EpochMs, unt
 export function plannedOf(data: StoreData, jobId: JobId): ExecutionRow[] {
   const rows = data.executions.ofJob(jobId).map((id) => data.executions.get(id) as ExecutionRow);
   return rows.filter(({ trigger }) => trigger === "SCHEDULE" || trigger === "BACKFILL");
+}
+
+/** See StoreQueries.overdue. */
+export function overdue(data: StoreData, now: EpochMs, limit: number): OverdueJob[] {
+  const found: OverdueJob[] = [];
+  data.plans.due(now, ({ jobId, plan: { nextFireAt } }) => {
+    const { name, recurrence } = data.jobs.get(jobId)?.job.definition ?? {};
+    const isBeyond = nextFireAt !== null && recurrence != null && nextFireAt + recurrence.misfireGraceMs < now;
+    if (isBeyond) found.push({ jobId, name: name ?? null, nextFireAt });
+    return found.length < limit;
+  });
+  return found;
 }
 
 function isAwaiting({ plan }: PlanRow): boolean {

@@ -11,6 +11,7 @@ import {
   type StoreJobs,
   type StoreQueries,
   type StoreRecurrences,
+  type StoreTimeZones,
   StoreUnavailable,
   type Submission,
   type SubmitOutcome,
@@ -28,6 +29,7 @@ import * as recurrences from "./recurrences.ts";
 import type { StoreData } from "./store-data.ts";
 import { answeredBefore, submit } from "./submit.ts";
 import { letGo, takeOver } from "./take-over.ts";
+import { changeOver } from "./time-zones.ts";
 
 export interface SimStoreOptions {
   data: StoreData;
@@ -69,6 +71,7 @@ export class SimStore implements Store {
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
     ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
     answered: (idempotency) => this.#call("answered", () => answeredBefore(this.#data, { idempotency })),
+    overdue: (...asked) => this.#call("overdue", () => recurrences.overdue(this.#data, ...asked)),
     countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };
 
@@ -95,6 +98,13 @@ export class SimStore implements Store {
     readOtherZones: (...asked) => this.#call("readOtherZones", () => recurrences.readOtherZones(this.#data, ...asked)),
     load: (jobIds) => this.#call("load", () => recurrences.load(this.#data, jobIds)),
     firedInstants: (...asked) => this.#call("firedInstants", () => recurrences.firedInstants(this.#data, ...asked)),
+  };
+
+  readonly timeZones: StoreTimeZones = {
+    changeovers: () => this.#call("changeovers", () => this.#data.zones.changeovers.slice(-1_000)),
+    read: (version) => this.#call("read", () => this.#data.zones.versions.get(version) ?? null),
+    versions: () => this.#call("versions", () => [...this.#data.zones.versions.keys()].sort()),
+    changeOver: (...asked) => this.#call("changeOver", () => changeOver(this.#data, ...asked)),
   };
 
   /** In two steps where only some have keys: the second may fail when the first is done. */

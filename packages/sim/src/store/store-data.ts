@@ -17,6 +17,7 @@ import { OnTheWay } from "./on-the-way.ts";
 import { PlanTable } from "./plan-table.ts";
 import { recover } from "./reads.ts";
 import { ShardState } from "./shard-state.ts";
+import type { StoredZones } from "./time-zones.ts";
 
 /** Everything that the store keeps. */
 export interface Tables {
@@ -27,6 +28,7 @@ export interface Tables {
   jobNames: JobNames;
   idempotencyKeys: IdempotencyKeys;
   commands: CommandInbox;
+  zones: StoredZones;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
@@ -54,6 +56,7 @@ export class StoreData {
     jobNames: new JobNames(),
     idempotencyKeys: new IdempotencyKeys(),
     commands: new CommandInbox(),
+    zones: { changeovers: [], versions: new Map() },
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
@@ -98,6 +101,10 @@ export class StoreData {
     return this.#tables.commands;
   }
 
+  get zones(): StoredZones {
+    return this.#tables.zones;
+  }
+
   /** Pools that have settings of their own, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
@@ -109,7 +116,7 @@ export class StoreData {
 
   /** All that is in the store now, for a backup or a standby: later changes do not touch it. */
   copy(): Tables {
-    const { pools, deadLetterRuns, shards } = this.#tables;
+    const { zones, pools, deadLetterRuns, shards } = this.#tables;
     return {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
@@ -118,6 +125,7 @@ export class StoreData {
       jobNames: this.jobNames.copy(),
       idempotencyKeys: this.idempotencyKeys.copy(),
       commands: this.commands.copy(),
+      zones: { changeovers: [...zones.changeovers], versions: new Map(zones.versions) },
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),

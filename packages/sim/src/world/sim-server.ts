@@ -22,7 +22,8 @@ import {
   type SchedulerParts,
   SHARED,
   type Store,
-  timeZoneDataVersion,
+  TimeZones,
+  type ZoneFilesText,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
@@ -40,6 +41,10 @@ export interface Surroundings {
   exchange: Exchange;
   leases: LeaseService;
   connect(process: SimProcess, incarnation: string): Store;
+  /** A connection of its own for time zone data, whose dice nothing else throws. */
+  connectZones(process: SimProcess, incarnation: string): Store;
+  /** Versions of the time zone data that a server which starts now brings. */
+  offered(machine: string): readonly ZoneFilesText[];
   history: History;
 }
 
@@ -53,6 +58,7 @@ export class SimServer {
   readonly #around: Surroundings;
   #node = "";
   #gateway: Gateway | null = null;
+  #zones: TimeZones | null = null;
   #intake: JobIntake | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
@@ -117,8 +123,8 @@ export class SimServer {
     const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
     const store = this.#around.connect(this.process, bus.node);
     const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
-    const timeZoneData = timeZoneDataVersion();
-    const parts = { store, bus, runtime, log, metrics: this.#metrics, timeZoneData };
+    const zones = await this.#followZones(bus.node, runtime, system, log);
+    const parts = { store, bus, runtime, log, metrics: this.#metrics, zones };
     if (this.#has("gateway")) this.#openGateway(parts);
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;
@@ -143,6 +149,20 @@ export class SimServer {
     };
   }
 
+  async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerParts["log"]) {
+    const { connectZones, offered } = this.#around;
+    const store = connectZones(this.process, node).timeZones;
+    const zones = new TimeZones({ store, runtime, log, offered: offered(this.machine), isOn: async () => true });
+    await followPatiently(() => zones.start(), system);
+    this.#zones = zones;
+    return zones;
+  }
+
+  /** Has all servers go by a version of the time zone data, as an operator would. */
+  async changeTimeZones(version: string): Promise<void> {
+    await this.#zones?.changeTo(version);
+  }
+
   #openGateway(parts: Parameters<typeof createGateway>[0]): void {
     const gateway = createGateway(parts);
     this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
@@ -153,7 +173,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms" | "tzdata">): Promise<void> {
+  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -169,7 +189,7 @@ export class SimServer {
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;
-    await new Scheduler({ ...parts, leases, profile, terms: SHARED, tzdata: timeZoneDataVersion() }).start();
+    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

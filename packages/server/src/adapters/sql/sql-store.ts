@@ -21,6 +21,7 @@ import { maintain, makePartitions } from "./maintain.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
 import { checkNeighbours } from "./neighbours.ts";
+import { overdue } from "./overdue.ts";
 import { persistently } from "./persistently.ts";
 import { order } from "./plan-orders.ts";
 import { putPool, readPools } from "./pools.ts";
@@ -32,6 +33,7 @@ import { run } from "./run.ts";
 import { submit } from "./submit.ts";
 import { isVanishedKey } from "./submit-keyed.ts";
 import { letGo, readShards, takeOver } from "./take-over.ts";
+import { timeZones } from "./time-zones.ts";
 
 export interface SqlStore extends Store {
   /** Which nodes live, kept in the same database. */
@@ -79,6 +81,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     jobs: jobs(db, () => runtime.now()),
     recurrences: recurrences(db),
     deadLetters: deadLetters(db),
+    timeZones: timeZones(db),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
@@ -125,6 +128,7 @@ function queries(db: Connections): StoreQueries {
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
     ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),
     answered: (idempotency) => answered(db, idempotency),
+    overdue: (now, limit) => overdue(db, now, limit),
     countExecutions: (limit) => countExecutions(db, limit),
   };
 }

@@ -16,6 +16,7 @@ import {
   Word,
 } from "./fields.ts";
 import { CatchUpBody, RecurrenceFields } from "./recurrence.ts";
+import { Warnings } from "./schedule.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const closed = { additionalProperties: false } as const;
@@ -85,6 +86,7 @@ export const SubmittedBody = Type.Object({
   state: oneOf(["ACTIVE"], "as it was when it was taken"),
   nextFireAt: InstantOrNull("the time it is to run at; null: at once"),
   executionId: Type.Optional(Uuid("its one execution; a recurring job gets one whenever it fires")),
+  warnings: Warnings,
 });
 export type SubmittedBody = Static<typeof SubmittedBody>;
 
@@ -109,6 +111,7 @@ export const ChangedBody = Type.Object({
       "for its retries. REQUESTED: its owner has not answered yet. UNCHANGED: there was nothing new. CREATED: the job is new. " +
       "Of a recurring job all that is still to come follows; what has fired already keeps what it started with",
   ),
+  warnings: Warnings,
 });
 export type ChangedBody = Static<typeof ChangedBody>;
 

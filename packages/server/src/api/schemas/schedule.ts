@@ -59,7 +59,14 @@ export const FireBody = Type.Object({
 });
 export type FireBody = Static<typeof FireBody>;
 
+export const Warnings = Type.Optional(
+  Type.Array(Type.String(), {
+    description: "what this release takes and the next one refuses, each with what to give instead; else left out",
+  }),
+);
+
 export const SchedulePreviewBody = Type.Object({
   fires: Type.Array(FireBody, { description: "in order; fewer than asked for where no more come within 50 years" }),
+  warnings: Warnings,
 });
 export type SchedulePreviewBody = Static<typeof SchedulePreviewBody>;

@@ -7,7 +7,8 @@ const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothi
 export const StatsBody = Type.Object({
   version: Type.String(),
   node: Type.String({ description: "this life of the server" }),
-  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026c" }),
+  timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026f" }),
+  timeZoneDataAgeDays: orNull(Type.Integer({ minimum: 0 }), "days since its release; null: not known"),
   addresses: Type.Object({
     http: StringOrNull("where this API listens, as http://host:port"),
     grpc: StringOrNull("where workers connect, as host:port"),
@@ -44,7 +45,7 @@ export const StatsBody = Type.Object({
     {
       planned: Count("instants that were accounted for"),
       run: Count("became executions"),
-      late: Count("of those: more than a minute after they were planned, or made up for"),
+      late: Count("of those: later than they were planned by more than the misfireGraceSec of their job"),
       skipped: Count("did not run; the ledger of each job has the reasons"),
     },
     {

@@ -3,7 +3,7 @@ import { readCron } from "./cron-text.ts";
 import { firstFire } from "./fires.ts";
 import { refuse, type ScheduleRefusal } from "./refusal.ts";
 import type { Schedule } from "./schedule.ts";
-import { readTimeZone } from "./zone-names.ts";
+import { zoneNameRefusal } from "./zone-names.ts";
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = { min: 1_000, max: 3_660 * DAY_MS };
@@ -21,7 +21,8 @@ export function checkSchedule(schedule: Schedule, createdAt: EpochMs): ScheduleR
 
 function timesRefusals(times: Schedule["times"]): ScheduleRefusal[] {
   if (times.type === "CRON") {
-    return [readCron(times.cron), readTimeZone(times.timezone)].filter((read) => "message" in read);
+    const cron = readCron(times.cron);
+    return ["message" in cron ? cron : null, zoneNameRefusal(times.timezone)].filter((refusal) => refusal !== null);
   }
   const { everyMs } = times;
   if (Number.isInteger(everyMs) && everyMs >= EVERY_MS.min && everyMs <= EVERY_MS.max) return [];
@@ -46,5 +47,5 @@ function neverFires({ startAt, endAt, times }: Schedule): ScheduleRefusal {
     return refuse("endAt", `leaves no fire between ${from} and itself: choose it later, or leave it out`);
   }
   const zone = times.type === "CRON" ? times.timezone : "any zone";
-  return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means before the year 9999`);
+  return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means for the next 50 years`);
 }

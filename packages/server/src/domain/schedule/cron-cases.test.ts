@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import "./testing/zones.ts";
 import { cronClock, nextCronFire } from "./cron-fires.ts";
 import { readCron } from "./cron-text.ts";
 import { DEFAULT_DST } from "./schedule.ts";

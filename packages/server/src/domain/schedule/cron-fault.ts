@@ -32,6 +32,12 @@ const KINDS: readonly FieldKind[] = [
   },
 ];
 
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  month: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
+  // A week that is cut in two ends with Sunday.
+  "day of week": ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"],
+};
+
 /** Which entry of which field is wrong. @param fields five or six that are no expression together */
 export function faultIn(fields: readonly CronField[]): ScheduleRefusal {
   const first = KINDS.length - fields.length;
@@ -67,9 +73,20 @@ function shortened(entry: string): string {
   return entry.length > SHOWN_MAX ? `${entry.slice(0, SHOWN_MAX)}…` : entry;
 }
 
+/** FRI-MON, which is two ranges. */
+function backwardsNames(entry: string, names: readonly string[]): string | null {
+  const [from = "", to = "", ...rest] = entry.toUpperCase().split("-");
+  const [first, last] = [names.indexOf(from), names.indexOf(to)];
+  if (rest.length > 0 || first < 0 || last < 0 || first <= last) return null;
+  const range = (begin: number, end: number) => (begin === end ? names[begin] : `${names[begin]}-${names[end]}`);
+  return `runs backwards: write ${range(first, names.length - 1)},${range(0, last)}`;
+}
+
 /** For what people write who know other schedulers. */
-function remedy(entry: string, { min, max }: FieldKind): string | null {
+function remedy(entry: string, { name, min, max }: FieldKind): string | null {
   if (entry === "") return "is no entry: a comma stands between two";
+  const named = backwardsNames(entry, NAMES[name] ?? []);
+  if (named !== null) return named;
   const step = /^(\d{1,2})\/(\d{1,2})$/.exec(entry);
   if (step !== null && Number(step[1]) <= max) return `lacks the end of its range: write ${step[1]}-${max}/${step[2]}`;
   const [, from, to] = /^(\d{1,2})-(\d{1,2})$/.exec(entry) ?? [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import "./testing/zones.ts";
 import { cronClock, nextCronFire } from "./cron-fires.ts";
 import { readCron } from "./cron-text.ts";
 import type { CronTimes, DstPolicy } from "./schedule.ts";

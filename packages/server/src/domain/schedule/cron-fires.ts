@@ -1,5 +1,6 @@
 import type { EpochMs } from "../ids.ts";
 import { invariant } from "../invariant.ts";
+import { OFFSET_MAX_SEC } from "./bad-tzif.ts";
 import type { CronPlan } from "./cron-plan.ts";
 import { readCron } from "./cron-text.ts";
 import type { CronTimes, DstPolicy } from "./schedule.ts";
@@ -19,18 +20,16 @@ export interface CronClock {
 }
 
 const DAY_SEC = 86_400;
-/** No clock was ever further from UTC. */
-const OFFSET_MAX_SEC = 16 * 3_600;
 /**
  * How far ahead a fire is looked for. The rarest date, 29 February on a given weekday, comes after 40 years at most;
  * who finds nothing in 50 has only times that clock changes take away.
  */
 const HORIZON_SEC = 50 * 366 * DAY_SEC;
 
-/** @param times which have been found good */
-export function cronClock({ cron, timezone, dst }: CronTimes): CronClock {
+/** @param times which have been found good. @param tzdata as in Schedule */
+export function cronClock({ cron, timezone, dst }: CronTimes, tzdata?: string): CronClock {
   const plan = readCron(cron);
-  const zone = readTimeZone(timezone);
+  const zone = readTimeZone(timezone, tzdata);
   invariant(!("message" in plan) && !("message" in zone), `"${cron}" in ${timezone} was taken and cannot be read`);
   return { plan, zone, dst };
 }

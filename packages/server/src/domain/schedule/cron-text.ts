@@ -59,6 +59,10 @@ function fieldsOf(text: string): CronField[] {
 
 function fault(text: string, fields: readonly CronField[]): ScheduleRefusal {
   const [first, second, seventh] = [fields[0], fields[1], fields[6]];
+  if (first !== undefined && /^@every$/i.test(first.text)) {
+    const instead = "leave out schedule, and give everySec, the seconds between two fires";
+    return refuseAt("schedule", null, first.position, `@every is an interval and no time on the clock: ${instead}`);
+  }
   if (first?.text.startsWith("@")) {
     const { position } = second ?? first;
     return refuseAt("schedule", null, position, `must be ${NICKNAMES} and nothing else, or ${SHAPE}`);

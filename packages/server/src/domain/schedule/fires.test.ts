@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import "./testing/zones.ts";
 import { checkSchedule } from "./check.ts";
 import { fireAfterEnd, firstFire, nextFire, occurrences } from "./fires.ts";
 import { DEFAULT_DST, type IntervalTimes, type Schedule } from "./schedule.ts";

@@ -19,12 +19,29 @@ export function firstFire(schedule: Schedule, createdAt: EpochMs): EpochMs | nul
  * @returns null: it never fires again
  */
 export function nextFire(schedule: Schedule, after: EpochMs, fired: number): EpochMs | null {
-  const { times, startAt, endAt, maxFires, shiftMs } = schedule;
+  const { times, startAt, endAt, maxFires, shiftMs, tzdata } = schedule;
   if (maxFires !== null && fired >= maxFires) return null;
   const from = Math.max(after - shiftMs, startAt === null ? -Infinity : startAt - 1);
-  const planned = times.type === "CRON" ? nextCronFire(cronClock(times), from) : nextInterval(times, from);
+  const planned = times.type === "CRON" ? nextCronFire(cronClock(times, tzdata), from) : nextInterval(times, from);
   if (planned === null || planned >= PLANNED_MAX_MS || (endAt !== null && planned >= endAt)) return null;
   return planned + shiftMs;
+}
+
+/** How far back a fire is looked for. */
+const BACK_MAX_MS = 50 * 366 * 86_400_000;
+
+/** The last fire before an instant that is a fire itself; null: there is none within 50 years. Not for a fixed delay. */
+export function previousFire(schedule: Schedule, next: EpochMs): EpochMs | null {
+  const unlimited = { ...schedule, maxFires: null };
+  const comesBefore = (after: EpochMs) => (nextFire(unlimited, after, 0) ?? next) < next;
+  let [before, last] = [Math.max(0, next - BACK_MAX_MS), next - 1];
+  if (!comesBefore(before)) return null;
+  while (last - before > 1) {
+    const middle = Math.floor((before + last) / 2);
+    if (comesBefore(middle)) before = middle;
+    else last = middle;
+  }
+  return last;
 }
 
 /**

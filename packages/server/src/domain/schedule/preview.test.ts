@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import "./testing/zones.ts";
 import { previewFires } from "./preview.ts";
 import { DEFAULT_DST, type DstPolicy, type Schedule } from "./schedule.ts";
 

@@ -33,13 +33,13 @@ export function previewFires(schedule: Schedule, after: EpochMs, fired: number, 
 }
 
 /** The time on the wall with its offset, as `2025-03-09T03:00:00-04:00`; an interval's is that of UTC. */
-export function localTextOf(times: CronTimes | Pick<IntervalTimes, "type">, at: EpochMs): string {
+export function localTextOf(times: CronTimes | Pick<IntervalTimes, "type">, at: EpochMs, tzdata?: string): string {
   if (times.type === "INTERVAL") return localText(at, 0);
-  return localText(at, cronClock(times).zone.stretchAt(Math.floor(at / 1_000)).offsetSec);
+  return localText(at, cronClock(times, tzdata).zone.stretchAt(Math.floor(at / 1_000)).offsetSec);
 }
 
-function previewed({ times, shiftMs }: Schedule, previous: EpochMs, at: EpochMs): PreviewedFire {
-  const local = localTextOf(times, at);
+function previewed({ times, shiftMs, tzdata }: Schedule, previous: EpochMs, at: EpochMs): PreviewedFire {
+  const local = localTextOf(times, at, tzdata);
   if (times.type === "INTERVAL") return { at, local, note: null };
-  return { at, local, note: clockNote(cronClock(times), previous - shiftMs, at - shiftMs) };
+  return { at, local, note: clockNote(cronClock(times, tzdata), previous - shiftMs, at - shiftMs) };
 }

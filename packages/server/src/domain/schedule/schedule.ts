@@ -45,4 +45,6 @@ export interface Schedule {
    * how many fires there are. See `spreadShiftMs`.
    */
   shiftMs: number;
+  /** Version of the time zone database that the times go by, as `2026f`; left out: the one in use. See `zoneData`. */
+  tzdata?: string;
 }

@@ -1,3 +1,6 @@
+import { changesOf } from "./posix-rule.ts";
+import type { ZoneRules } from "./tzif.ts";
+
 /** Seconds since 1970-01-01T00:00:00Z. */
 export type EpochSec = number;
 
@@ -13,87 +16,80 @@ export interface Stretch {
   offsetAfterSec: number;
 }
 
-const DAY_SEC = 86_400;
-/** A zone is explored in pieces, as they are asked for. */
-const PIECE_SEC = 32 * DAY_SEC;
-/** A piece is seen with what lies beside it, so that a clock change near its edge is known on both sides. */
-const MARGIN_SEC = 2 * DAY_SEC;
-/**
- * How far apart offsets are read. Of all zones from 1970 to 2100 the shortest time between two changes is seven days
- * less an hour (Gaza, 2040), so that none is overlooked.
- */
-const STEP_SEC = 3 * DAY_SEC;
-/** For 40 years of one zone. */
-const PIECES_MAX = 480;
+/** Before and after all instants that are planned or read. */
+const ALWAYS = { start: Date.UTC(1, 0, 1) / 1_000, end: Date.UTC(10_000, 0, 1) / 1_000 };
+/** Years of the rule that are kept. */
+const YEARS_MAX = 200;
+/** A year is explored with those around it, so that a change near its edge is known on both sides. */
+const AROUND = [-2, -1, 0, 1, 2];
+type Beginning = ReturnType<typeof changesOf>[number];
 
-/** The clocks of one IANA zone, from the platform's own time zone data. */
+/** The clocks of one IANA zone. */
 export class TimeZone {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #pieces = new Map<number, Stretch[]>();
+  readonly #rules: ZoneRules;
+  /** Where the explicit changes end and the rule begins. */
+  readonly #ruleFrom: EpochSec;
+  readonly #years = new Map<number, Stretch[]>();
 
-  /** @throws {RangeError} where the platform has no such zone */
-  constructor(name: string) {
-    this.#format = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" });
+  constructor(rules: ZoneRules) {
+    this.#rules = rules;
+    this.#ruleFrom = rules.changes.at(-1) ?? ALWAYS.start;
   }
 
-  /** The stretch that holds this instant; it may be cut short where no clock is set. */
+  /** The stretch that holds this instant. */
   stretchAt(instant: EpochSec): Stretch {
-    const piece = this.#piece(Math.floor(instant / PIECE_SEC));
-    let found = piece[0] as Stretch;
-    for (const stretch of piece) if (stretch.start <= instant) found = stretch;
-    return found;
-  }
-
-  #piece(index: number): Stretch[] {
-    const known = this.#pieces.get(index);
-    if (known !== undefined) return known;
-    if (this.#pieces.size >= PIECES_MAX) this.#pieces.clear();
-    const piece = this.#explore(index * PIECE_SEC - MARGIN_SEC, (index + 1) * PIECE_SEC + MARGIN_SEC);
-    this.#pieces.set(index, piece);
-    return piece;
-  }
-
-  #explore(from: EpochSec, until: EpochSec): Stretch[] {
-    const stretches: Stretch[] = [];
-    let offsetSec = this.#offsetAt(from);
-    let current: Stretch = {
-      start: from,
-      end: until,
+    const { changes, offsets, rule } = this.#rules;
+    if (rule !== null && rule.daylight !== null && instant >= this.#ruleFrom) return this.#byRule(instant);
+    const index = countUpTo(changes, instant);
+    const offsetSec = offsets[index] as number;
+    return {
+      start: changes[index - 1] ?? ALWAYS.start,
+      end: changes[index] ?? ALWAYS.end,
       offsetSec,
-      offsetBeforeSec: offsetSec,
-      offsetAfterSec: offsetSec,
+      offsetBeforeSec: offsets[index - 1] ?? offsetSec,
+      offsetAfterSec: offsets[index + 1] ?? offsetSec,
     };
-    for (let read = from; read < until; read += STEP_SEC) {
-      const offsetAfterSec = this.#offsetAt(read + STEP_SEC);
-      if (offsetAfterSec === offsetSec) continue;
-      const change = this.#changeBetween(read, read + STEP_SEC, offsetSec);
-      stretches.push({ ...current, end: change, offsetAfterSec });
-      current = { start: change, end: until, offsetSec: offsetAfterSec, offsetBeforeSec: offsetSec, offsetAfterSec };
-      offsetSec = offsetAfterSec;
-    }
-    stretches.push(current);
-    return stretches.filter(({ start, end }) => start < end);
   }
 
-  /** The first instant with another offset. */
-  #changeBetween(early: EpochSec, late: EpochSec, offsetSec: number): EpochSec {
-    while (late - early > 1) {
-      const middle = Math.floor((early + late) / 2);
-      if (this.#offsetAt(middle) === offsetSec) early = middle;
-      else late = middle;
-    }
-    return late;
+  #byRule(instant: EpochSec): Stretch {
+    const year = new Date(instant * 1_000).getUTCFullYear();
+    const stretches = this.#years.get(year) ?? this.#explore(year);
+    return stretches.find(({ start, end }) => start <= instant && instant < end) as Stretch;
   }
 
-  #offsetAt(instant: EpochSec): number {
-    return offsetIn(this.#format.format(instant * 1_000));
+  /** Stretches that hold all of a year, by the changes of the years around it. */
+  #explore(year: number): Stretch[] {
+    const { offsets, rule } = this.#rules;
+    if (rule === null) return [];
+    const changes = AROUND.flatMap((years) => changesOf(rule, year + years))
+      .sort((a, b) => a.at - b.at)
+      .filter(({ at }) => at > this.#ruleFrom);
+    const isFirst = changes.length < 2 * AROUND.length;
+    let { at: start, offsetSec } = isFirst ? this.#beginning() : (changes.shift() as Beginning);
+    let offsetBeforeSec = isFirst ? (offsets.at(-2) ?? offsetSec) : (changes[0] as Beginning).offsetSec;
+    const stretches: Stretch[] = [];
+    for (const { at, offsetSec: next } of changes) {
+      if (next === offsetSec) continue;
+      stretches.push({ start, end: at, offsetSec, offsetBeforeSec, offsetAfterSec: next });
+      [start, offsetBeforeSec, offsetSec] = [at, offsetSec, next];
+    }
+    if (this.#years.size >= YEARS_MAX) this.#years.clear();
+    this.#years.set(year, stretches);
+    return stretches;
+  }
+
+  #beginning(): Beginning {
+    return { at: this.#ruleFrom, offsetSec: this.#rules.offsets.at(-1) as number };
   }
 }
 
-/** Of a text such as `3/9/2025, GMT-04:00`; seconds where the zone had them, nothing for UTC. */
-function offsetIn(text: string): number {
-  const [sign = "", hours = "0", minutes = "0", seconds = "0"] =
-    /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text)?.slice(1) ?? [];
-  const size = Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
-  return sign === "-" ? -size : size;
+/** How many of the ascending numbers are at most this. */
+function countUpTo(ascending: readonly number[], limit: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] as number) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,26 +1,39 @@
 import { refuse, refuseAt, type ScheduleRefusal } from "./refusal.ts";
-import { TimeZone } from "./time-zone.ts";
+import type { TimeZone } from "./time-zone.ts";
+import { zoneData, zoneInAny } from "./zone-data.ts";
 
 /** No name of the time zone database is longer. */
 const NAME_LENGTH_MAX = 64;
-/** All that the database has: other three letters that a platform takes are abbreviations, which countries share. */
-const THREE_LETTERS = ["CET", "EET", "EST", "GMT", "HST", "MET", "MST", "PRC", "ROC", "ROK", "UCT", "UTC", "WET"];
 /**
- * By their lower-case names; what the platform knows bounds them. The first one that is opened costs the platform ten
- * milliseconds or more, which no request shall pay.
+ * Abbreviations that the database has as names. They never observe daylight saving, although people who write EST mean New York, so that
+ * the next release refuses them for new schedules.
  */
-const zones = new Map([["utc", new TimeZone("UTC")]]);
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  EST: "America/New_York with daylight saving, or Etc/GMT+5 without",
+  MST: "America/Denver with daylight saving, or America/Phoenix without",
+  HST: "Pacific/Honolulu",
+};
 
-/** The zone of this name of the IANA database, in any case; links such as Asia/Calcutta are names too. */
-export function readTimeZone(name: string): TimeZone | ScheduleRefusal {
-  const key = name.toLowerCase();
-  const zone = zones.get(key) ?? open(name);
-  if ("message" in zone) return zone;
-  zones.set(key, zone);
-  return zone;
+/** The zone of this name of the IANA database, in any case; links such as Asia/Calcutta are names too. @param version see `zoneData`; a
+ * zone that it lacks is that of another version, so that no job stands still when an older one comes back into force */
+export function readTimeZone(name: string, version?: string): TimeZone | ScheduleRefusal {
+  return zoneData(version).zone(name) ?? zoneInAny(name) ?? refusalOf(name);
 }
 
-function open(name: string): TimeZone | ScheduleRefusal {
+/** What keeps the name of a zone from being taken for a new schedule; null: nothing. */
+export function zoneNameRefusal(name: string): ScheduleRefusal | null {
+  return zoneData().zone(name) === null ? refusalOf(name) : null;
+}
+
+/** The warning about a name that is taken in this release and refused in the next one; null: there is none. */
+export function zoneNameWarning(name: string): string | null {
+  const abbreviation = name.toUpperCase();
+  if (!Object.hasOwn(ABBREVIATIONS, abbreviation)) return null;
+  const instead = ABBREVIATIONS[abbreviation];
+  return `timezone ${JSON.stringify(name)} has no daylight saving time, and the next release refuses it: give ${instead}`;
+}
+
+function refusalOf(name: string): ScheduleRefusal {
   if (/^[+-]?\d/.test(name))
     return refuse("timezone", `is an offset, which no clock change moves: ${EXAMPLES}, or UTC`);
   const odd = /[^A-Za-z0-9_+/-]/u.exec(name);
@@ -28,28 +41,17 @@ function open(name: string): TimeZone | ScheduleRefusal {
     const position = odd === null ? NAME_LENGTH_MAX + 1 : odd.index + 1;
     return refuseAt("timezone", null, position, `no name of a zone has that; ${EXAMPLES}`);
   }
-  const abbreviation = /^([A-Z]{3}|SystemV.*|US\/Pacific-New)$/i.test(name);
-  if (abbreviation && !THREE_LETTERS.includes(name.toUpperCase())) return unknown(name);
-  try {
-    return new TimeZone(name);
-  } catch (error) {
-    if (error instanceof RangeError) return unknown(name);
-    throw error;
-  }
-}
-
-const EXAMPLES = "give a name of the IANA time zone database, as Europe/Berlin or America/New_York";
-
-function unknown(name: string): ScheduleRefusal {
   const like = alike(name);
   return refuse("timezone", `${JSON.stringify(name)} is no zone: ${like === undefined ? EXAMPLES : `is it ${like}?`}`);
 }
+
+const EXAMPLES = "give a name of the IANA time zone database, as Europe/Berlin or America/New_York";
 
 /** A zone whose city is called so, or begins so. */
 function alike(name: string): string | undefined {
   const city = lettersOf(name.slice(name.lastIndexOf("/") + 1));
   if (city.length < 4) return undefined;
-  const names = Intl.supportedValuesOf("timeZone");
+  const names = zoneData().names.filter((known) => known.includes("/"));
   return (
     names.find((known) => lettersOf(known).endsWith(city)) ?? names.find((known) => lettersOf(known).includes(city))
   );

@@ -1,3 +1,4 @@
+import "../../domain/schedule/testing/zones.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Plan, RecurrenceRule, Skip } from "../../domain/recurrence.ts";
@@ -17,7 +18,6 @@ class Told {
   rule: RecurrenceRule;
   plan: Plan;
   version = 1;
-  tzdata = "2026a";
   now = START;
   open = new Set<string>();
   endedAt: number | null = null;
@@ -46,7 +46,7 @@ class Told {
     const draft = new PlanDraft(
       { jobId: JOB, createdAt: START, version, rule, schedule, plan, open, endedAt },
       this.now,
-      this.tzdata,
+      [],
       budget,
     );
     const { outcomes, question } = advance(draft, this.orders, this.before);
@@ -354,23 +354,5 @@ describe("an edited job", () => {
     told.version = 2;
     assert.deepEqual(told.at(1.5 * MINUTE).fired, [MINUTE]);
     assert.equal(told.plan.nextFireAt, START + 3_600_000);
-  });
-});
-
-describe("another time zone database", () => {
-  const times = {
-    type: "CRON",
-    cron: "0 12 * * *",
-    timezone: "Europe/Paris",
-    dst: { gap: "SHIFT", fold: "FIRST" },
-  } as const;
-
-  it("moves what is still to come if it is newer, and leaves the plan alone if it is older", () => {
-    const told = new Told({ times }, { nextFireAt: START + 12 * 60 * MINUTE });
-    told.tzdata = "2025b";
-    assert.equal(told.at(MINUTE).plan.nextFireAt, START + 12 * 60 * MINUTE);
-    told.tzdata = "2026b";
-    told.at(MINUTE);
-    assert.deepEqual([told.plan.nextFireAt, told.plan.tzdata], [START + 11 * 60 * MINUTE, "2026b"]);
   });
 });

@@ -1,7 +1,8 @@
 import type { CommandOutcome } from "../../ports/messages.ts";
 import type { PlanCommand } from "../../ports/store.ts";
-import { goByOwnRule, planByNewerZones } from "./anew.ts";
+import { goByOwnRule } from "./anew.ts";
 import { continueCatchUps, type FiredBefore, type FiredQuestion } from "./catch-ups.ts";
+import { followChangeovers } from "./changeovers.ts";
 import type { PlanDraft } from "./draft.ts";
 import { accountDue, fireBuffered, planFromEnd } from "./due.ts";
 import { obey } from "./obey.ts";
@@ -26,7 +27,7 @@ export function advance(draft: PlanDraft, orders: readonly PlanCommand[], before
   if (plan.state !== "FINISHED" && !goByOwnRule(draft, orders)) return { outcomes, question: null };
   if (plan.state !== "PAUSED") fireBuffered(draft);
   if (plan.state !== "FINISHED") planFromEnd(draft);
-  if (plan.state !== "FINISHED") planByNewerZones(draft);
+  if (!followChangeovers(draft)) return { outcomes, question: null };
   for (const order of orders) {
     const outcome = obey(draft, order, orders);
     if (outcome === null) break;

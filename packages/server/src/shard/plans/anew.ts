@@ -1,6 +1,6 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { RecurrenceRule } from "../../domain/recurrence.ts";
-import { nextFire } from "../../domain/schedule/fires.ts";
+import { nextFire, previousFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { FormerRule, PlanCommand } from "../../ports/store.ts";
 import { isFixedDelay, type PlanDraft } from "./draft.ts";
@@ -40,15 +40,7 @@ export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readon
 
 /** The last instant before `next` that the schedule has, or `since` where none lies between. */
 function lastBefore(schedule: Schedule, since: EpochMs, next: EpochMs): EpochMs {
-  const unlimited = { ...schedule, maxFires: null };
-  let [before, last] = [since, next - 1];
-  if (isFixedDelay(schedule) || (nextFire(unlimited, before, 0) ?? next) >= next) return since;
-  while (last - before > 1) {
-    const middle = Math.floor((before + last) / 2);
-    if ((nextFire(unlimited, middle, 0) ?? next) < next) before = middle;
-    else last = middle;
-  }
-  return last;
+  return isFixedDelay(schedule) ? since : Math.max(since, previousFire(schedule, next) ?? since);
 }
 
 function ruleOfVersion({ facts }: PlanDraft, version: number, orders: readonly PlanCommand[]): RecurrenceRule | null {
@@ -78,7 +70,6 @@ function accountLast(draft: PlanDraft): boolean {
 function planAnew(draft: PlanDraft, version: number, from: EpochMs, delayedTo: EpochMs | null): void {
   const { plan, schedule, facts } = draft;
   plan.version = version;
-  plan.tzdata = draft.tzdata;
   plan.nextFireAt = null;
   if (draft.isFixedDelay && draft.isPreviousOpen) return;
   const next = nextFire(schedule, Math.max(from, facts.createdAt), plan.fired);
@@ -91,16 +82,4 @@ function mayStay({ now, isFixedDelay, isUsedUp, schedule }: PlanDraft, at: Epoch
   const { startAt, endAt, shiftMs } = schedule;
   if (!isFixedDelay || isUsedUp || at <= now) return false;
   return (startAt === null || at - shiftMs >= startAt) && (endAt === null || at - shiftMs < endAt);
-}
-
-/** The zones have changed since the plan was made: what is still to come is worked out again. */
-export function planByNewerZones(draft: PlanDraft): void {
-  const { plan, schedule, now } = draft;
-  // Whoever knows less than the plan leaves it alone.
-  if (plan.tzdata >= draft.tzdata) return;
-  plan.tzdata = draft.tzdata;
-  if (schedule.times.type !== "CRON" || plan.nextFireAt === null || plan.nextFireAt <= now) return;
-  const before = plan.nextFireAt;
-  plan.nextFireAt = nextFire(schedule, Math.max(now, draft.accountedUntil), plan.fired);
-  if (plan.nextFireAt !== before) draft.movedFrom = before;
 }

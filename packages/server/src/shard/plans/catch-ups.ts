@@ -1,6 +1,7 @@
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import type { CatchUp } from "../../domain/recurrence.ts";
-import { nextFire, occurrences } from "../../domain/schedule/fires.ts";
+import { type Occurrences, occurrences } from "../../domain/schedule/fires.ts";
+import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { PlanDraft } from "./draft.ts";
 
 /** Which planned instants of a backfill have an execution already, as far as it was asked for. */
@@ -54,13 +55,20 @@ class CatchUpRun {
     while (this.#nextAt < catchUp.until && this.#mayGoOn() && this.#draft.hasRoom()) {
       this.#account(this.#nextAt);
       this.#draft.budget.instants--;
-      this.#nextAt = nextFire({ ...catchUp.schedule, maxFires: null }, this.#nextAt, 0) ?? catchUp.until;
+      this.#nextAt = this.#planned(this.#nextAt + 1, 1).instants[0] ?? catchUp.until;
     }
     if (this.#nextAt >= catchUp.until && this.#open.length === 0) {
       plan.catchUps = plan.catchUps.filter(({ id }) => id !== catchUp.id);
     } else if (this.#nextAt !== catchUp.nextAt) {
       this.#draft.putCatchUp({ ...catchUp, nextAt: Math.min(this.#nextAt, catchUp.until), open: this.#open });
     }
+  }
+
+  /** A backfill may reach back beyond changeovers of time zone data; what has misfired was planned by one version. */
+  #planned(since: EpochMs, limit: number): Occurrences {
+    const { schedule, trigger, until } = this.#catchUp;
+    if (trigger === "SCHEDULE") return occurrences(schedule, since, until, limit);
+    return plannedInstants(schedule, this.#draft.changeovers, since, until, limit);
   }
 
   #mayGoOn(): boolean {
@@ -92,8 +100,8 @@ class CatchUpRun {
     if (before !== null && before.since <= this.#nextAt && this.#nextAt < before.until) {
       return before.instants !== null;
     }
-    const { id, schedule, until } = this.#catchUp;
-    const { instants, more } = occurrences(schedule, this.#nextAt, until, CHUNK);
+    const { id, until } = this.#catchUp;
+    const { instants, more } = this.#planned(this.#nextAt, CHUNK);
     this.#draft.budget.instants -= instants.length;
     this.question = { catchUpId: id, since: this.#nextAt, until: more ? (instants.at(-1) as EpochMs) + 1 : until };
     return false;

@@ -1,3 +1,4 @@
+import { type Changeover, readTzdataTag, tzdataTag } from "../../domain/changeover.ts";
 import type { EpochMs, ExecutionId, JobId } from "../../domain/ids.ts";
 import { idTimeMs, occurrenceId } from "../../domain/occurrence-id.ts";
 import { type CatchUp, type Plan, type RecurrenceRule, type SkipReason, scheduleOf } from "../../domain/recurrence.ts";
@@ -37,7 +38,7 @@ export interface Fire {
 /** An instant that waited for so long is made up for: the partition of its time may be gone. */
 const OLD_MS = 24 * 3_600_000;
 
-/** A plan on its way to the next state, with all that its instants become. Pure: `now` and the zones' version come from outside. */
+/** A plan on its way to the next state, with all that its instants become. Pure: `now` and the changeovers come from outside. */
 export class PlanDraft {
   readonly facts: PlanFacts;
   /** By which the plan is made at the moment; until an edit is obeyed, the former one. */
@@ -46,25 +47,26 @@ export class PlanDraft {
   readonly plan: Plan;
   readonly open: Set<ExecutionId>;
   readonly now: EpochMs;
-  readonly tzdata: string;
+  /** Of time zone data, in order. */
+  readonly changeovers: readonly Changeover[];
   readonly budget: Budget;
   readonly fires: Fire[] = [];
   readonly skips = new SkipRuns();
   endedAt: EpochMs | null;
-  /** Where the next instant was before the zones changed. */
+  /** Where the next instant was before a changeover moved it; null: none has. */
   movedFrom: EpochMs | null = null;
   /** The budget ended before the work did. */
   more = false;
 
-  constructor(facts: PlanFacts, now: EpochMs, tzdata: string, budget: Budget) {
+  constructor(facts: PlanFacts, now: EpochMs, changeovers: readonly Changeover[], budget: Budget) {
     this.facts = facts;
     this.rule = facts.rule;
-    this.schedule = facts.schedule;
     this.plan = { ...facts.plan };
+    this.schedule = this.#dated(facts.schedule);
     this.open = new Set(facts.open);
     this.endedAt = facts.endedAt;
     this.now = now;
-    this.tzdata = tzdata;
+    this.changeovers = changeovers;
     this.budget = budget;
   }
 
@@ -73,7 +75,19 @@ export class PlanDraft {
     const { facts } = this;
     if (rule === this.rule) return;
     this.rule = rule;
-    this.schedule = rule === facts.rule ? facts.schedule : scheduleOf(rule, facts.jobId, facts.createdAt);
+    this.schedule = this.#dated(rule === facts.rule ? facts.schedule : scheduleOf(rule, facts.jobId, facts.createdAt));
+  }
+
+  /** Goes on by another version of the time zone data. */
+  goByData(changeover: Changeover): void {
+    this.plan.tzdata = tzdataTag(changeover);
+    this.schedule = this.#dated(this.schedule);
+  }
+
+  /** The schedule by the time zone data that the plan goes by. */
+  #dated(schedule: Schedule): Schedule {
+    if (schedule.times.type !== "CRON") return schedule;
+    return { ...schedule, tzdata: readTzdataTag(this.plan.tzdata).version };
   }
 
   /** Notes that there is more to do where there is no room for it. */
@@ -145,7 +159,6 @@ export class PlanDraft {
   /** Plans what follows an instant that is accounted for. With a fixed delay it depends on the end of what has fired. */
   planAfter(at: EpochMs): void {
     const { schedule } = this;
-    this.plan.tzdata = this.tzdata;
     if (!this.isFixedDelay) this.plan.nextFireAt = nextFire(schedule, at, this.plan.fired);
     else if (this.isPreviousOpen) this.plan.nextFireAt = null;
     else this.plan.nextFireAt = nextFire(schedule, this.now, this.plan.fired);

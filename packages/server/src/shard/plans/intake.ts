@@ -52,6 +52,12 @@ export function takePlanCommand({ state }: Step, command: PlanCommand): void {
   toAsk.add(command.jobId);
 }
 
+/** Plans in memory follow those that have come into force. */
+export function takeChangeovers({ state }: Step, { changeovers }: Extract<Input, { kind: "CHANGEOVERS" }>): void {
+  state.changeovers = changeovers;
+  for (const planned of state.plans.byId.values()) state.plans.dirty.add(planned);
+}
+
 export function takeFired(step: Step, read: Extract<ReadResult, { kind: "READ_FIRED" }>): void {
   const { plans, touched } = step.state;
   const { jobId, question, instants } = read;

@@ -1,4 +1,4 @@
-import { occurrences } from "../../domain/schedule/fires.ts";
+import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { CommandOutcome } from "../../ports/messages.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { replaceRule } from "./anew.ts";
@@ -63,7 +63,7 @@ function backfill(
   if (plan.catchUps.some(({ trigger }) => trigger === "BACKFILL")) return "BACKFILL_OPEN";
   const until = Math.min(order.until, now + 1);
   if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return null;
-  const [first] = occurrences(schedule, order.since, until, 1).instants;
+  const [first] = plannedInstants(schedule, draft.changeovers, order.since, until, 1).instants;
   const { limit } = order;
   if (first !== undefined) {
     draft.putCatchUp({ id, trigger: "BACKFILL", schedule, nextAt: first, until, limit, open: [] });

@@ -1,7 +1,9 @@
+import { isBeyond } from "../../domain/changeover.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { commandDone } from "../answers.ts";
+import type { Moved } from "../batch.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { birthOf } from "./birth.ts";
@@ -34,12 +36,13 @@ export function advancePlans(step: Step): void {
 function settle(step: Step, planned: Planned, budget: Budget): boolean {
   const { state, now } = step;
   const { job, schedule, jobId } = planned;
+  if (isBeyond(state.changeovers, planned.plan.tzdata)) return leaveToOthers(step, planned);
   if (awaitsEdit(step, planned)) return false;
   const { recurrence: rule } = job.definition;
   invariant(rule !== null, `the job ${jobId} has a plan and does not recur`);
   const { plan, open, endedAt } = planned;
   const facts = { jobId, createdAt: job.createdAt, version: job.version, rule, schedule, plan, open, endedAt };
-  const draft = new PlanDraft(facts, now, state.tzdata, budget);
+  const draft = new PlanDraft(facts, now, state.changeovers, budget);
   const orders = ordersFor(step, planned);
   const { outcomes, question } = advance(draft, orders, planned.before);
   for (const [index, outcome] of outcomes.entries()) commandDone(step, orders[index] as PlanCommand, outcome);
@@ -57,6 +60,12 @@ function settle(step: Step, planned: Planned, budget: Budget): boolean {
   return draft.more;
 }
 
+/** This node does not know yet by which rules the plan was made; a look at the store brings it again. */
+function leaveToOthers({ state }: Step, planned: Planned): false {
+  state.plans.drop(planned);
+  return false;
+}
+
 function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { jobId, shard } = planned;
   const { plans, touched } = step.state;
@@ -71,8 +80,14 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { plan } = draft;
   const skips = draft.skips.rows();
   step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, births, skips });
-  if (draft.movedFrom !== null) step.batch.moved.push({ jobId, from: draft.movedFrom, to: plan.nextFireAt });
+  step.batch.graceMs.set(jobId, draft.rule.misfireGraceMs);
+  if (draft.movedFrom !== null) step.batch.moved.push(movedOf(planned, draft));
   touched.add(jobId, step.batch.number);
+}
+
+function movedOf({ job, jobId }: Planned, { movedFrom, plan }: PlanDraft): Moved {
+  const name = job.definition.name ?? null;
+  return { jobId, name, from: movedFrom as EpochMs, to: plan.nextFireAt, tzdata: plan.tzdata };
 }
 
 /** The command that came with an edit remembers the rule that made the plan: nothing is done before it was read. */

@@ -37,7 +37,7 @@ export class Story {
   readonly #granted = new Map<string, number>();
 
   constructor(limits: Partial<Limits> = {}) {
-    this.state = createState({ ...DEFAULT_LIMITS, ...limits }, "2026a");
+    this.state = createState({ ...DEFAULT_LIMITS, ...limits });
     const epochs = new Map(Array.from({ length: 64 }, (_, shard) => [shard, 1]));
     const recovered = { inFlight: [], journals: [], commands: [] };
     this.tell({ kind: "OWNED", term: 1, epochs, recovered, incarnation: "node-1" });

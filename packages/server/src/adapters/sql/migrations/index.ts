@@ -5,6 +5,7 @@ import { nodes } from "./0004-nodes.ts";
 import { recurringJobs } from "./0005-recurring-jobs.ts";
 import { poolLimits } from "./0006-pool-limits.ts";
 import { cluster } from "./0007-cluster.ts";
+import { timeZoneData } from "./0008-time-zone-data.ts";
 import { reach } from "./0009-reach.ts";
 import { nodeSecrets } from "./0010-node-secrets.ts";
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "recurring jobs", sql: recurringJobs },
   { version: 6, name: "pool limits", sql: poolLimits },
   { version: 7, name: "cluster", sql: cluster },
+  { version: 8, name: "time zone data", sql: timeZoneData },
   { version: 9, name: "reach", sql: reach },
   { version: 10, name: "node secrets", sql: nodeSecrets },
 ];

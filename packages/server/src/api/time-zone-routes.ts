@@ -1,0 +1,69 @@
+import type { Store } from "../ports/store.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import { answer, problems } from "./documented.ts";
+import { invalid, ProblemError, problem } from "./errors.ts";
+import { type Lacking, requireFeature } from "./feature-gate.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant } from "./instants.ts";
+import { TimeZonesBody, TimeZonesRequest } from "./schemas/time-zones.ts";
+
+interface TimeZoneParts {
+  store: Pick<Store, "timeZones">;
+  zones: TimeZoneRules;
+  lacking?: Lacking | undefined;
+}
+
+const tags = ["schedules"];
+const path = "/v1/time-zone-data";
+
+/** GET and PUT /v1/time-zone-data */
+export function timeZoneRoutes(app: HttpApp, parts: TimeZoneParts): void {
+  const read = {
+    operationId: "getTimeZoneData",
+    tags,
+    summary: "Which time zone data recurring jobs are planned by, and which there was before",
+    response: { 200: answer(TimeZonesBody, "As this node knows it"), ...problems() },
+  };
+  app.get(path, { schema: read }, () => bodyOf(parts));
+  const put = {
+    operationId: "putTimeZoneData",
+    tags,
+    summary: "Have all nodes plan by another version of the time zone data: an older one, or one that this node brings",
+    body: TimeZonesRequest,
+    response: {
+      200: answer(TimeZonesBody, "It comes into force within seconds, at the same moment for all nodes"),
+      ...problems("wrong-state", "payload-too-large", "unsupported-media-type"),
+    },
+  };
+  app.put(path, { schema: put }, async ({ body }) => {
+    requireFeature("TIME_ZONE_DATA", parts.lacking);
+    await changeTo(parts, body.version);
+    return bodyOf(parts);
+  });
+}
+
+async function changeTo(parts: TimeZoneParts, version: string): Promise<void> {
+  const { zones } = parts;
+  const known = await availableIn(parts);
+  if (!known.includes(version)) {
+    const message = `${JSON.stringify(version.slice(0, 40))} is not available: give one of ${known.join(", ")}, or name its data with MAINSPRING_TZDATA and restart this node`;
+    throw new ProblemError(invalid([{ field: "version", message }]));
+  }
+  if (zones.changeovers().at(-1)?.version === version) return;
+  if ((await zones.changeTo(version)) !== null) return;
+  throw new ProblemError(
+    problem("wrong-state", "another changeover of time zone data came first: look, and try again"),
+  );
+}
+
+async function availableIn({ store, zones }: TimeZoneParts): Promise<string[]> {
+  return [...new Set([...(await store.timeZones.versions()), ...zones.offered()])].sort();
+}
+
+async function bodyOf(parts: TimeZoneParts): Promise<TimeZonesBody> {
+  const { version, releasedOn } = parts.zones.inForce();
+  const changeovers = parts.zones.changeovers().map(({ version, since }) => {
+    return { version, since: since === 0 ? null : formatInstant(since) };
+  });
+  return { version, releasedOn, changeovers, available: await availableIn(parts) };
+}

@@ -1,0 +1,57 @@
+import type { Changeover } from "../changeover.ts";
+import type { EpochMs } from "../ids.ts";
+import { nextFire, type Occurrences, occurrences } from "./fires.ts";
+import { type Earlier, movedFire } from "./moved.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** So long after a changeover a time on the wall may come again that was planned before it: no two offsets are further apart. */
+const OVERLAP_MS = 32 * 3_600_000;
+
+/**
+ * What was or is planned at or after `since` and before `until`, each instant by the rules that were in force then. What was planned before
+ * the first changeover is not known: its rules stand for those before.
+ * @param limit instants, 1 or more
+ */
+export function plannedInstants(
+  schedule: Schedule,
+  changeovers: readonly Changeover[],
+  since: EpochMs,
+  until: EpochMs,
+  limit: number,
+): Occurrences {
+  if (schedule.times.type !== "CRON" || changeovers.length === 0) return occurrences(schedule, since, until, limit);
+  const instants = new Set<EpochMs>();
+  let more = false;
+  for (const [index, { version, since: begin }] of changeovers.entries()) {
+    const end = Math.min(until, changeovers[index + 1]?.since ?? until);
+    const isBefore = index > 0 && begin >= until;
+    if (end <= since || isBefore) continue;
+    const from = index === 0 ? since : firstOf(schedule, changeovers, index, since);
+    const found = occurrences({ ...schedule, tzdata: version }, Math.max(from, since), end, limit + 1);
+    for (const at of found.instants) instants.add(at);
+    more ||= found.more;
+  }
+  const all = [...instants].sort((a, b) => a - b);
+  return { instants: all.slice(0, limit), more: more || all.length > limit };
+}
+
+/** The rules before a changeover. */
+export function earlierThan(changeovers: readonly Changeover[], index: number): Earlier | null {
+  const [before, changeover] = [changeovers[index - 1], changeovers[index]];
+  return before === undefined || changeover === undefined ? null : { version: before.version, until: changeover.since };
+}
+
+/** Where the instants of a changeover begin: some of them may lie before it. */
+function firstOf(schedule: Schedule, changeovers: readonly Changeover[], index: number, since: EpochMs): EpochMs {
+  const [former, { version, since: begin }] = changeovers.slice(index - 1, index + 1) as [Changeover, Changeover];
+  if (since - begin > OVERLAP_MS) return since;
+  const unlimited = { ...schedule, maxFires: null };
+  // The former rules may have begun with an instant that had not come yet.
+  const formerFirst = index === 1 ? begin : firstOf(schedule, changeovers, index - 1, begin);
+  const next = nextFire({ ...unlimited, tzdata: former.version }, Math.max(formerFirst, begin) - 1, 0);
+  if (next === null) return begin;
+  return (
+    movedFire({ ...unlimited, tzdata: version }, former.version, next, begin, 0, earlierThan(changeovers, index - 1)) ??
+    begin
+  );
+}
