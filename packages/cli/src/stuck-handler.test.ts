@@ -56,7 +56,7 @@ describe("a handler that outlives its attempt", { concurrency: true }, () => {
   /** A worker whose only handler has timed out and goes on until it is released. */
   const stuckWorker = async (t: TestContext, options: Capacity) => {
     const { promise, resolve: release } = Promise.withResolvers<void>();
-    t.after(release);
+    t.after(() => release());
     await startWorker(t, "a", options, () => promise);
     const id = await submit(options.pool, "endless", { timeoutSec: 1 });
     assert.equal((await final(id)).state, "DEAD");
@@ -79,7 +79,7 @@ describe("a handler that outlives its attempt", { concurrency: true }, () => {
   it("keeps its slot after a cancellation too", async (t) => {
     const begun = Promise.withResolvers<void>();
     const { promise, resolve } = Promise.withResolvers<void>();
-    t.after(resolve);
+    t.after(() => resolve());
     const pool = "cancel";
     await startWorker(t, "a", { pool, prefetch: 3 }, () => {
       begun.resolve();
@@ -97,7 +97,7 @@ describe("a handler that outlives its attempt", { concurrency: true }, () => {
   it("is not the only one that work leaves: what waits at a slow worker goes to one that joins", async (t) => {
     const begun = Promise.withResolvers<void>();
     const { promise, resolve } = Promise.withResolvers<void>();
-    t.after(resolve);
+    t.after(() => resolve());
     const pool = "slow";
     await startWorker(t, "a", { pool, prefetch: JOBS }, () => {
       begun.resolve();
