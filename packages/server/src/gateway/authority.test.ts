@@ -179,6 +179,23 @@ describe("a slot whose handler outlives its attempt", () => {
     assert.equal(lastGranted(stage), 3);
   });
 
+  it("stays taken over a connection that breaks before the worker has the acknowledgement", () => {
+    const { stage, worker } = stageWithAuthority();
+    stage.assign(assignment(1));
+    worker.start(...worker.assigns);
+    const token = tokenOf(assignment(1));
+    worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
+    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [token] }]);
+    worker.breakOff();
+    stage.forgetNews();
+    const again = stage
+      .connect()
+      .hello({ features: Feature.AUTHORITY, holds: [{ token, finished: true, over: true }] });
+    assert.equal(lastGranted(stage) ?? 3, 3, "two free places and the slot that was used");
+    again.say({ ended: [token] });
+    assert.equal(lastGranted(stage), 4);
+  });
+
   it("keeps the places to wait empty where every slot is taken so: nothing there would ever begin", () => {
     const stage = new Stage();
     stage.own();

@@ -38,11 +38,14 @@ export class Outgoing {
     return messages;
   }
 
-  /** Without attempts whose acknowledgement the worker did not get. */
+  /** Without results whose acknowledgement the worker did not get. A handler that outlives its attempt keeps its slot all the same. */
   unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
     if (this.acks.length === 0) return holds;
     const acked = new Set(this.acks.map(({ executionId, attempt }) => attemptKey(executionId, attempt)));
-    return holds.filter(({ token }) => !acked.has(attemptKey(token.executionId, token.attempt)));
+    return holds.flatMap((hold) => {
+      if (!acked.has(attemptKey(hold.token.executionId, hold.token.attempt))) return [hold];
+      return hold.over ? [{ ...hold, finished: false }] : [];
+    });
   }
 
   clear(): void {
