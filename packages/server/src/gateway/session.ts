@@ -82,9 +82,14 @@ export class Session {
     return Math.max(0, this.profile.slots - this.held.occupied);
   }
 
-  /** Connected, willing, and reading what it is sent. */
+  /** Connected, willing, reading what it is sent, and with a slot in which something could begin. */
   get takesWork(): boolean {
-    return this.link !== null && !this.isDraining && !this.link.isCongested();
+    return this.link !== null && !this.isDraining && !this.#isStuck && !this.link.isCongested();
+  }
+
+  /** Handlers that outlive their attempts have every slot: nothing that waits here would ever begin. */
+  get #isStuck(): boolean {
+    return this.held.stuck >= this.profile.slots;
   }
 
   // ---- from owners --------------------------------------------------------------------------------------------------
@@ -299,15 +304,13 @@ export class Session {
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#taken, nowMs);
+    this.credits.lend(
+      takersOf(this.credits, owners.all, claims, nowMs),
+      takenOf(this.held, capacityOf(this.profile)),
+      nowMs,
+    );
     if (claims.length === 0) return false;
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
-  }
-
-  /** Where handlers that do not end have every slot, nothing that waits would ever begin. */
-  get #taken(): number {
-    const capacity = capacityOf(this.profile);
-    return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
   }
 
   /** Also what could wait. */
@@ -339,7 +342,9 @@ export class Session {
     if (this.#questions.isIgnored(nowMs, this.pulse.heardAtMs)) {
       return this.link.close("ABORTED", "this worker does not say what it holds; it may connect again");
     }
-    if (this.isAuthority) this.#questions.doubt(this.held, nowMs);
+    if (!this.isAuthority) return;
+    this.#questions.doubt(this.held, nowMs);
+    if (this.#isStuck && this.held.waiting > 0) this.takeBack(Array.from(this.held, ({ token }) => token));
   }
 
   /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
