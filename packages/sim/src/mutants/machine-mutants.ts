@@ -76,21 +76,6 @@ export const machineMutants: readonly Mutant[] = [
     why: "a takeover gives up what living workers run, before they could say so",
   },
   {
-    name: "nothing is taken back",
-    file: `${SHARD}/fleet.ts`,
-    find: "  takeBackWaiting(step);\n",
-    replace: "",
-    why: "executions wait at a slow worker while another one is free",
-  },
-  {
-    name: "a dead gateway's workers are kept",
-    file: `${SHARD}/fleet.ts`,
-    find: "for (const worker of [...state.workers.all()]) if (isGone(step, worker.gateway, before)) loseTrack(step, worker);",
-    replace: "",
-    also: [{ file: `${SHARD}/inputs.ts`, find: "silenceMs: 30_000,", replace: "silenceMs: 300_000," }],
-    why: "what ran on a worker that died together with its gateway is waited for",
-  },
-  {
     name: "the order to stop is forgotten",
     file: `${SHARD}/cancel.ts`,
     find: 'if (isFirst && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");',
