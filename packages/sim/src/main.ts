@@ -14,6 +14,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
+       npm run sim -- --mutants --proven    tries the seeds that were written down, and names mutants that have none
        npm run sim -- --mutants --recorded  first the seeds that were written down; with --record others take their places
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
+    proven: { type: "boolean", default: false },
     record: { type: "boolean", default: false },
     recorded: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -64,7 +66,8 @@ function waysBack(): WayBack[] {
 async function run(): Promise<boolean> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const replay = values.record ? "REFRESH" : "REPLAY";
-  const mode = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
+  const hunt = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
+  const mode = values.proven ? "PROVE" : hunt;
   if (values.mutants) return await huntAll(allMutants, mode, say);
   if (values.mutant !== undefined) return await huntAll([mutantNamed(values.mutant)], mode, say);
   if (!values.shrink) return await campaign(asked(), say);

@@ -1,13 +1,22 @@
 import { availableParallelism } from "node:os";
-import { type Hunted, hunt, replay } from "./hunt.ts";
+import { type Hunted, hunt, prove, replay } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
 import { record } from "./record.ts";
 
 /**
  * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: where it was recorded; where that is so no
- * more, within a few seeds. `REFRESH`: and writes that down.
+ * more, within a few seeds. `REFRESH`: and writes that down. `PROVE`: where it was recorded and nowhere else; mutants without a
+ * record are named.
  */
-export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH";
+export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH" | "PROVE";
+
+const HUNTS: Record<HuntMode, (mutant: Mutant) => Promise<Hunted | null>> = {
+  HUNT: (mutant) => hunt(mutant),
+  RECORD: (mutant) => hunt(mutant, true),
+  REPLAY: replay,
+  REFRESH: replay,
+  PROVE: prove,
+};
 
 /** @returns whether each was caught, by a seed that finds nothing without it */
 export async function huntAll(
@@ -17,11 +26,14 @@ export async function huntAll(
 ): Promise<boolean> {
   const waiting = [...mutants.entries()];
   const hunts: Hunted[] = [];
-  const isReplay = mode === "REPLAY" || mode === "REFRESH";
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const hunted = await (isReplay ? replay(next[1]) : hunt(next[1], mode === "RECORD"));
-      hunts[next[0]] = hunted;
+      const hunted = await HUNTS[mode](next[1]);
+      if (hunted === null) {
+        say(`"${next[1].name}" has no record: --mutants --record hunts it`);
+        continue;
+      }
+      hunts.push(hunted);
       if (mode === "RECORD" || mode === "REFRESH") keep(hunted);
       say(told(hunted));
     }

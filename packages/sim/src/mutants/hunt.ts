@@ -45,6 +45,14 @@ export async function replay(mutant: Mutant): Promise<Hunted> {
   return await huntFrom(mutant, record, SEEDS_INSTEAD, 0);
 }
 
+/** Tries the record and nothing else. @returns null: the mutant has no record */
+export async function prove(mutant: Mutant): Promise<Hunted | null> {
+  const record = records().get(mutant.name);
+  if (record === undefined) return null;
+  const caught = await run(mutant, record, 0, 0);
+  return { mutant, caught: caught?.checker === record.checker ? caught : null, objection: null };
+}
+
 async function huntFrom(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Hunted> {
   const caught = await run(mutant, first, limit, more);
   const found = caught === null ? null : await unmutatedVerdict(caught, mutant.waysBack);
