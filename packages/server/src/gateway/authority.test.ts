@@ -218,37 +218,6 @@ describe("a slot whose handler outlives its attempt", () => {
   });
 });
 
-describe("a worker whose every slot is taken by handlers that outlive their attempts", () => {
-  it("gets no more work, and what waits there is asked back", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1), assignment(2), assignment(3));
-    worker.start(...worker.assigns.slice(0, 2));
-    const tokens = [1, 2].map((n) => tokenOf(assignment(n)));
-    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens }]);
-    stage.runtime.advance(1_000);
-    const asked = worker.received.flatMap(({ takeBack }) => takeBack.map(({ executionId }) => executionId));
-    assert.deepEqual(asked, [assignment(3).executionId]);
-    worker.say({ finished: [{ token: tokenOf(assignment(3)), outcome: Outcome.RELEASED }] });
-    stage.forgetNews();
-    stage.runtime.advance(2_000);
-    assert.deepEqual(stage.credits(), []);
-    worker.say({ ended: tokens.slice(0, 1) });
-    assert.equal(lastGranted(stage), 5, "one of two slots, and one place to wait");
-  });
-
-  it("hands back at once what is assigned to it all the same", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1), assignment(2));
-    worker.start(...worker.assigns);
-    const tokens = [1, 2].map((n) => tokenOf(assignment(n)));
-    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens }]);
-    stage.forgetNews();
-    stage.assign(assignment(3));
-    const returned = stage.newsOf("FINISHED").flatMap(({ results }) => results.map(({ state }) => state));
-    assert.deepEqual(returned, ["RELEASED"]);
-  });
-});
-
 describe("an attempt that another worker could run", () => {
   const takeBack = (stage: Stage, ...numbers: number[]) =>
     stage.bus.deliver(NODE, [

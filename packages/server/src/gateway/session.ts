@@ -82,14 +82,9 @@ export class Session {
     return Math.max(0, this.profile.slots - this.held.occupied);
   }
 
-  /** Connected, willing, reading what it is sent, and with a slot in which something could begin. */
+  /** Connected, willing, and reading what it is sent. */
   get takesWork(): boolean {
-    return this.link !== null && !this.isDraining && !this.#isStuck && !this.link.isCongested();
-  }
-
-  /** Handlers that outlive their attempts have every slot: nothing that waits here would ever begin. */
-  get #isStuck(): boolean {
-    return this.held.stuck >= this.profile.slots;
+    return this.link !== null && !this.isDraining && !this.link.isCongested();
   }
 
   // ---- from owners --------------------------------------------------------------------------------------------------
@@ -304,13 +299,15 @@ export class Session {
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(
-      takersOf(this.credits, owners.all, claims, nowMs),
-      takenOf(this.held, capacityOf(this.profile)),
-      nowMs,
-    );
+    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#taken, nowMs);
     if (claims.length === 0) return false;
     return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
+  }
+
+  /** Where handlers that do not end have every slot, nothing that waits would ever begin. */
+  get #taken(): number {
+    const capacity = capacityOf(this.profile);
+    return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
   }
 
   /** Also what could wait. */
@@ -342,9 +339,7 @@ export class Session {
     if (this.#questions.isIgnored(nowMs, this.pulse.heardAtMs)) {
       return this.link.close("ABORTED", "this worker does not say what it holds; it may connect again");
     }
-    if (!this.isAuthority) return;
-    this.#questions.doubt(this.held, nowMs);
-    if (this.#isStuck && this.held.waiting > 0) this.takeBack(Array.from(this.held, ({ token }) => token));
+    if (this.isAuthority) this.#questions.doubt(this.held, nowMs);
   }
 
   /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
