@@ -31,7 +31,7 @@ describe("a cluster whose API key and secret are changed under load", () => {
   /** Behind a load balancer: the nodes that requests go to. */
   let serving: ClusterNode[] = [];
   let apiKey = OLD.key;
-  /** What each client asks for now. */
+  /** The request that each client makes now. */
   const asking = new Map<number, Promise<void>>();
   const runs = new Map<string, number>();
   const count = task({

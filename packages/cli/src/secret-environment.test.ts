@@ -8,7 +8,7 @@ import { startServer } from "./testing/server.ts";
 const API_KEY = "an-api-key-that-is-secret";
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a webhook secret of 32 bytes....").toString("base64")}`;
 const SECRETS = { MAINSPRING_API_KEY: API_KEY, MAINSPRING_WEBHOOK_SECRET: WEBHOOK_SECRET };
-/** What a program sees of its parent, and of all that it may look at. */
+/** Prints the environment of the parent, and of every process that the program may look at. */
 const LOOK =
   "cat /proc/$PPID/environ /proc/self/environ; ls -d ${TMPDIR:-/tmp}/mainspring-??????/environment 2>/dev/null; true";
 

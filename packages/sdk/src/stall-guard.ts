@@ -13,8 +13,8 @@ const STALLS = 1;
 
 /**
  * Notices that the whole process stood still (frozen, suspended, starved) or had no server for a while. The session beats about
- * once a second while it is connected; after a longer gap neither thread can know what the server did meanwhile. Times are whole milliseconds of the monotonic clock, cut
- * to 32 bits; both threads read the same clock.
+ * once a second while it is connected; after a longer gap neither thread can know what the server did meanwhile. Times are whole
+ * milliseconds of the monotonic clock, cut to 32 bits; both threads read the same clock.
  */
 export class StallGuard {
   readonly #cells: Int32Array;

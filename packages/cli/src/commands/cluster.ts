@@ -86,7 +86,7 @@ function statusText({ nodes, shards, level, lag }: ClusterStatus): string {
   return `${nodesText(nodes)}\n\n${rest}`;
 }
 
-/** Of a node that is cut off that is what matters, whether or not this one has a connection to it. */
+/** A node that is cut off is shown as that, whether or not this one has a connection to it. */
 function stateText({ state, isCutOff, isReachable }: ClusterNode): string {
   if (isCutOff) return `${state} (cut off)`;
   return isReachable || state === "GONE" ? state : `${state} (not reachable)`;

@@ -18,7 +18,7 @@ export interface FlightOptions extends Telling {
 type Violation = Report["violations"][number];
 
 const NODES = 3;
-/** Of each kind with each kill: a third of them is at the node, and the others have slots for them. */
+/** Number of jobs of each kind with each kill: the node has a third of them, and the others have slots for them. */
 const JOBS = 36;
 const SLOTS = "60";
 /** Longer than it takes until the node is killed. */

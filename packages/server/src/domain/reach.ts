@@ -23,7 +23,7 @@ function says({ reaches }: Reaching, { incarnation }: Reaching): boolean {
 }
 
 /**
- * The nodes that may own shards: the largest group in which every node reaches every other one. Of groups of the same size
+ * The nodes that may own shards: the largest group in which every node reaches every other one. Among groups of the same size
  * the one with the lowest node ids, which are those of the nodes that started first. Every node computes the same group
  * from the same list, so the sides of a partition agree without a word between them.
  * @param nodes each incarnation once; in any order

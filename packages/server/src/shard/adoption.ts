@@ -92,7 +92,9 @@ export function askForWorkers(step: Step): void {
   const unlisted = new Map<Incarnation, WorkerId[]>();
   for (const { gateway, listedAt, profile } of state.workers.all()) {
     if (now - listedAt < UNLISTED_MS || state.workers.silent.has(gateway)) continue;
-    unlisted.set(gateway, [...(unlisted.get(gateway) ?? []), profile.workerId]);
+    const there = unlisted.get(gateway);
+    if (there === undefined) unlisted.set(gateway, [profile.workerId]);
+    else there.push(profile.workerId);
   }
   for (const gateway of new Set([...state.gateways, ...unlisted.keys()])) {
     ask(step, gateway, [...sought, ...(unlisted.get(gateway) ?? [])]);

@@ -24,13 +24,13 @@ export async function huntAll(
   mode: HuntMode,
   say: (text: string) => void,
 ): Promise<boolean> {
-  const waiting = [...mutants.entries()];
+  const waiting = [...mutants];
   const hunts: Hunted[] = [];
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const hunted = await HUNTS[mode](next[1]);
+      const hunted = await HUNTS[mode](next);
       if (hunted === null) {
-        say(`"${next[1].name}" has no record: --mutants --record hunts it`);
+        say(`"${next.name}" has no record: --mutants --record hunts it`);
         continue;
       }
       hunts.push(hunted);
@@ -40,7 +40,11 @@ export async function huntAll(
   };
   await Promise.all(Array.from({ length: availableParallelism() }, hunter));
   const isAll = hunts.every(({ caught, objection }) => caught !== null && objection === null);
-  say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");
+  say(
+    isAll
+      ? `every mutant that was tried was caught: ${hunts.length} of ${mutants.length}`
+      : "not every mutant was caught",
+  );
   return isAll;
 }
 

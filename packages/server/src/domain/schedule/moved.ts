@@ -54,7 +54,7 @@ function isFire(schedule: Schedule, at: EpochMs): boolean {
 function sameWall({ times, shiftMs, tzdata }: Schedule, former: string, at: EpochMs): EpochMs {
   if (times.type !== "CRON") return at;
   const newer = cronClock(times, tzdata);
-  // What follows elapsed time goes on from the last fire, as it does when the clocks are set.
+  // A schedule of elapsed time goes on from the last fire, as it does when the clocks are set.
   if (!newer.plan.fixedTime) return at;
   const instant = (at - shiftMs) / 1_000;
   const { offsetSec } = cronClock(times, former).zone.stretchAt(instant);
