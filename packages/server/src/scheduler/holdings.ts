@@ -45,6 +45,15 @@ export interface Share {
   isSettled: boolean;
 }
 
+/** The nodes as a renewal of the lease listed them. */
+interface Listed {
+  living: readonly NodeLease[];
+  /** Shards that should be this node's. */
+  placed: ReadonlySet<ShardId>;
+  /** When the renewal was sent, on the monotonic clock. */
+  listedMs: number;
+}
+
 /** Of a server that shares its store with others. */
 export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
 /** There is nobody who could take anything; what is lost is noticed when it is. */
@@ -217,7 +226,8 @@ export class Holdings {
   }
 
   async #look(): Promise<void> {
-    const { machine, profile } = this.#parts;
+    const { machine, profile, runtime, terms } = this.#parts;
+    const listedMs = runtime.monotonicMs();
     const leases = await this.#renew();
     const living = livingNodes(leases, this.#suspects);
     const owners = owningNodes(living, leases);
@@ -226,6 +236,13 @@ export class Holdings {
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
+    // The lease must not run out while a call to the store hangs: others would take the shards, as slowly.
+    const renewing = { runtime, everyMs: terms.renewEveryMs, renew: () => this.#renew() };
+    await renewingWhile(renewing, this.#takeAndLetGo({ living, placed, listedMs }));
+  }
+
+  async #takeAndLetGo({ living, placed, listedMs }: Listed): Promise<void> {
+    const { machine, profile, runtime, terms } = this.#parts;
     const holders = await this.#readShards();
     await this.#letGoOvertaken(holders);
     const mine = new Map(machine.has());
@@ -235,11 +252,12 @@ export class Holdings {
     );
     if (left.length > 0) await this.#parts.store.letGo(left);
     const isSettling = (shard: ShardId) =>
-      this.#parts.runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
+      runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
     const isCutOff = this.#isCutOff;
     const next = plan({ me: profile.incarnation, living, isCutOff, placed, holders, mine, isSettling });
-    // Held up since it asked: what it knows of the others is older than a lease, and they may live again.
-    if (this.#stopped || !this.trusted) return;
+    // The list of nodes is older than a lease by now: a node that it lacks may live again.
+    const isOutdated = runtime.monotonicMs() - listedMs >= terms.ttlMs;
+    if (this.#stopped || isOutdated || !this.trusted) return;
     if (next.take.length > 0) await this.#take(next.take);
     this.#compare(placed);
     if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);
@@ -296,11 +314,9 @@ export class Holdings {
     this.#parts.machine.gatewaysChanged();
   }
 
-  /** The lease must not run out meanwhile: others would take the same shards, as slowly, and nobody would ever have them. */
   async #take(wanted: readonly ShardHolder[]): Promise<void> {
-    const { machine, log, runtime, terms } = this.#parts;
-    const renewing = { runtime, everyMs: terms.renewEveryMs, renew: () => this.#renew() };
-    const taken = await renewingWhile(renewing, this.#takeOver(wanted));
+    const { machine, log } = this.#parts;
+    const taken = await this.#takeOver(wanted);
     if (taken === null || this.#stopped || !this.trusted) return;
     log.info({ shards: taken.epochs.size }, "shards were taken over");
     machine.own({ term: ++this.#term, gateways: this.gateways, ...taken });

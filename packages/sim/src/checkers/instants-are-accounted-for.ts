@@ -53,16 +53,15 @@ export function instantsAreAccountedFor(books: PlanBooks): Checker {
 function nothingIsMissing(book: PlanBook): void {
   const fired = new Set(book.births.map(({ job }) => job.definition.scheduledAt));
   const isSkipped = (at: number) => book.skips.some(({ from, to }) => from <= at && at <= to);
-  book.versions.forEach((version, index) => {
-    if (version.followedAt === null || isFixedDelay(version)) return;
-    const next = book.versions[index + 1]?.writtenAt ?? Number.POSITIVE_INFINITY;
-    const until = Math.min(next, endOf(book, version));
+  for (const version of book.versions) {
+    if (version.followedAt === null || isFixedDelay(version)) continue;
+    const until = Math.min(version.replacedAt ?? Number.POSITIVE_INFINITY, endOf(book, version));
     for (const at of instantsOf(book, version, version.followedAt + 1, until)) {
       if (!fired.has(at) && !isSkipped(at) && !stillWaits(book, at)) {
         throw new Violation(`${iso(at)} of ${book.jobId} (version ${version.version}) neither ran nor was skipped`);
       }
     }
-  });
+  }
 }
 
 /** A deletion ends what waits for an execution to end, or to be made up for; a pause holds it back. */

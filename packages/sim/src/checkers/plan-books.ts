@@ -1,4 +1,4 @@
-import type { Plan, RecurrenceRule, Skip } from "@mainspring/server/testing";
+import type { Plan, PlanCommand, RecurrenceRule, Skip } from "@mainspring/server/testing";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { StoreEvent } from "../store/history.ts";
 import type { JobRow } from "../store/job-table.ts";
@@ -11,6 +11,8 @@ export interface BookedVersion {
   writtenAt: number;
   /** When the plan was made by it; null: it never was. */
   followedAt: number | null;
+  /** When the edit that replaced it was asked for, and counts from; null: no edit has replaced it. */
+  replacedAt: number | null;
 }
 
 /** What the store was told of one recurring job. */
@@ -36,14 +38,20 @@ export class PlanBooks {
     if (event.kind === "SUBMITTED") this.#submitted(event);
     else if (event.kind === "JOB_CHANGED") this.#changed(event.job, event.at);
     else if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") this.#committed(event);
-    else if (event.kind === "COMMANDED" && event.command.kind === "PLAN" && event.command.order.kind === "PAUSE") {
-      const book = this.all.get(event.command.jobId);
-      if (book !== undefined) book.pausedBefore = true;
-    }
+    else if (event.kind === "COMMANDED" && event.command.kind === "PLAN") this.#ordered(event.command, event.at);
   }
 
   versionOf(book: PlanBook, version: number): BookedVersion | undefined {
     return book.versions.find((booked) => booked.version === version);
+  }
+
+  #ordered({ jobId, order }: PlanCommand, at: number): void {
+    const book = this.all.get(jobId);
+    if (book === undefined) return;
+    if (order.kind === "PAUSE") book.pausedBefore = true;
+    const former = order.kind === "LOOK" ? order.former : undefined;
+    const replaced = former && this.versionOf(book, former.version);
+    if (replaced !== undefined) replaced.replacedAt = Math.min(former?.until ?? at, at);
   }
 
   #submitted({ submission, outcome, at }: Extract<StoreEvent, { kind: "SUBMITTED" }>): void {
@@ -59,13 +67,13 @@ export class PlanBooks {
     if (rule === null) return;
     const book = this.all.get(job.jobId) ?? this.#open(job.jobId, job.createdAt, version, rule, at);
     if (version > (book.versions.at(-1)?.version ?? 0)) {
-      book.versions.push({ version, rule, writtenAt: at, followedAt: null });
+      book.versions.push({ version, rule, writtenAt: at, followedAt: null, replacedAt: null });
     }
     if (deletedAt !== null) book.deletedAt ??= at;
   }
 
   #open(jobId: string, createdAt: number, version: number, rule: RecurrenceRule, at: number): PlanBook {
-    const first = { version, rule, writtenAt: Math.min(createdAt, at), followedAt: createdAt };
+    const first = { version, rule, writtenAt: Math.min(createdAt, at), followedAt: createdAt, replacedAt: null };
     const book: PlanBook = {
       ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, pausedBefore: false },
       ...{ births: [], backfills: [], skips: [] },
