@@ -115,7 +115,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });
-  await docsRoutes(app);
+  await docsRoutes(app, about.version);
 
   app.addHook("preClose", async () => {
     waiters.close();

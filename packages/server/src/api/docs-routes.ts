@@ -13,7 +13,9 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       info: {
         title: "Mainspring",
         version,
-        description: "Jobs that run once: now, at an instant, or after a delay. Errors are problem+json (RFC 9457).",
+        description:
+          "A distributed job scheduler. Submit jobs that run now, at a time, after a delay or on a schedule; workers run them at " +
+          "least once. Follow each execution, cancel, retry and replay it, and read why one waits. Errors are problem+json (RFC 9457).",
       },
       tags: [
         { name: "jobs", description: "What to run and when" },
@@ -51,16 +53,37 @@ const ProblemTypeBody = Type.Object({
   help: Type.String({ description: "what to do" }),
 });
 
-/** /docs, /openapi.json, /problems and /problems/{name}; all of it works without any network. */
-export async function docsRoutes(app: HttpApp): Promise<void> {
+/** The mainspring of a clock: a spiral. */
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 230 48" height="40" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round">' +
+  '<path d="M24 24a3 3 0 0 1 3 3a6 6 0 0 1-6 6a9 9 0 0 1-9-9a12 12 0 0 1 12-12a15 15 0 0 1 15 15a18 18 0 0 1-18 18"/>' +
+  '<text x="52" y="33" fill="#fff" stroke="none" font-family="sans-serif" font-size="26" font-weight="600">Mainspring</text></svg>';
+
+/** /, /docs, /openapi.json, /problems and /problems/{name}. None of them needs a network beyond the server. */
+export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: PAGE_POLICY,
-    // Nobody else is to be told of this server, as a validator would be.
+    logo: { type: "image/svg+xml", content: Buffer.from(LOGO), href: "/docs", target: "_self" },
+    theme: { title: "Mainspring API" },
+    // A validator elsewhere would learn of this server.
     uiConfig: { tryItOutEnabled: true, validatorUrl: null },
   });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());
+  app.get("/", { schema: { hide: true } }, async (request, reply) => {
+    void reply.header("vary", "accept");
+    if (prefersPage(request.headers.accept)) return reply.redirect("/docs");
+    return { name: "mainspring", version, ...ENTRANCES };
+  });
   problemRoutes(app);
+}
+
+/** Paths that a program that knows only the server's address goes on with. */
+const ENTRANCES = { docs: "/docs", openapi: "/openapi.json", problems: "/problems", ready: "/readyz", api: "/v1" };
+
+/** Browsers name text/html; programs name JSON, anything or nothing. */
+function prefersPage(accept: string | undefined): boolean {
+  return /(^|[,\s])text\/html($|[,;\s])/i.test(accept ?? "");
 }
 
 function problemRoutes(app: HttpApp): void {

@@ -121,4 +121,30 @@ describe("the description of the API", () => {
     const settings = await api.app.inject({ url: "/docs/static/swagger-initializer.js" });
     assert.match(settings.body, /"validatorUrl":null/);
   });
+
+  it("carries the name of the product and no logo of the framework", async () => {
+    const page = await api.app.inject({ url: "/docs" });
+    assert.match(page.body, /<title>Mainspring API<\/title>/);
+    const settings = await api.app.inject({ url: "/docs/static/swagger-initializer.js" });
+    const logo = /data:image\/svg\+xml;base64,([A-Za-z0-9+/=]+)/.exec(settings.body)?.[1] ?? "";
+    assert.match(Buffer.from(logo, "base64").toString(), />Mainspring</);
+  });
+
+  const get = (accept?: string) => api.app.inject({ url: "/", headers: accept === undefined ? {} : { accept } });
+
+  it("is where the address that the server prints leads a browser", async () => {
+    const answer = await get("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+    assert.deepEqual([answer.statusCode, answer.headers.location, answer.headers.vary], [302, "/docs", "accept"]);
+  });
+
+  it("is named with the other entrances where a program asks for that address", async () => {
+    for (const accept of [undefined, "*/*", "application/json"]) {
+      const answer = await get(accept);
+      assert.equal(answer.statusCode, 200);
+      const { name, version, ...paths } = answer.json();
+      assert.deepEqual([name, typeof version], ["mainspring", "string"]);
+      for (const url of [paths.docs, paths.openapi, paths.problems])
+        assert.equal((await api.app.inject({ url })).statusCode, 200, url);
+    }
+  });
 });

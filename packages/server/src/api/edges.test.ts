@@ -138,7 +138,7 @@ describe("the edges of the HTTP API", () => {
     }
     const authorization = `Bearer ${KEY}`;
     assert.equal((await app.inject({ url: "/v1/jobs", headers: { ...headers, authorization } })).statusCode, 200);
-    for (const url of ["/healthz", "/readyz", "/docs", "/openapi.json", "/problems", "/problems/internal"]) {
+    for (const url of ["/", "/healthz", "/readyz", "/docs", "/openapi.json", "/problems", "/problems/internal"]) {
       assert.notEqual((await app.inject({ url, headers })).statusCode, 401, url);
     }
     await app.close();

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
 /** What anybody may read: it tells nothing of the jobs. */
-const PUBLIC = /^\/(healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
+const PUBLIC = /^\/(|healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 
