@@ -1,7 +1,6 @@
 import { isFinal, packagedZones, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
 import type { Checker } from "./checkers/checker.ts";
-import type { Shown } from "./checkers/counters-equal-a-recount.ts";
 import { Ledger } from "./checkers/ledger.ts";
 import { Dice } from "./dice.ts";
 import { History } from "./history.ts";
@@ -28,6 +27,7 @@ import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { POISON } from "./world/sim-worker.ts";
+import { viewsOf } from "./world/views.ts";
 import { Workload } from "./world/workload.ts";
 
 export interface SimulationOptions {
@@ -161,12 +161,13 @@ class World {
     this.#dice = new Dice(options.seed);
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
-    const topology = {
-      nodes: () => this.#leases.list(),
-      owners: () => this.#data.holders(),
-      isLinked: (one: string, other: string) => !this.#network.isDisconnected(one, other),
-    };
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), topology)];
+    const views = viewsOf(() => ({
+      servers: () => this.#servers(),
+      leases: this.#leases,
+      data: this.#data,
+      network: this.#network,
+    }));
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, views)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -289,10 +290,6 @@ class World {
     } catch (error) {
       this.#broken ??= new Broken((checkers[judging] as Checker).name, error as Error);
     }
-  }
-
-  #shown(): Shown[] {
-    return this.#servers().map((server) => server.shown());
   }
 
   #servers(): SimServer[] {

@@ -40,6 +40,8 @@ export interface Gateway {
    */
   drain(isDraining: boolean): void;
   /** Ends every connection and all listening; workers keep what they run and come back to the next server. */
+  /** All workers of this gateway, or one of them with the executions that occupy it. Empty: the gateway does not know the worker. */
+  statuses(workerId?: WorkerId): WorkerStatus[];
   close(): void;
 }
 
@@ -97,6 +99,10 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   load(): GatewayLoad {
     return loadOf(this.#fleet.all());
+  }
+
+  statuses(workerId?: WorkerId): WorkerStatus[] {
+    return workerId === undefined ? this.#fleet.statuses() : this.#fleet.statusesOf(workerId);
   }
 
   drain(isDraining: boolean): void {
@@ -168,7 +174,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     const { talk } = this.#shared;
     switch (message.kind) {
       case "LIST_WORKERS":
-        return this.#tellWorkers(from, message.request, this.#statuses(message.workerId));
+        return this.#tellWorkers(from, message.request, this.statuses(message.workerId));
       case "DRAIN_WORKER": {
         const drained = this.#fleet.drain(message.workerId);
         return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
@@ -193,10 +199,6 @@ class WorkerGateway implements Gateway, LinkEvents {
       case "TAKE_BACK":
         return this.#orders.obey(from, message);
     }
-  }
-
-  #statuses(workerId?: WorkerId): WorkerStatus[] {
-    return workerId === undefined ? this.#fleet.statuses() : this.#fleet.statusesOf(workerId);
   }
 
   #tellWorkers(node: Incarnation, request: string, workers: WorkerStatus[]): void {

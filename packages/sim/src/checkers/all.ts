@@ -12,6 +12,7 @@ import { epochsGrow } from "./epochs-grow.ts";
 import { finalStatesAbsorb } from "./final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
+import { type AskGateway, heldIsBelieved } from "./held-is-believed.ts";
 import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitsHold } from "./limits-hold.ts";
@@ -61,13 +62,20 @@ const GO_ON = new Set([
   "workers are not overfilled",
 ]);
 
+/** What checkers see of the world beside the history. */
+export interface Views {
+  /** What living servers show of themselves. */
+  servers: () => readonly Shown[];
+  /** All nodes that have a lease, the owners of shards, and which nodes can reach each other. */
+  topology: Topology;
+  askGateway: AskGateway;
+}
+
 /**
  * New ones of each kind.
  * @param ledger hears of everything before they do
- * @param servers what living servers show of themselves
- * @param topology all nodes that have a lease, who owns what, and which of them can reach each other
  */
-export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], topology: Topology): Checker[] {
+export function allCheckers(ledger: Ledger, { servers, topology, askGateway }: Views): Checker[] {
   const { nodes } = topology;
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -90,6 +98,7 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], top
     instantsAreAccountedFor(books),
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
+    heldIsBelieved(roll, quiet, askGateway),
     limitsHold(),
     livingOwnersAreNotRobbed(nodes),
     livingWorkersAreKept(ledger, roll),

@@ -9,7 +9,7 @@ const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
 type Running = Extract<Moment, { kind: "HANDLER_STARTED" }>;
 
 /**
- * DESIGN 9.2: two attempts overlap in time only if the first one's worker was declared lost, or it timed out or was
+ * Two attempts overlap in time only if the first one's worker was declared lost, or it timed out or was
  * cancelled: both in the store's word, and before the second one began.
  */
 export function attemptsDoNotOverlap(ledger: Ledger): Checker {

@@ -3,7 +3,7 @@ import type { AppliedChange } from "../store/history.ts";
 import { type Checker, Violation } from "./checker.ts";
 
 /**
- * DESIGN 9.5 and 9.9: failures never exceed `maxAttempts`, losses never `maxLost`; both are what a recount of the
+ * Failures never exceed `maxAttempts`, losses never `maxLost`; both are what a recount of the
  * attempts gives, and an execution is dead of them when they are used up, no sooner.
  */
 export function budgetsHold(): Checker {

@@ -11,7 +11,7 @@ export interface Shown {
 }
 
 /**
- * DESIGN 9.9: counters equal a recount. When all is at rest nothing waits, runs or lies in the journal, every shard has
+ * Counters equal a recount. When all is at rest nothing waits, runs or lies in the journal, every shard has
  * an owner, and what a server that heard every answer of the store has counted is what the store was told by it.
  */
 export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () => readonly Shown[]): Checker {

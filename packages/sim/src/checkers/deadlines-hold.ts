@@ -7,7 +7,7 @@ import { nameOf } from "./roll.ts";
 const TRAVEL_MS = 15_000;
 
 /**
- * DESIGN 8: timeouts are hard deadlines, kept by the owner as well as by the worker. An attempt that has begun ends within
+ * Timeouts are hard deadlines, kept by the owner as well as by the worker. An attempt that has begun ends within
  * its time and the grace, also where its handler holds the loop in which the worker would stop it.
  */
 export function deadlinesHold(ledger: Ledger, quiet: Quiet): Checker {

@@ -1,7 +1,7 @@
 import type { Epoch, Incarnation, ShardId } from "@mainspring/server/testing";
 import { type Checker, Violation } from "./checker.ts";
 
-/** DESIGN 9.8: epochs grow, and nothing of an older epoch or of another node is committed. */
+/** Epochs grow, and nothing of an older epoch or of another node is committed. */
 export function epochsGrow(): Checker {
   const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation | null }>();
   /** Highest epoch of each shard, lost takeovers of a store that went back included: a node may still hold one of them. */

@@ -1,7 +1,7 @@
 import { type Checker, Violation } from "./checker.ts";
 import { isOver } from "./ledger.ts";
 
-/** DESIGN 9.9: nothing leaves a final state. */
+/** Nothing leaves a final state. */
 export function finalStatesAbsorb(): Checker {
   return {
     name: "final states absorb",

@@ -2,7 +2,7 @@ import { type Checker, Violation } from "./checker.ts";
 import { nameOf } from "./roll.ts";
 
 /**
- * DESIGN 9.2: an attempt that its owner has ended, whatever for, is not sent by it any more: it would begin after its
+ * An attempt that its owner has ended, whatever for, is not sent by it any more: it would begin after its
  * end. What another owner sends that does not know of it yet, gateways drop by its epoch.
  */
 export function givenUpIsNotSent(): Checker {

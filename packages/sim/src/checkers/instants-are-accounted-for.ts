@@ -5,7 +5,7 @@ import { plannedInstants } from "./oracle.ts";
 import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
 
 /**
- * DESIGN 9.3: each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. What is
+ * Each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. What is
  * planned is judged by an oracle that shares nothing with what it judges.
  */
 export function instantsAreAccountedFor(books: PlanBooks): Checker {

@@ -2,7 +2,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { type Checker, Violation } from "./checker.ts";
 import { addedRows } from "./ledger.ts";
 
-/** DESIGN 9.5: of a concurrency key there are never more current attempts than it allows. */
+/** Of a concurrency key there are never more current attempts than it allows. */
 export function limitsHold(): Checker {
   const keyOf = new Map<string, string>();
   const limits = new Map<string, number>();

@@ -6,7 +6,7 @@ import { type Checker, Violation } from "./checker.ts";
 const UNDER_WAY_MS = 30_000;
 
 /**
- * DESIGN 11: nodes that reach the store but not each other do not steal in turn, and shards move only when their owner lets them
+ * Nodes that reach the store but not each other do not steal in turn, and shards move only when their owner lets them
  * go. Nobody takes a shard from an owner that has renewed its lease all the time; unless the lease service was wrong, which it
  * may be. An earlier life of a node is over, whatever its lease says.
  * @param nodes all that have a lease

@@ -21,7 +21,7 @@ interface Owner {
 const UNDER_WAY_MS = 20_000;
 
 /**
- * DESIGN 8: no worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an
+ * No worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an
  * owner in the store's word. That the judge itself was held up is no excuse. And nobody is given up without the word of a
  * gateway before it had its time to come back to the node that owns the shard.
  */

@@ -1,7 +1,7 @@
 import { type Checker, Violation } from "./checker.ts";
 import { addedRows, isOver } from "./ledger.ts";
 
-/** DESIGN 9.1 and 9.4: every accepted job is final in the end, and a submit that was repeated took effect once. */
+/** Every accepted job is final in the end, and a submit that was repeated took effect once. */
 export function nothingIsLost(): Checker {
   const states = new Map<string, string>();
   /** Everything that there ever was, also in a store that went back. */

@@ -1,7 +1,7 @@
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** DESIGN 9.8: from when a gateway has heard of a shard's epoch on, it delivers no assignment of an older one. */
+/** From when a gateway has heard of a shard's epoch on, it delivers no assignment of an older one. */
 export function oldEpochsAreNotDelivered(ledger: Ledger): Checker {
   /** By gateway, then by shard. */
   const heard = new Map<string, Map<number, number>>();

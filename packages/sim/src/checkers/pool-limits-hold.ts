@@ -33,7 +33,7 @@ interface Rate {
   startsMs: number[];
 }
 
-/** DESIGN 9.5: of a pool there are never more current attempts than it allows, whoever owns their shards, nor more starts. */
+/** Of a pool there are never more current attempts than it allows, whoever owns their shards, nor more starts. */
 export class PoolLimitsHold implements Checker {
   readonly name = "pool limits hold";
   readonly #pools = new Map<string, Limited>();

@@ -1,7 +1,7 @@
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** DESIGN 2: what leaves was written before: an assignment before it is sent, a result before it is acknowledged. */
+/** What leaves was written before: an assignment before it is sent, a result before it is acknowledged. */
 export function promisesAreDurable(ledger: Ledger): Checker {
   return {
     name: "promises are durable",

@@ -1,6 +1,6 @@
 import { type Checker, Violation } from "./checker.ts";
 
-/** DESIGN 9.2: the result that is kept is the current attempt's. Every handler returns the number of its attempt. */
+/** The result that is kept is the current attempt's. Every handler returns the number of its attempt. */
 export function resultsAreCurrent(): Checker {
   return {
     name: "results are current",

@@ -44,7 +44,7 @@ class Claims {
 }
 
 /**
- * DESIGN 9.7: a slot is lent to one owner at a time. What a gateway has lent of a worker, to all owners together, and not
+ * A slot is lent to one owner at a time. What a gateway has lent of a worker, to all owners together, and not
  * seen used is never more than the worker can hold.
  */
 export function slotsAreLentOnce(roll: Roll): Checker {

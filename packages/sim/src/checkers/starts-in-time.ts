@@ -8,7 +8,7 @@ import { nameOf, type Roll } from "./roll.ts";
 /** Where nobody is hindered, work that could run waits no longer. */
 const BOUND_MS = 20_000;
 
-/** DESIGN 9.10: with a free, able worker an execution starts within its bound. */
+/** With a free, able worker an execution starts within its bound. */
 export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /** When one of the key was last assigned: until a while after, others of it may have to wait. */
   const keyUsedMs = new Map<string, number>();

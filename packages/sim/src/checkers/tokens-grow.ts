@@ -1,6 +1,6 @@
 import { type Checker, Violation } from "./checker.ts";
 
-/** DESIGN 9.2: each assignment has a token of its own, greater than all before it of the same execution. */
+/** Each assignment has a token of its own, greater than all before it of the same execution. */
 export function tokensGrow(): Checker {
   const highest = new Map<string, number>();
   return {

@@ -2,7 +2,7 @@ import { type Checker, Violation } from "./checker.ts";
 import type { Roll } from "./roll.ts";
 
 /**
- * DESIGN 9.7: a worker never runs more than its slots nor holds more than slots and prefetch, by what workers themselves
+ * A worker never runs more than its slots nor holds more than slots and prefetch, by what workers themselves
  * saw: what they were given, and what they had not finished.
  */
 export function workersAreNotOverfilled(roll: Roll): Checker {

@@ -100,4 +100,11 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "if (gateway !== node || (epoch < 0 && !owners.isCurrent(shard, epoch))) return;",
     why: "an owner that was overtaken still starts what its successor starts anew",
   },
+  {
+    name: "an ended handler keeps its slot",
+    file: `${GATEWAY}/held.ts`,
+    find: 'if (held.state === "OVER") this.delete(held.token);',
+    replace: 'if (held.state === "OVER") this.#stuck += 0;',
+    why: "the gateway believes for ever that a handler goes on which has ended after its attempt",
+  },
 ];
