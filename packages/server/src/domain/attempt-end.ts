@@ -3,7 +3,7 @@ import type { EpochMs } from "./ids.ts";
 import type { ExecutionPolicy } from "./job.ts";
 import { backoffMs, type RetryAdvice } from "./retry.ts";
 
-/** What an execution has spent of its budgets. */
+/** Budgets that an execution has spent. */
 export interface Budget {
   failures: number;
   lost: number;
@@ -16,7 +16,7 @@ export interface AttemptEnd {
   cancelRequested: boolean;
 }
 
-/** What becomes of the execution. PENDING with `dueAt` null: as ready as it was before, in its old place. */
+/** Next state of the execution. PENDING with `dueAt` null: as ready as it was before, in its old place. */
 export type Next =
   | { state: FinalState; reason: string | null }
   | { state: "PENDING"; dueAt: EpochMs | null; reason: string | null };

@@ -1,8 +1,8 @@
 import type { EpochMs } from "./ids.ts";
 
 /**
- * A version of the time zone database comes into force for all nodes, at one moment of the store's clock. The store keeps all of them in
- * order, so that every node plans by the same version at any time.
+ * A version of the time zone database comes into force for all nodes, at one moment of the store's clock. The store
+ * keeps all of them in order, so that every node plans by the same version at any time.
  */
 export interface Changeover {
   /** From 1; grows by one. */
@@ -14,13 +14,16 @@ export interface Changeover {
 }
 
 /**
- * How long before its moment a changeover is written, and how often nodes read them: every node that can reach the store knows of it in
- * time.
+ * How long before its moment a changeover is written, and how often nodes read them: every node that can reach the
+ * store knows of it in time.
  */
 export const CHANGEOVER_LEAD_MS = 15_000;
 export const CHANGEOVERS_READ_EVERY_MS = 3_000;
 
-/** By which data a plan was made: the version, and behind a slash the number of the changeover; without it there was none yet. */
+/**
+ * Data that a plan was made by: the version, and behind a slash the number of the changeover. Without a slash there was
+ * no changeover yet.
+ */
 export function tzdataTag({ version, number }: Pick<Changeover, "version" | "number">): string {
   return number === 0 ? version : `${version}/${number}`;
 }
@@ -36,8 +39,8 @@ export function inForceAt(changeovers: readonly Changeover[], at: EpochMs): Chan
 }
 
 /**
- * The changeover that a plan follows next; null: it has followed all. A plan that was made before there were any follows the latest at once:
- * when the others came, something else made it.
+ * The changeover that a plan follows next; null: it has followed all. A plan that was made before there were any
+ * follows the latest at once: when the others came, something else made it.
  */
 export function nextChangeover(changeovers: readonly Changeover[], tag: string, now: EpochMs): Changeover | null {
   const { number } = readTzdataTag(tag);

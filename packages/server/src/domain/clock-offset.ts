@@ -58,7 +58,7 @@ function widened(interval: OffsetInterval, nowMs: number): OffsetInterval {
   return { lowMs: interval.lowMs - driftMs, highMs: interval.highMs + driftMs, atMs: nowMs };
 }
 
-/** What both say; where they contradict each other the clock was set, and the newer one is right. */
+/** Intersection of both ranges. Where they do not overlap, the clock was set, and the newer one is right. */
 function narrowed(known: OffsetInterval, seen: OffsetInterval): OffsetInterval {
   const lowMs = Math.max(known.lowMs, seen.lowMs);
   const highMs = Math.min(known.highMs, seen.highMs);

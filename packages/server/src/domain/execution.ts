@@ -15,7 +15,7 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
-/** What made an execution. */
+/** Origin of an execution. */
 export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
@@ -23,7 +23,7 @@ export type Trigger = (typeof TRIGGERS)[number];
 export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
-/** What a failed attempt said; `stack` is cut at 8 KiB by the worker. */
+/** Error of a failed attempt; `stack` is cut at 8 KiB by the worker. */
 export interface ExecutionError {
   name: string;
   message: string;
@@ -74,7 +74,7 @@ export interface Candidate {
   /** Which version of its job's definition it is a copy of. */
   jobVersion: number;
   payloadBytes: number;
-  /** What the row says: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
+  /** Content of the row: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
   state: "PENDING" | "RUNNING";
   queue: Queue;
   attempt: number;

@@ -1,10 +1,10 @@
 /**
- * What this program understands: of messages between nodes, of commands and states in the store. Grows by one with a
- * release that says or writes what the one before does not know. Nodes of two adjacent levels can form a cluster, so that
- * it is upgraded one node after the other.
+ * Feature level of this program: the messages between nodes, the commands and the states in the store that it
+ * understands. Grows by one with a release that says or writes what the one before does not know. Nodes of two adjacent
+ * levels can form a cluster, so that it is upgraded one node after the other.
  */
 export const FEATURE_LEVEL = 3;
-/** Of nodes that say nothing of a level. */
+/** Level of nodes that announce none. */
 export const FIRST_LEVEL = 1;
 
 /** From which level of the whole cluster on each is used: a node that does not know it would go against it. */
@@ -26,7 +26,7 @@ const SINCE = {
 } as const;
 export type Feature = keyof typeof SINCE;
 
-/** What is said of a node where levels are compared. */
+/** Facts about a node where levels are compared. */
 export interface Levelled {
   level: number;
 }
@@ -41,7 +41,10 @@ export function isOn(feature: Feature, level: number): boolean {
   return level >= SINCE[feature];
 }
 
-/** Who keeps the cluster from using it: of the nodes that do not know it, the one of the lowest level. null: all know it. */
+/**
+ * Node that keeps the cluster from using the feature: the one with the lowest level among those that lack it. null:
+ * every node has it.
+ */
 export function lackingNode<Node extends Levelled>(nodes: readonly Node[], feature: Feature): Node | null {
   let oldest: Node | null = null;
   for (const node of nodes) {

@@ -24,7 +24,7 @@ export function attemptKey(executionId: ExecutionId, attempt: number): string {
   return `${executionId}:${attempt}`;
 }
 
-/** What an execution is placed by: its concurrency key, so that one owner counts it, else its job. */
+/** Key that places an execution on a shard: its concurrency key, so that one owner counts it, else its job. */
 export function shardKey(tenant: string, concurrencyKey: string | null, jobId: JobId): string {
   return concurrencyKey === null ? jobId : `${tenant}\u0000${concurrencyKey}`;
 }

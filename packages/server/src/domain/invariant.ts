@@ -1,4 +1,4 @@
-/** A bug: something that cannot be has come about. Whoever meets one stops what it was doing. */
+/** A bug: something that cannot be has come about. The code that meets one stops its work. */
 class InvariantViolated extends Error {
   override readonly name = "InvariantViolated";
 }

@@ -2,14 +2,17 @@ import type { EpochMs } from "./ids.ts";
 import type { RecurrenceRule } from "./recurrence.ts";
 import type { RetryPolicy } from "./retry.ts";
 
-/** A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only recurring ones are PAUSED. */
+/**
+ * A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only
+ * recurring ones are PAUSED.
+ */
 export const JOB_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
 export const JOB_TYPES = ["ONCE", "CRON", "INTERVAL"] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
-/** What is asked to run and how, with every default filled in. */
+/** Definition of a job, with every default filled in. */
 export interface JobDefinition {
   name: string | null;
   pool: string;
@@ -40,7 +43,7 @@ export interface ExecutionPolicy {
   /** How many times its worker may be lost before it is DEAD. */
   maxLost: number;
   onWorkerLost: "RETRY" | "DEAD";
-  /** Not started by then, it is SKIPPED. */
+  /** Time by which an attempt must have started; later the execution is SKIPPED. */
   startBefore: EpochMs | null;
 }
 

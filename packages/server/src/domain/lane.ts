@@ -2,8 +2,9 @@ import { fnv1a } from "./ids.ts";
 import { isSameList } from "./same-list.ts";
 
 /**
- * What makes two ready executions interchangeable but for their rank: who may run them, and what may hold them back.
- * The concurrency key is part of it so that work which waits for a key never hides other work.
+ * Properties that make two READY executions interchangeable but for their rank: the workers that may run them, and the
+ * limits that may hold them back. The concurrency key is part of it so that work which waits for a key never hides
+ * other work.
  */
 export interface LaneKey {
   pool: string;
@@ -20,7 +21,7 @@ interface Known {
   hash: number | null;
 }
 
-/** What was asked for last: neighbours are mostly of one lane, and its text costs more than to see that. */
+/** The lane that was asked for last: neighbours are mostly of one lane, and comparing costs less than making its text. */
 let last: Known = named({ pool: "", tenant: "", handler: "", requires: [], concurrencyKey: null });
 
 /** A text that is equal exactly when two lanes are. */

@@ -58,7 +58,7 @@ class GroupSearch {
     return isBetter(kept, dropped) ? kept : dropped;
   }
 
-  /** Of those with the same number of broken links the one with the highest id. */
+  /** Among nodes with the same number of broken links, the one with the highest id. */
   #worst(nodes: readonly number[]): { node: number; count: number } {
     this.#pairs += nodes.length ** 2;
     let worst = { node: -1, count: 0 };

@@ -2,15 +2,15 @@ import type { EpochMs, ExecutionId, JobId } from "./ids.ts";
 import type { CronTimes, IntervalTimes, Schedule } from "./schedule/schedule.ts";
 import { spreadShiftMs } from "./schedule/spread.ts";
 
-/** What becomes of an instant while the execution before it is not final. */
+/** Treatment of an instant while the execution before it is not final. */
 export const OVERLAPS = ["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 
-/** What becomes of instants that passed while nobody could fire them. */
+/** Treatment of instants that passed while no node could fire them. */
 export const MISFIRES = ["SKIP", "FIRE_ONCE", "FIRE_ALL"] as const;
 export type Misfire = (typeof MISFIRES)[number];
 
-/** How a job recurs: part of its definition, as it was said. What depends on the job itself is worked out by `scheduleOf`. */
+/** How a job recurs: part of its definition, as it was said. `scheduleOf` adds the parts that depend on the job itself. */
 export interface RecurrenceRule {
   times: CronTimes | Omit<IntervalTimes, "anchorAt">;
   startAt: EpochMs | null;
@@ -57,8 +57,8 @@ export interface Plan {
   version: number;
   state: PlanState;
   /**
-   * The first planned instant that is not accounted for. While PAUSED too: what lies between it and the end of the pause is accounted for then.
-   * null: none, or, with a fixed delay, it depends on the end of `previous`.
+   * The first planned instant that is not accounted for. While PAUSED too: what lies between it and the end of the
+   * pause is accounted for then. null: none, or, with a fixed delay, it depends on the end of `previous`.
    */
   nextFireAt: EpochMs | null;
   /** How many fired, which `maxFires` bounds. */
@@ -94,7 +94,10 @@ export interface CatchUp {
 export const SKIP_REASONS = ["OVERLAP", "MISFIRE", "MISFIRE_LIMIT", "PAUSED"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** What became of a planned instant, as it is counted. LATE: it fired later than planned by more than the grace of its job. */
+/**
+ * What became of a planned instant, as it is counted. LATE: it fired later than planned by more than the grace of its
+ * job.
+ */
 export const PLANNED_OUTCOMES = ["ON_TIME", "LATE", ...SKIP_REASONS] as const;
 export type PlannedOutcome = (typeof PLANNED_OUTCOMES)[number];
 

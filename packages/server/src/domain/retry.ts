@@ -13,7 +13,7 @@ export interface RetryPolicy {
   jitter: boolean;
 }
 
-/** What the handler said about trying again; null leaves it to the policy. */
+/** The handler's word on retrying; null: the policy decides. */
 export type RetryAdvice = { kind: "NEVER" } | { kind: "AT"; at: EpochMs } | null;
 
 /**

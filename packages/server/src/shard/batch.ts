@@ -5,7 +5,7 @@ import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { Holding } from "./permits/holding.ts";
 
-/** What one shard writes in a tick. */
+/** Changes that one shard writes in a tick. */
 export interface ShardDraft {
   shard: ShardId;
   changes: Map<ExecutionId, RowChange>;
@@ -27,12 +27,12 @@ export interface Freed {
 /** The next instant of a recurring job, which other time zone data has moved. */
 export interface Moved {
   jobId: JobId;
-  /** Of the job; null: it has none. */
+  /** Name of the job; null: it has none. */
   name: string | null;
   from: EpochMs;
   /** null: it never fires again. */
   to: EpochMs | null;
-  /** By which it is planned now. */
+  /** Time zone data by which the job is planned now. */
   tzdata: string;
 }
 
@@ -58,7 +58,7 @@ export class Batch {
   readonly deadLetters: string[] = [];
   /** Planned instants that other time zone data moved. */
   readonly moved: Moved[] = [];
-  /** Of jobs whose plans move on: so much later than planned is not late. */
+  /** Grace of the jobs whose plans move on, in milliseconds: a fire that is late by less counts as punctual. */
   readonly graceMs = new Map<JobId, number>();
   /** Rows that a miss does not condemn the machine for. */
   readonly unverified = new Set<ExecutionId>();
@@ -114,7 +114,10 @@ export class Batch {
     });
   }
 
-  /** Folds: the row as it was before the batch stays the comparison, what became of instants is joined, the plan is the last word. */
+  /**
+   * Folds: the row as it was before the batch stays the comparison, what became of instants is joined, the plan is the
+   * last word.
+   */
   advance(shard: ShardId, change: PlanChange): void {
     const { plans } = this.shard(shard);
     const before = plans.get(change.jobId);
@@ -136,8 +139,8 @@ export class Batch {
   }
 
   /**
-   * What was refused is not durable: its worker hears that it is when what is written instead is. So does one who said it twice
-   * that the second time was too late: he would forget a result that nobody has yet.
+   * A refused change is not durable, so its ACK moves to the batch that writes the row that replaces it. A REFUSED for
+   * a repeated result moves with it: the worker would forget a result that the store does not hold yet.
    */
   postpone(refused: ReadonlySet<ExecutionId>, next: Batch): void {
     for (const freed of this.freed) if (refused.has(freed.executionId)) next.freed.push(freed);
@@ -162,7 +165,7 @@ export class Batch {
     return this.toGateway.length > 0 || this.toApi.length > 0 || this.resends.length > 0;
   }
 
-  /** What belongs to these shards is neither written nor said. */
+  /** The batch neither writes nor sends anything that belongs to these shards. */
   drop(shards: ReadonlySet<ShardId>): void {
     for (const shard of shards) this.shards.delete(shard);
     const stays = ({ shard }: { shard: ShardId }) => !shards.has(shard);

@@ -11,7 +11,7 @@ export interface Refused {
 }
 
 /**
- * What the store does not hold is written down as DEAD with the reason, by the next batch. Until that is there, reads
+ * The next batch writes an execution that the store refused as DEAD, with the reason. Until that is there, reads
  * still show the row as it was, and its worker is not told that its result is durable.
  */
 export function bury(state: MachineState, answered: Batch, next: Batch, refused: readonly Refused[]): void {

@@ -15,7 +15,7 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
     finishEntry(step, entry, "CANCELLED", {});
     return "CANCELLED";
   }
-  // Of an attempt that was taken over nobody knows yet where it is: its worker is told when it is back, and until then
+  // No node knows yet where an attempt is that was taken over: its worker is told when it is back, and until then
   // the time that it may take to come back is what counts.
   if (isFirst && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
   // The worker may still be where it was.

@@ -8,7 +8,7 @@ import { enter, expire, isCrowded } from "./intake.ts";
 import { nextPermitRing } from "./permits/steps.ts";
 import { clearTimer, type Step } from "./state.ts";
 
-/** What time alone brings about. @returns whether executions that are due wait for the next batch */
+/** Changes that time alone brings about. @returns whether executions that are due wait for the next batch */
 export function passTime(step: Step): boolean {
   const { state, now } = step;
   const isHeldBack = ringTimers(step);
@@ -20,7 +20,10 @@ export function passTime(step: Step): boolean {
   return isHeldBack;
 }
 
-/** A herd that finds its lane full is not written back to the store where workers are free: the next batches have room for it. */
+/**
+ * A herd that finds its lane full is not written back to the store where workers are free: the next batches have room
+ * for it.
+ */
 function ringTimers(step: Step): boolean {
   const { state, now } = step;
   for (;;) {

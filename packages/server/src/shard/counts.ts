@@ -1,6 +1,6 @@
 import type { MachineState } from "./state.ts";
 
-/** What is in memory, by pool where it is of a pool. */
+/** Counts of what is in memory, by pool where a pool applies. */
 export interface MachineCounts {
   /** For their time. */
   waiting: number;

@@ -10,7 +10,7 @@ const ASK_AFTER_MS = 10_000;
 /** Numbers in one message. */
 const VOID_MAX = 10_000;
 
-/** What gateways say of the slots that they lend. */
+/** Messages of gateways about the slots that they lend. */
 export function takeCredits(step: Step, from: string, roll: boolean, credits: readonly Credit[]): void {
   const strangers: string[] = [];
   for (const credit of credits) {

@@ -49,7 +49,7 @@ export function isFull({ batch, state }: Step): boolean {
   return batch.assigns.length >= state.limits.batchAssigns || batch.bytes >= state.limits.batchBytes;
 }
 
-/** Whose turn it is, its rank, and that of the runner-up. */
+/** The lane whose turn it is, its rank, and the rank of the runner-up. */
 interface Turn {
   work: WorkClass;
   rank: number;
@@ -129,7 +129,7 @@ function writeJournal(step: Step, entry: Entry): void {
   const { workerId, gateway } = assigned;
   draft.assigned.push({ id: entry.id, attempt: row.attempt, workerId, gateway, assignedAt: now });
   if (entry.unverified) {
-    // What the row last said, before this batch: a hint may be about an execution that has long gone on.
+    // State of the row before this batch: a hint may be about an execution that has moved on long ago.
     if (!draft.changes.has(entry.id)) draft.expected.push({ id: entry.id, attempt: entry.rowAttempt });
     batch.unverified.add(entry.id);
   }

@@ -18,7 +18,7 @@ export interface Entry {
   /** Its fields follow the machine: `attempt`, `failures`, `lost`, `dueAt`, `rank`, `startedAt`. */
   readonly row: Candidate;
   place: Place;
-  /** What the row in the store says, once every batch up to now is committed. */
+  /** Content of the row in the store once every batch up to now is committed. */
   rowState: "PENDING" | "RUNNING";
   rowAttempt: number;
   /** Known only from a hint, which may be stale: the commit must check the row. */
@@ -39,7 +39,7 @@ export function isCancelled({ cancels, superseded }: Entry): boolean {
   return cancels.length > 0 || superseded;
 }
 
-/** What is known of the current attempt. */
+/** State of the current attempt. */
 export interface Assigned {
   workerId: string;
   gateway: string;

@@ -25,7 +25,7 @@ export function understoodReasons(reasons: readonly WaitReason[], level: number)
   return reasons.filter(({ reason }) => reason !== "WORKER_HAS_NO_FREE_SLOT");
 }
 
-/** What its own time says; null: it is due. */
+/** Reason that follows from the execution's own time; null: it is due. */
 export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   if (row.dueAt <= now) return null;
   if (row.failures === 0 || row.dueAt <= row.scheduledAt) return { reason: "DUE_LATER", dueAt: row.dueAt };

@@ -18,7 +18,7 @@ const UNLISTED_GATEWAY_MS = 3_000;
 type WorkerUp = Extract<FromGateway, { kind: "WORKER_UP" }>;
 type WorkerLost = Extract<FromGateway, { kind: "WORKER_LOST" }>;
 
-/** What gateways say of their workers. */
+/** Messages of gateways about their workers. */
 export function fromGateway(step: Step, from: string, message: FromGateway): void {
   hear(step, from);
   switch (message.kind) {
@@ -47,7 +47,7 @@ export function fromGateway(step: Step, from: string, message: FromGateway): voi
 function workerUp(step: Step, from: string, message: WorkerUp): void {
   const { workers } = step.state;
   const { worker: profile, connection, account } = message;
-  // What was said before this term's announcement does not speak of all that is owned now; it is said again.
+  // A message from before this term's announcement does not cover every shard that is owned now; the gateway sends it again.
   if (message.term !== step.state.term || isOutdated(workers.get(profile.workerId), from, message)) return;
   const { worker, regroup } = workers.up(profile, { gateway: from, connection, account }, step.now);
   refreshWorker(step, worker);

@@ -16,7 +16,7 @@ export type Input =
   /** These shards were taken over, beside those owned before; `recovered` is all that may be in flight in them. */
   | {
       kind: "OWNED";
-      /** Of what is owned from now on; grows. */
+      /** Number of the announcement of the shards that are owned from now on; grows. */
       term: number;
       epochs: ReadonlyMap<ShardId, Epoch>;
       recovered: Recovered;
@@ -36,7 +36,7 @@ export type Input =
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
-  /** Of pools with limits, between machines and the homes of pools. */
+  /** Message about a pool with limits, between machines and the home of the pool. */
   | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
   /** Attempts that had permits have ended by a commit that went through. */
   | { kind: "FREED"; freed: readonly Freed[] }
@@ -74,7 +74,7 @@ export type ReadResult = ReadMark &
     | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
   );
 
-/** What the machine would like to read; answered by an input, in any order, or never. */
+/** Read that the machine asks for. An input answers it, in any order, or never. */
 export type Want =
   | { kind: "READY"; laneHash: number; after: RankCursor | null; limit: number }
   | { kind: "LOAD"; ids: ExecutionId[] }

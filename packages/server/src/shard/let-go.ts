@@ -7,8 +7,8 @@ import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
 
 /**
- * Forgets all that is known of shards that are another's now. What the batch would have written of them is not written:
- * the next owner learns from the store what is true, and from workers what they hold.
+ * Forgets all that is known of shards that are another's now. The batch drops its changes of these shards: the next
+ * owner learns their state from the store, and what workers hold from the workers.
  */
 export function letGo(step: Step, lost: readonly ShardId[]): void {
   if (lost.length === 0) return;

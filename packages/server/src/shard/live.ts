@@ -3,7 +3,7 @@ import type { LiveExecution } from "../ports/messages.ts";
 import { isCancelled } from "./entry.ts";
 import type { MachineState } from "./state.ts";
 
-/** What the owner knows of an execution beyond its row; null: nothing. */
+/** State of an execution that the owner knows beyond its row; null: none. */
 export function liveExecution(state: MachineState, id: ExecutionId): LiveExecution | null {
   const entry = state.entries.get(id);
   if (entry === undefined) return null;

@@ -5,7 +5,7 @@ import { isStale } from "./intake.ts";
 import { forget } from "./rows.ts";
 import type { Step } from "./state.ts";
 
-/** What a read of executions by their ids has shown. */
+/** Result of a read of executions by their ids. */
 export interface Rows extends ReadMark {
   byId: ReadonlyMap<string, Candidate>;
 }

@@ -13,7 +13,7 @@ import { isStillWanted } from "./unsent.ts";
 class World {
   readonly story = new Story({ laneEntries: 8 });
   readonly store = new ModelStore();
-  /** What workers hold, by token. */
+  /** Attempts that workers hold, by token. */
   readonly held = new Map<string, Assignment>();
   readonly alive = new Map<string, number>();
   readonly said: { assign: Assignment; news: Partial<FinishedAttempt> }[] = [];
@@ -35,7 +35,7 @@ class World {
     if (hinted) this.story.hint({ ...row });
   }
 
-  /** What was said when it was submitted is heard again, however late. */
+  /** The hint of the submit arrives again, however late. */
   hintAgain(pick: number): void {
     const hint = this.hints[pick % Math.max(1, this.hints.length)];
     if (hint !== undefined) this.story.hint({ ...hint });

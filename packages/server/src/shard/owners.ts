@@ -7,7 +7,7 @@ interface Ownership {
   epoch: Epoch;
 }
 
-/** What an OWNER message changed. */
+/** Change that an OWNER message made. */
 export interface OwnershipChange {
   /** A term that was not known yet, a shard more, or the owner is back. */
   isNew: boolean;
@@ -20,7 +20,7 @@ export interface OwnershipChange {
 }
 
 /**
- * Who owns which shard, from what owners themselves said to this node. Only that counts, not what the bus believes: a
+ * Owners of shards, as the owners announced them to this node. Only that counts, not what the bus believes: a
  * node that was overtaken must neither hear what workers hold nor judge it.
  */
 export class Owners {

@@ -53,7 +53,7 @@ function loaded(story: Story, rows: readonly Candidate[], since = story.batch.nu
   });
 }
 
-/** What became of commands. */
+/** Outcomes of commands. */
 function said({ toApi }: Batch): { commandId: string; outcome: string }[] {
   return toApi.flatMap(({ message }) => {
     if (message.kind !== "COMMAND_DONE") return [];

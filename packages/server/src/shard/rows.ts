@@ -3,7 +3,7 @@ import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { clearTimer, type Step } from "./state.ts";
 
-/** What a change says beyond what the entry knows; the rest has its resting value. */
+/** Fields of a change that the entry does not know; every other field has its resting value. */
 interface Words {
   state: RowChange["state"];
   queue: Queue;

@@ -54,11 +54,11 @@ export interface MachineState {
   /** Commands that were seen and are not done: repeats change nothing. */
   readonly openCommands: Set<string>;
   readonly plans: Plans;
-  /** Of time zone data, in order; none while a node lives that does not know of them. */
+  /** Changeovers of the time zone data, in order; empty while a living node does not know of them. */
   changeovers: readonly Changeover[];
   /** Workers whose unused credit another owner needs. */
   readonly recalled: Set<WorkerSlots>;
-  /** What gateways were told last of the pools that wait for credit. */
+  /** Demand of pools for credit that gateways were told last. */
   toldDemand: Map<string, number>;
   readonly permits: Permits;
   /** When the gateways' silence was last judged. */

@@ -21,7 +21,7 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
     state.terms.set(shard, owned.term);
     state.journalSeqs.delete(shard);
   }
-  // Of the shards that came now no lane knows what the store has.
+  // No lane knows yet what the store has of the shards that came now.
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adopt(step, row, boxes);

@@ -1,7 +1,7 @@
 import type { ExecutionId } from "../domain/ids.ts";
 
 /**
- * What was written and memory alone cannot defend against an older read, by the number of the batch that wrote it:
+ * Recent writes that memory alone cannot defend against an older read, by the number of the batch that wrote them:
  *
  * - executions that left memory, and those that are to be born of planned instants
  * - executions that are in memory by the word of a hint, which no read has confirmed, at every write of theirs: a read from

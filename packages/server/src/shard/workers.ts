@@ -13,7 +13,7 @@ export interface WorkerSlots {
   gateway: Incarnation;
   /** The how-manieth connection of the worker it is. */
   connection: number;
-  /** Under which its gateway lends. */
+  /** Account under which the worker's gateway lends its slots. */
   account: number;
   group: Group;
   /** Assignments that its gateway allows under this account in all. */

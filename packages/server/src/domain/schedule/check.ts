@@ -11,7 +11,7 @@ const EVERY_MS = { min: 1_000, max: 3_660 * DAY_MS };
 const SHIFT_MAX_MS = DAY_MS;
 
 /**
- * What keeps a schedule from being taken; all that is wrong, empty where it is good. Its first fire is looked for, so
+ * Reasons to refuse a schedule: every fault. Empty where it is valid. Its first fire is looked for, so
  * that nothing is taken that never fires.
  */
 export function checkSchedule(schedule: Schedule, createdAt: EpochMs): ScheduleRefusal[] {

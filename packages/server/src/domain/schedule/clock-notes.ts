@@ -4,11 +4,11 @@ import type { Stretch } from "./time-zone.ts";
 import { wallText } from "./wall-text.ts";
 import { nextWall, type WallSec } from "./wall-times.ts";
 
-/** Of the times in one gap; there may be 86,400. */
+/** Limit for the times in one gap, which may be 86,400. */
 const COUNTED_MAX = 100;
 
 /**
- * What a clock change did to a fire, or between it and the one before; null: nothing. Begins with `moved`, `merged`,
+ * Effect of a clock change on a fire, or between it and the one before; null: none. Begins with `moved`, `merged`,
  * `dropped` or `doubled`.
  * @param previous the fire before, or the instant that the preview begins after
  */
@@ -19,7 +19,7 @@ export function clockNote(clock: CronClock, previous: EpochMs, fire: EpochMs): s
   return told.length === 0 ? null : told.join("; ");
 }
 
-/** What would have fired in between if gaps were made up for, as the rules of this schedule do not. */
+/** Fires that a gap removed in between, because the rules of this schedule do not shift them. */
 function leftOutBefore(clock: CronClock, previous: EpochMs, fire: EpochMs): string | null {
   if (makesUp(clock)) return null;
   const fold = clock.plan.fixedTime ? clock.dst.fold : "BOTH";

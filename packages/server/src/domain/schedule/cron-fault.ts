@@ -4,7 +4,7 @@ import { refuse, refuseAt, type ScheduleRefusal } from "./refusal.ts";
 /** One field of an expression, as it was written. */
 export interface CronField {
   text: string;
-  /** Of its first character, counted from 1. */
+  /** Position of its first character, counted from 1. */
   position: number;
 }
 

@@ -1,7 +1,7 @@
 import type { CronPattern } from "croner";
 
 /**
- * A cron expression, ready to be stepped through. Of each field of the time of day a table: the smallest allowed value
+ * A cron expression, ready to be stepped through. Table for each field of the time of day: the smallest allowed value
  * at or above the index, -1 where there is none; it is one longer than the field has values.
  */
 export interface CronPlan {
@@ -22,7 +22,7 @@ export interface DayRule {
   nearestWeekdays: number;
   lastDate: boolean;
   lastWeekday: boolean;
-  /** Of each weekday from Sunday on, bits 0 to 4: its first to fifth in the month; bit 5: its last. */
+  /** Bits for each weekday from Sunday on: bits 0 to 4 stand for its first to fifth in the month, bit 5 for its last. */
   weekdays: readonly number[];
   /** A day must satisfy dates and weekdays, as one of the two fields is unrestricted; else one of them is enough. */
   both: boolean;

@@ -30,7 +30,10 @@ export function nextFire(schedule: Schedule, after: EpochMs, fired: number): Epo
 /** How far back a fire is looked for. */
 const BACK_MAX_MS = 50 * 366 * 86_400_000;
 
-/** The last fire before an instant that is a fire itself; null: there is none within 50 years. Not for a fixed delay. */
+/**
+ * The last fire before an instant that is a fire itself; null: there is none within 50 years. Undefined for a fixed
+ * delay.
+ */
 export function previousFire(schedule: Schedule, next: EpochMs): EpochMs | null {
   const unlimited = { ...schedule, maxFires: null };
   const comesBefore = (after: EpochMs) => (nextFire(unlimited, after, 0) ?? next) < next;
@@ -45,8 +48,8 @@ export function previousFire(schedule: Schedule, next: EpochMs): EpochMs | null 
 }
 
 /**
- * The fire that follows the end of an execution of a job with a fixed delay: a whole delay later, and not before its anchor, to
- * which the end of an execution that an earlier rule planned may be near.
+ * The fire that follows the end of an execution of a job with a fixed delay: a whole delay later, and not before its
+ * anchor, to which the end of an execution that an earlier rule planned may be near.
  * @returns null: it never fires again
  */
 export function fireAfterEnd(schedule: Schedule, endedAt: EpochMs, fired: number): EpochMs | null {
@@ -71,7 +74,7 @@ export interface Occurrences {
 }
 
 /**
- * What is planned at or after `since` and before `until`, whatever `maxFires` says: it counts fires, not plans. A fixed
+ * Instants planned at or after `since` and before `until`. `maxFires` does not apply: it counts fires, not plans. A fixed
  * delay plans nothing beforehand.
  * @param limit instants, 1 or more
  */

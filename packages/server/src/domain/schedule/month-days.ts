@@ -1,6 +1,6 @@
 import type { CronPlan, DayRule } from "./cron-plan.ts";
 
-/** Of a weekday's rule: bit 5. */
+/** Bit 5 of a weekday's rule. */
 const LAST = 32;
 /** In 28 years that leave out no leap day, every kind of year comes that there is. */
 const ALL_KINDS_OF_YEARS = { from: 2000, until: 2028 };
@@ -12,7 +12,7 @@ export function daysOfMonth(rule: DayRule, year: number, month: number): number 
   return daysOf(rule, length, firstWeekday);
 }
 
-/** Of a month of so many days that begins on this weekday (0: Sunday). */
+/** Days of a month of so many days that begins on this weekday (0: Sunday). */
 function daysOf(rule: DayRule, length: number, firstWeekday: number): number {
   // 2 ** 31 - 1 for 31 days: a shift by the length would overflow.
   const all = -1 >>> (32 - length);

@@ -4,12 +4,15 @@ import { nextFire, type Occurrences, occurrences } from "./fires.ts";
 import { type Earlier, movedFire } from "./moved.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** So long after a changeover a time on the wall may come again that was planned before it: no two offsets are further apart. */
+/**
+ * So long after a changeover a time on the wall may come again that was planned before it: no two offsets are further
+ * apart.
+ */
 const OVERLAP_MS = 32 * 3_600_000;
 
 /**
- * What was or is planned at or after `since` and before `until`, each instant by the rules that were in force then. What was planned before
- * the first changeover is not known: its rules stand for those before.
+ * Instants that were or are planned at or after `since` and before `until`, each by the rules that were in force then.
+ * The rules before the first changeover are not known: its rules stand for them.
  * @param limit instants, 1 or more
  */
 export function plannedInstants(

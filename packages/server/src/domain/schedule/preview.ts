@@ -9,12 +9,12 @@ export interface PreviewedFire {
   at: EpochMs;
   /** The time on the wall with its offset, as `2025-03-09T03:00:00-04:00`; an interval's is that of UTC. */
   local: string;
-  /** What a clock change did to it; null: nothing. */
+  /** Effect of a clock change on the fire; null: none. */
   note: string | null;
 }
 
 /**
- * The next fires after an instant. Of a fixed delay only one can be foreseen.
+ * The next fires after an instant. Only one fire of a fixed delay can be foreseen.
  * @param schedule which has been found good
  * @param fired how often it has fired already
  * @param count 1 or more; there may be fewer, where the schedule ends, or no more come within 50 years

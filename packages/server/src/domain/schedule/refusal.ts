@@ -1,10 +1,10 @@
 /** Why a schedule is not taken, in words that say what would be right. */
 export interface ScheduleRefusal {
-  /** Of the definition of a job. */
+  /** Field of the job's definition. */
   field: "schedule" | "timezone" | "everySec" | "startAt" | "endAt" | "maxFires" | "spreadSec";
   /** The part of a cron expression, as `hour`; null where the whole is meant. */
   part: string | null;
-  /** Of the first character that is wrong, counted from 1; null where there is none to point at. */
+  /** Position of the first wrong character, counted from 1; null where no character is to blame. */
   position: number | null;
   /** Names part and position too, so that it can be shown alone. */
   message: string;

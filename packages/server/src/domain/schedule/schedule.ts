@@ -1,10 +1,10 @@
 import type { EpochMs } from "../ids.ts";
 
-/** What becomes of a fixed time that a clock change took away, or gave twice. */
+/** Treatment of a fixed time that a clock change skipped or repeated. */
 export interface DstPolicy {
   /** SHIFT (default): once, at the first instant after the gap. SKIP: not that day. */
   gap: "SHIFT" | "SKIP";
-  /** Of a local time that comes twice; default FIRST. */
+  /** Choice for a local time that comes twice; default FIRST. */
   fold: "FIRST" | "LAST" | "BOTH";
 }
 

@@ -8,7 +8,7 @@ export interface ZoneFiles {
   version: string;
   /** ISO date of the release; null: not known. */
   releasedOn: string | null;
-  /** Of all zones, links too. */
+  /** Names of all zones, links included. */
   names: readonly string[];
   /** The TZif file of one of `names`. */
   read(name: string): Uint8Array;
@@ -20,7 +20,7 @@ export class ZoneData {
   readonly releasedOn: string | null;
   readonly names: readonly string[];
   readonly #files: ZoneFiles;
-  /** By lower-case names. */
+  /** Zones by their names in lower case. */
   readonly #namesByKey: ReadonlyMap<string, string>;
   readonly #zones = new Map<string, TimeZone>();
 
@@ -46,13 +46,13 @@ export class ZoneData {
 }
 
 /**
- * Versions that this process has, by name. A version never changes, so one table serves all parts of a process; schedules name the version
- * that they go by.
+ * Versions that this process has, by name. A version never changes, so one table serves all parts of a process;
+ * schedules name the version that they go by.
  */
 const versions = new Map<string, ZoneData>();
 let inUse: ZoneData | null = null;
 
-/** Keeps a version. What was kept under the same name before is replaced. */
+/** Keeps a version. Replaces data that was kept under the same name. */
 export function keepZoneData(data: ZoneData): void {
   versions.set(data.version, data);
   if (inUse === null || inUse.version === data.version) inUse = data;

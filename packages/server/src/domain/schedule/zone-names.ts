@@ -5,8 +5,8 @@ import { zoneData, zoneInAny } from "./zone-data.ts";
 /** No name of the time zone database is longer. */
 const NAME_LENGTH_MAX = 64;
 /**
- * Abbreviations that the database has as names. They never observe daylight saving, although people who write EST mean New York, so that
- * the next release refuses them for new schedules.
+ * Abbreviations that the database has as names. They never observe daylight saving, although people who write EST mean
+ * New York, so that the next release refuses them for new schedules.
  */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   EST: "America/New_York with daylight saving, or Etc/GMT+5 without",
@@ -20,7 +20,7 @@ export function readTimeZone(name: string, version?: string): TimeZone | Schedul
   return zoneData(version).zone(name) ?? zoneInAny(name) ?? refusalOf(name);
 }
 
-/** What keeps the name of a zone from being taken for a new schedule; null: nothing. */
+/** Reason to refuse the name of a zone in a new schedule; null: none. */
 export function zoneNameRefusal(name: string): ScheduleRefusal | null {
   return zoneData().zone(name) === null ? refusalOf(name) : null;
 }

@@ -2,7 +2,7 @@ import type { PlacementStrategy } from "../pool.ts";
 import { leastLoaded } from "./least-loaded.ts";
 import { roundRobin } from "./round-robin.ts";
 
-/** What a strategy may judge a worker by. */
+/** Facts by which a strategy may judge a worker. */
 export interface Load {
   /** Attempts that it runs at once at most. */
   slots: number;

@@ -1,6 +1,6 @@
 import type { Load } from "./placement.ts";
 
-/** Whose turn is the longest ago. */
+/** The worker whose turn is the longest ago. */
 export function roundRobin(load: Load): number {
   return load.lastAssigned;
 }

@@ -7,21 +7,21 @@ import type { PoolLimits } from "./ledger.ts";
 /** Starts that came in answer to an older call are not used: a rate bounds each second, not the sum of them. */
 const STARTS_FRESH_MS = 2_000;
 
-/** What a machine could begin if it had permits. */
+/** Work that a machine could begin if it had permits. */
 export interface Wish {
   count: number;
-  /** Of the most urgent. */
+  /** Rank of the most urgent execution. */
   rank: number;
 }
 
 const NOTHING: Wish = { count: 0, rank: 0 };
 
-/** What one machine has of a pool's limits: the other end of an account in the pool's ledger. */
+/** Permits of a pool that one machine holds: the other end of an account in the pool's ledger. */
 export class Holding {
   readonly pool: string;
   readonly home: ShardId;
   limits: PoolLimits;
-  /** Of the home shard, as far as is known; 0: not at all. */
+  /** Epoch of the home shard; 0: unknown. */
   #epoch: Epoch = 0;
   #account = 0;
   #opening: PermitOpening | null = null;
@@ -38,12 +38,12 @@ export class Holding {
   #idle = 0;
   #starts = 0;
   #giveBack = false;
-  /** Of its attempts, those included whose end is not committed. */
+  /** Number of the machine's attempts, including attempts whose end is not committed. */
   #used = new Map<ShardId, number>();
   readonly #departed = new Map<ShardId, { epoch: Epoch; count: number }>();
-  /** What the home was told last. */
+  /** Declaration that the home received last. */
   #told = { account: 0, returned: 0, wanted: 0, rank: 0 };
-  /** What the home said last, for those who ask why. */
+  /** Last answer of the home, for explain. */
   figures: { taken: number; isComplete: boolean; nextStartAt: EpochMs | null } = {
     taken: 0,
     isComplete: false,

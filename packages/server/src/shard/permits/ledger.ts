@@ -2,18 +2,21 @@ import { type Epoch, type EpochMs, type Incarnation, SHARD_COUNT, type ShardId }
 import type { PermitAnswer, PermitCall, PermitOpening } from "../../ports/messages.ts";
 import { Bucket } from "./bucket.ts";
 
-/** Who has not called for so long is given nothing: it may be dead, and what it is given would lie there. */
+/**
+ * An account that has not called for so long is granted nothing: its owner may be dead, and permits would stay there
+ * unused.
+ */
 const LAPSES_AFTER_MS = 2_500;
 /** The shortest time between two looks at a bucket: many small grants become one. */
 const LOOK_LEAST_MS = 10;
 
-/** What a pool allows; null: as much as can be. */
+/** Limits of a pool; null: no limit. */
 export interface PoolLimits {
   maxRunning: number | null;
   ratePerSec: number | null;
 }
 
-/** What one life of one machine has been granted for its shards. */
+/** Grants of one life of one machine for its shards. */
 interface Account {
   node: Incarnation;
   life: number;
@@ -21,7 +24,7 @@ interface Account {
   /** Permits in all, with those that it had when it opened the account, and those that have come back. */
   granted: number;
   returned: number;
-  /** Those of its shards that nobody has declared under a later epoch. */
+  /** Shards of the account that no other owner has declared under a later epoch. */
   shards: Map<ShardId, Epoch>;
   seq: number;
   wanted: number;
@@ -42,8 +45,8 @@ export interface AddressedAnswer {
 }
 
 /**
- * The permits of one pool, as its home counts them: under one epoch of the home shard, from nothing. What is counted is
- * never less than what is out: an account grants what it has granted until another owner has declared what is in its shards.
+ * The permits of one pool, as its home counts them: under one epoch of the home shard, from nothing. The count is never
+ * below the permits in use: an account keeps its grants until another owner has declared what is in its shards.
  */
 export class Ledger {
   readonly pool: string;

@@ -6,11 +6,11 @@ import { Ledger } from "./ledger.ts";
 /** A message to the home of a pool, whoever owns that shard, or to a node that called. */
 export type PermitLetter = { toOwnerOf: ShardId; message: PermitCall } | { toNode: Incarnation; message: PermitAnswer };
 
-/** What a machine has to do with pools' limits. For pools without any there is nothing here. */
+/** State of a machine that concerns limits of pools. For pools without any there is nothing here. */
 export class Permits {
   /** Its own part of each pool that has limits. */
   readonly holdings = new Map<string, Holding>();
-  /** Of the pools that it is the home of. */
+  /** Ledgers of the pools whose home this machine is. */
   readonly ledgers = new Map<string, Ledger>();
   /** The epochs that shards were seen to have, the latest of each. */
   readonly seen = new Map<ShardId, Epoch>();
@@ -46,7 +46,7 @@ export class Permits {
     return ledger;
   }
 
-  /** What is used of each pool that this machine is the home of, and whose limits hold: every owner of a shard has heard of them. */
+  /** Use of each pool whose home this machine is, once its limits hold: every owner of a shard has heard of them. */
   uses(now: EpochMs): PoolUse[] {
     const uses: PoolUse[] = [];
     for (const [pool, { taken, isComplete }] of this.ledgers) {

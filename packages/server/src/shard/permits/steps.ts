@@ -6,7 +6,7 @@ import type { MachineState, Step } from "../state.ts";
 import { poolOf } from "../state.ts";
 import { Holding, type Wish } from "./holding.ts";
 
-/** What the machine does about permits, at each point of a step. */
+/** Actions of the machine about permits, at each point of a step. */
 
 const ROLL_EVERY_MS = 1_000;
 

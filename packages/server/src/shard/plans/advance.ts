@@ -7,11 +7,11 @@ import type { PlanDraft } from "./draft.ts";
 import { accountDue, fireBuffered, planFromEnd } from "./due.ts";
 import { obey } from "./obey.ts";
 
-/** What became of it, beside the draft. */
+/** Outcome of the step, beside the draft. */
 export interface Advanced {
-  /** Of the commands in their order; those that are missing are not done yet. */
+  /** Outcomes of the commands, in order; a command without an outcome is not done yet. */
   outcomes: CommandOutcome[];
-  /** What a backfill must know before it goes on. */
+  /** Reads that a backfill needs before it goes on. */
   question: FiredQuestion | null;
 }
 
@@ -33,7 +33,7 @@ export function advance(draft: PlanDraft, orders: readonly PlanCommand[], before
     if (outcome === null) break;
     outcomes.push(outcome);
   }
-  // What waits for room goes on with the next batch, by the rule that it needs.
+  // A plan that waits for room goes on with the next batch, by the rule that it needs.
   if (plan.state === "ACTIVE" && !draft.more) accountDue(draft, draft.now + 1);
   const question = continueCatchUps(draft, before);
   draft.finish();

@@ -13,7 +13,7 @@ export interface FiredBefore {
   instants: Set<EpochMs> | null;
 }
 
-/** What is to be asked for before a backfill can go on. */
+/** Reads that a backfill needs before it can go on. */
 export type FiredQuestion = Omit<FiredBefore, "instants">;
 
 /** A backfill asks for so many instants at once. */
@@ -77,7 +77,7 @@ class CatchUpRun {
     if (this.#draft.isUsedUp) return true;
     if (this.#draft.plan.state === "PAUSED") return false;
     if (this.#open.length >= limit) return false;
-    // What is due now goes before what is made up for.
+    // Instants that are due now go before instants of a backfill.
     return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
   }
 

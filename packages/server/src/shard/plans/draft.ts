@@ -6,22 +6,22 @@ import { nextFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { SkipRuns } from "./skip-runs.ts";
 
-/** What is known of a recurring job when its plan is to move on. */
+/** Facts about a recurring job whose plan is to move on. */
 export interface PlanFacts {
   jobId: JobId;
   createdAt: EpochMs;
-  /** Of the definition that the job has now. */
+  /** Version of the job's present definition. */
   version: number;
   rule: RecurrenceRule;
   schedule: Schedule;
   plan: Plan;
-  /** Of the executions that the plan names: those that are not final. */
+  /** Executions that the plan names and that are not final. */
   open: ReadonlySet<ExecutionId>;
   /** When `plan.previous` ended; null: not known, or it has not. */
   endedAt: EpochMs | null;
 }
 
-/** What may still be done in one go. Shared by the plans that move on together. */
+/** Budget that is left for one step. Shared by the plans that move on together. */
 export interface Budget {
   births: number;
   /** Planned instants that are worked out. */
@@ -38,16 +38,19 @@ export interface Fire {
 /** An instant that waited for so long is made up for: the partition of its time may be gone. */
 const OLD_MS = 24 * 3_600_000;
 
-/** A plan on its way to the next state, with all that its instants become. Pure: `now` and the changeovers come from outside. */
+/**
+ * A plan on its way to the next state, with all that its instants become. Pure: `now` and the changeovers come from
+ * outside.
+ */
 export class PlanDraft {
   readonly facts: PlanFacts;
-  /** By which the plan is made at the moment; until an edit is obeyed, the former one. */
+  /** Schedule that makes the plan at the moment: the former one until an edit is applied. */
   rule: RecurrenceRule;
   schedule: Schedule;
   readonly plan: Plan;
   readonly open: Set<ExecutionId>;
   readonly now: EpochMs;
-  /** Of time zone data, in order. */
+  /** Changeovers of the time zone data, in order. */
   readonly changeovers: readonly Changeover[];
   readonly budget: Budget;
   readonly fires: Fire[] = [];

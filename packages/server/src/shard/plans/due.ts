@@ -7,7 +7,7 @@ import type { PlanDraft } from "./draft.ts";
 /** How many executions of a catch-up may be open where they may overlap. */
 const CATCH_UP_LIMIT = 100;
 
-/** What has waited for the execution before it fires when that one is final. */
+/** An instant that waited for the previous execution fires when that execution is final. */
 export function fireBuffered(draft: PlanDraft): void {
   const { plan } = draft;
   const at = plan.bufferedAt;
@@ -25,8 +25,8 @@ export function planFromEnd(draft: PlanDraft): void {
 }
 
 /**
- * Accounts for every planned instant before `until`: those of which it is too late as `misfire` says, the others one after the
- * other as if on time.
+ * Accounts for every planned instant before `until`: those of which it is too late as `misfire` says, the others one
+ * after the other as if on time.
  * @param until at most the millisecond after now: nothing fires early
  * @returns false: the budget ended before; go on from the plan as it is then
  */
@@ -84,7 +84,7 @@ function skipAllBut(draft: PlanDraft, until: EpochMs, kept: number, reason: Skip
   const first = plan.nextFireAt;
   if (first === null || first >= until) return [];
   if (!draft.hasRoom()) return null;
-  // What was planned is known; the zones may say otherwise by now, or the rule.
+  // The plan is kept as it was made; the zone data or the rule may say otherwise by now.
   const { instants, more } = occurrences(draft.schedule, first + 1, until, budget.instants + kept);
   instants.unshift(first);
   budget.instants -= instants.length;

@@ -64,7 +64,7 @@ export function takeFired(step: Step, read: Extract<ReadResult, { kind: "READ_FI
   const planned = plans.byId.get(jobId);
   const before = planned?.before;
   if (planned === undefined || before?.catchUpId !== question.catchUpId || before.since !== question.since) return;
-  // What was on its way to the store when the read began, it may not have seen: it is asked for again.
+  // The read may have missed a write that was on its way to the store when the read began, so that job is read again.
   planned.before = touched.hides(jobId, read.since) ? null : { ...question, instants: new Set(instants) };
   plans.dirty.add(planned);
 }
@@ -131,7 +131,10 @@ function scheduleOfJob({ definition, jobId, createdAt }: Recurrence): Planned["s
   return scheduleOf(recurrence, jobId, createdAt);
 }
 
-/** Read when another may still have advanced it, or before what was written here had arrived: of it, or of an execution that it waits for. */
+/**
+ * Read when another may still have advanced it, or before what was written here had arrived: of it, or of an execution
+ * that it waits for.
+ */
 function isStale({ state }: Step, { shard, jobId, open }: Recurrence, mark: ReadMark): boolean {
   const takenIn = state.terms.get(shard);
   if (takenIn === undefined || mark.term < takenIn) return true;

@@ -81,7 +81,7 @@ class Played {
     else if (kind === "resume") world.order(job, { kind: "RESUME", at, catchUp: n % 2 === 0 });
     else if (kind === "edit") this.#edit(n);
     else if (kind === "backfill") {
-      // Of hours, one instant at a time, all that can be seen is that it takes long.
+      // Going through hours one instant at a time would only show that it takes long.
       const since = Math.max(START + 1, at - 100 * this.everyMs);
       world.order(job, { kind: "BACKFILL", since, until: at - (n % 3) * 5_000, limit: 1 + (n % 3) });
     }

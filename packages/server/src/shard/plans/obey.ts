@@ -6,7 +6,8 @@ import type { PlanDraft } from "./draft.ts";
 import { accountDue, accountMisfired, accountPaused, fireBuffered } from "./due.ts";
 
 /**
- * Does what is asked of a plan. The command stays open until all of it is done: what was accounted for on the way is in the plan.
+ * Does what is asked of a plan. The command stays open until all of it is done: what was accounted for on the way is in
+ * the plan.
  * @param orders all that are open, in order
  * @returns null: not yet
  */
@@ -30,7 +31,7 @@ export function obey(
   }
 }
 
-/** Whoever gave the order had a clock that was ahead. */
+/** The time of the command can lie in the future, because the clock of the API node may run ahead. */
 function isAhead({ now }: PlanDraft, order: PlanOrder): boolean {
   return (order.kind === "PAUSE" || order.kind === "RESUME") && order.at > now;
 }
@@ -44,7 +45,7 @@ function pause(draft: PlanDraft, at: number): CommandOutcome | null {
 }
 
 function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>): CommandOutcome | null {
-  // What had waited when the pause began is older than what fell into it.
+  // Instants that waited when the pause began are older than instants that fell into it.
   fireBuffered(draft);
   const isThrough = order.catchUp ? accountMisfired(draft, order.at) : accountPaused(draft, order.at);
   if (!isThrough) return null;

@@ -12,16 +12,16 @@ export interface Planned {
   readonly shard: ShardId;
   /** As it was read; its definition is the newest that was. */
   job: Recurrence;
-  /** Of its definition. */
+  /** Version of the job's definition. */
   schedule: Schedule;
-  /** What the store says once every batch up to now is committed. */
+  /** Content of the store once every batch up to now is committed. */
   revision: number;
   plan: Plan;
-  /** Of the executions that the plan names: those that are not final. */
+  /** Executions that the plan names and that are not final. */
   open: Set<ExecutionId>;
   /** When `plan.previous` ended; null: not known. */
   endedAt: EpochMs | null;
-  /** Of its backfill. */
+  /** Earlier executions that the job's backfill has to know. */
   before: FiredBefore | null;
   /** Since when the command that came with an edit is waited for. */
   editSeenAt: EpochMs | null;
@@ -38,7 +38,7 @@ export interface OpenOrder {
 /** Recurring jobs whose time is near, or that wait for an execution to end. */
 export class Plans {
   readonly byId = new Map<JobId, Planned>();
-  /** By the time at which there is something to do. */
+  /** Jobs by the time at which there is something to do. */
   readonly timers = new Heap<Planned>();
   /** There is something to do now. */
   readonly dirty = new Set<Planned>();

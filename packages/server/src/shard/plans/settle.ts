@@ -71,7 +71,7 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { plans, touched } = step.state;
   const births = draft.fires.map((fire) => birthOf(step, planned, fire));
   for (const { row } of births) {
-    // What was answered about them is not true any more.
+    // Earlier answers about them are no longer true.
     planned.before?.instants?.add(row.scheduledAt);
     plans.unborn.add(row.id);
     touched.add(row.id, step.batch.number);

@@ -13,7 +13,7 @@ export class ModelPlans {
   readonly jobs = new Map<string, Recurrence>();
   readonly skips: (Skip & { jobId: string })[] = [];
   readonly born: Candidate[] = [];
-  /** Of those that were born. */
+  /** Triggers of the executions that were created. */
   readonly triggers: Birth["trigger"][] = [];
   readonly #store: ModelStore;
 
@@ -60,7 +60,7 @@ export class ModelPlans {
     return found.map((job) => ({ ...job, plan: { ...job.plan }, open: this.#open(job) }));
   }
 
-  /** What a look at the store finds that is due by then, or waits for something. */
+  /** Plans in the store that are due by then, or wait for something. */
   due(until: number): Recurrence[] {
     const near = [...this.jobs.values()].filter(({ plan }) => {
       if (plan.bufferedAt !== null || plan.catchUps.length > 0) return true;
@@ -79,7 +79,7 @@ export class ModelPlans {
     return named.filter((id): id is string => id !== null && open.has(id));
   }
 
-  /** Of a job that runs one at a time none may be open that its schedule made. */
+  /** A job that runs one at a time may have no open execution that its schedule created. */
   #mayStart({ jobId, definition }: Recurrence): void {
     if (definition.recurrence?.overlap === "ALLOW") return;
     const open = new Set(this.#store.open());

@@ -60,7 +60,7 @@ export class ModelStore {
     return missed;
   }
 
-  /** What is READY of a lane, behind `after`, by rank and id. */
+  /** READY executions of a lane, behind `after`, by rank and id. */
   ready(hash: number, after: RankCursor | null, limit: number): Candidate[] {
     const isBehind = ({ rank, id }: Candidate) =>
       after === null || rank > after.rank || (rank === after.rank && id > after.id);

@@ -14,7 +14,7 @@ export class RecurringWorld {
   readonly store = new ModelStore();
   readonly plans = new ModelPlans(this.store);
   readonly commands: Command[] = [];
-  /** What workers run. */
+  /** Attempts that workers run. */
   running: Assignment[] = [];
   outcomes: string[] = [];
   readonly #limits: Partial<Limits>;

@@ -32,7 +32,7 @@ export class Story {
   wants: Want[] = [];
   /** All that gateways were told of work that waits for credit. */
   demands: Demand[] = [];
-  /** What was said of permits and has not arrived. */
+  /** Messages about permits that have not arrived. */
   letters: PermitLetter[] = [];
   readonly #granted = new Map<string, number>();
 

@@ -38,7 +38,7 @@ function matchesDate(entry: string, time: Date): boolean {
   return matchesNumber(entry, date, 1, 31);
 }
 
-/** Of all Mondays to Fridays of the month the one that is closest to a date. */
+/** The weekday (Monday to Friday) of the month that is closest to a date. */
 function nearestWorkday(wanted: number, time: Date): number {
   const dates = Array.from({ length: lastDate(time) }, (_, index) => index + 1);
   const workdays = dates.filter((date) => ![0, 6].includes(weekdayOf(date, time)));

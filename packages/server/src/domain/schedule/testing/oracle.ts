@@ -4,7 +4,7 @@ import type { WalkedMinute } from "./walk.ts";
 
 /**
  * Judges schedules without a thought of speed, and shares no code with what it judges: every minute of a walk is
- * compared with every field, as text. What lies within a day of the walk's ends is not judged well.
+ * compared with every field, as text. Results within a day of the walk's ends are not reliable.
  * @returns all instants at which the expression fires, in order
  */
 export function oracleFires(cron: string, dst: DstPolicy, walked: readonly WalkedMinute[]): number[] {

@@ -1,7 +1,7 @@
 /** One minute of a zone, as Intl tells it. */
 export interface WalkedMinute {
   at: number;
-  /** What the clock at the wall shows: minutes since 1970-01-01T00:00 on that clock. */
+  /** Wall clock time: minutes since 1970-01-01T00:00 on that clock. */
   wall: number;
 }
 
