@@ -13,7 +13,7 @@ import { tryServer } from "./fresh-clone/try-server.ts";
 
 const READY_NEW_MS_MAX = 5_000;
 const READY_OLD_MS_MAX = 2_000;
-/** Whatever listens on the usual ports of this machine stays undisturbed. */
+/** A server on the usual ports of this machine stays undisturbed. */
 const FREE_PORTS = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
 
 const { username, homedir } = userInfo();

@@ -16,7 +16,10 @@ interface Kind {
   concurrency: number;
   /** A test, or a group of them, that takes longer hangs, and fails under its own name. */
   testLimitMs: number;
-  /** A file that takes longer hangs, and ends the run. The limit of tests does not hold for a file that goes on after them. */
+  /**
+   * A file that takes longer hangs, and ends the run. The limit of tests does not hold for a file that goes on after
+   * them.
+   */
   fileLimitMs: number;
   /** Its folders lie in memory where there is room: stores are synced all the same, but no disk is waited for. */
   inMemory: boolean;
@@ -27,7 +30,7 @@ const isCrash = (path: string) => path.endsWith(".crash.test.ts");
 const isHostile = (path: string) => path.endsWith(".hostile.test.ts");
 const MINUTE_MS = 60_000;
 const MEMORY = "/dev/shm";
-/** What the stores of two files hold at once, several times over. */
+/** Several times the size of the stores of two files. */
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const KINDS: Record<string, Kind> = {

@@ -58,7 +58,7 @@ export class Board {
     this.#lines.show(this.#bars());
   }
 
-  /** Who waits does not wait for what does not come. */
+  /** A wait ends with an error when its event cannot occur any more. */
   async #look(): Promise<void> {
     const known = new Map<string, ExecutionSummary>();
     try {

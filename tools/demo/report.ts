@@ -2,7 +2,7 @@ import type { ExecutionSummary } from "@mainspring/sdk";
 import { table } from "../../packages/cli/src/output.ts";
 import type { Account } from "./stage.ts";
 
-/** What happened, and each thing that had to. */
+/** Events of the demo, and a check of each that was required. */
 export function reportText(accounts: ReadonlyMap<string, Account>): string {
   const rows = [...accounts].map(([story, { executions, expectations }]) => [
     story,

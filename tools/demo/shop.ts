@@ -9,7 +9,7 @@ export interface Order {
 
 /** A server that has nothing to do with Mainspring, for the handler `http` to call. */
 export class Shop {
-  /** What came to /orders. */
+  /** Requests to /orders. */
   readonly orders: Order[] = [];
   /** While it is out of order, /pay answers 503. */
   outOfOrder = true;

@@ -2,7 +2,7 @@ import type { Client, Execution, ExecutionSummary, JobRequest } from "@mainsprin
 import type { Board } from "./board.ts";
 import type { Shop } from "./shop.ts";
 
-/** What a story may use. */
+/** Services that a story may use. */
 export interface Stage {
   client: Client;
   board: Board;
@@ -21,7 +21,7 @@ export interface Story {
   play(stage: Stage): Promise<Account>;
 }
 
-/** What became of a story. */
+/** Outcome of a story. */
 export interface Account {
   executions: readonly ExecutionSummary[];
   expectations: Expectation[];

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 
-/** Who sets it up. */
+/** User who sets the server up. */
 export interface Person {
   name: string;
   home: string;

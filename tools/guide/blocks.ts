@@ -3,10 +3,13 @@ export interface Block {
   kind: "ts" | "sh" | "output";
   /** The name that the fence gives a `ts` block; null: none. */
   file: string | null;
-  /** Of `sh`: what people run in another terminal. It goes on beside the blocks that follow, until the page ends. */
+  /**
+   * Blocks of `sh`: commands that people run in another terminal. It goes on beside the blocks that follow, until the
+   * page ends.
+   */
   inBackground: boolean;
   text: string;
-  /** Of its first line of code, from 1. */
+  /** Number of its first line of code, from 1. */
   line: number;
 }
 

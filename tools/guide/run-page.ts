@@ -21,7 +21,7 @@ interface Surroundings {
   server: TestServer | null;
   /** Its database, and null where it needs none. */
   postgres: TestCluster | null;
-  /** What the page names, and what that is here. */
+  /** Addresses that the page names, and their replacements here. */
   names: ReadonlyMap<string, string>;
   terminals: { block: Block; terminal: Terminal }[];
 }

@@ -16,7 +16,7 @@ export async function typeCheck(pages: readonly Page[]): Promise<Ended> {
       const folder = `page-${index + 1}`;
       await mkdir(join(project.folder, folder));
       for (const { kind, file, line, text } of blocks) {
-        // Also what imports nothing is a module, as for Node.
+        // A file without imports is a module too, as for Node.
         if (kind === "ts") await project.write(join(folder, file ?? `line-${line}.ts`), `${text}\nexport {};\n`);
       }
     }

@@ -52,7 +52,7 @@ export function gapsOf({ packages }: Lockfile): Gap[] {
 }
 
 /**
- * What stands for a package of another platform until somebody who has that platform installs it: enough for npm to see
+ * Placeholder for a package of another platform until a machine of that platform installs it: enough for npm to see
  * that it is not for this one. Without an integrity, because the package could not be had.
  */
 export function entryFor({ name, version, dev }: Gap): LockedPackage {

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** What stands in src for tests only. */
+/** Files in src that only tests use. */
 const FOR_TESTS = ["**/*.test.ts", "**/*.fixture.ts", "**/*.conformance.ts", "**/testing/**"];
 
 /**
@@ -26,7 +26,7 @@ function compilerConfig(names: readonly string[], to: string): object {
     compilerOptions: {
       noEmit: false,
       declaration: true,
-      // What a package needs of another one is compiled along; so the common root is above them all.
+      // The compiler also compiles what a package imports from another one, so the common root is above them all.
       rootDir: join(ROOT, "packages"),
       outDir: to,
       typeRoots: [join(ROOT, "node_modules/@types")],

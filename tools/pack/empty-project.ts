@@ -63,7 +63,7 @@ export class EmptyProject {
   }
 }
 
-/** What `npm run` and the tester have set for the clone must not reach the project. */
+/** Variables that `npm run` and the tester set for the clone must not reach the project. */
 function inherited(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(MAINSPRING_|NODE_OPTIONS|NODE_TEST)/.test(name)),

@@ -1,4 +1,4 @@
-/** What is read of a package.json, and what is written. */
+/** Fields of a package.json that are read, and those that are written. */
 export interface Manifest {
   name: string;
   version: string;

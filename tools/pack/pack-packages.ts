@@ -42,7 +42,7 @@ function stage(name: string, compiled: string, staged: string, files: readonly s
   cpSync(compiled, join(staged, "dist"), { recursive: true });
   for (const file of [...files, "README.md"]) {
     const path = join(ROOT, "packages", name, file);
-    // Of these only the README may be missing: a name in `files` that leads nowhere is a mistake.
+    // Only the README may be missing: any other name in `files` without a file is a mistake.
     if (file !== "README.md" || existsSync(path)) cpSync(path, join(staged, file), { recursive: true });
   }
   cpSync(join(ROOT, "LICENSE"), join(staged, "LICENSE"));

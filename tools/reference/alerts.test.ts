@@ -12,7 +12,7 @@ const figures: Record<string, Figure> = FIGURES;
 const alerts = [
   ...rules.matchAll(/^ +- alert: (\w+)\n +expr: (?:>-\n)?([^]*?)(?=^ +(?:for:|- alert|- name)|(?![^]))/gm),
 ];
-/** Of a figure, and its parts where it is a histogram. */
+/** Names of a figure, and of its parts where it is a histogram. */
 const NAME = /\b(?:mainspring|nodejs|process)_[a-z0-9_]+/g;
 
 describe("the example alerts", () => {

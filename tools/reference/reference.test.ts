@@ -18,7 +18,7 @@ describe("the reference", () => {
     const readme = readFileSync(join(ROOT, "README.md"), "utf8");
     const help = readFileSync(join(ROOT, "packages/cli/src/commands/serve.ts"), "utf8");
     for (const { name, fallback } of describeKeys()) {
-      // Those without a default have one possible value, but for the key.
+      // Settings without a default have one possible value, except the key.
       if (fallback === null && !name.endsWith("_KEY") && !name.endsWith("_SECRET")) continue;
       const hasDefault = fallback !== null && fallback !== "";
       assert.match(readme, new RegExp(`\`${name}\` \\| ${hasDefault ? `\`${fallback}\`` : "none"}`), name);

@@ -9,7 +9,7 @@ import {
   PROCESS_FIGURES,
 } from "../../packages/server/src/testing.ts";
 
-/** What the code itself says for people, as tables of docs/reference. */
+/** Descriptions in the code, as tables of docs/reference. */
 export const TABLES: Record<string, () => string> = {
   "problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
   "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),

@@ -14,7 +14,7 @@ export interface SchemathesisRun {
 interface Target {
   url: string;
   apiKey: string;
-  /** What decides the requests, together with the description. */
+  /** Seed that decides the requests, together with the description. */
   seed: number;
   /** The time for requests in all, but for the first of each kind. */
   maxSec: number;
@@ -28,7 +28,7 @@ export async function runSchemathesis({ url, apiKey, seed, maxSec }: Target): Pr
   args.push("--header", `Authorization: Bearer ${apiKey}`, "--seed", `${seed}`, "--max-time", `${maxSec}`);
   args.push("--continue-on-failure", "--no-color");
   for (const id of await streams(url)) args.push("--exclude-operation-id", id);
-  // What it remembers of earlier runs goes into the folder that it runs in.
+  // Schemathesis keeps its memory of earlier runs in the folder that it runs in.
   const child = spawn(await schemathesisPython(), args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
   try {

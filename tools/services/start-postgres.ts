@@ -16,7 +16,7 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-/** What runs now, so that nothing stays behind when the process exits without stopping it. */
+/** Servers that run now, so that none stays behind when the process exits without stopping it. */
 const running = new Map<EmbeddedPostgres, string>();
 
 /** Starts a PostgreSQL of a version, supervised as the embedded one is. It ends with this process at the latest. */

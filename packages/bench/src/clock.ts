@@ -7,7 +7,7 @@ export function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** What the probe answers, once that is not null. @throws it does not come within the time */
+/** First answer of the probe that is not null. @throws it does not come within the time */
 export async function until<T>(
   what: string,
   withinMs: number,

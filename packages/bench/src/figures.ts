@@ -1,4 +1,4 @@
-/** What a case may find out, by name. */
+/** Figures that a case may measure, by name. */
 export const FIGURES = {
   jobsPerSec: { title: "jobs/s", digits: 0, better: "more" },
   ratio: { title: "ratio", digits: 2, better: "more" },
@@ -26,7 +26,7 @@ export const FIGURES = {
 export type FigureName = keyof typeof FIGURES;
 export type Figures = Partial<Record<FigureName, number>>;
 
-/** Of one figure over all runs. */
+/** Summary of one figure over all runs. */
 export interface Spread {
   min: number;
   median: number;

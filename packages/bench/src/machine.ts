@@ -40,7 +40,7 @@ function commitHere(): string {
       .toString()
       .trim();
   try {
-    // What the report itself writes is no change.
+    // Files that the report itself writes do not count as changes.
     const isChanged = git("status", "--porcelain", "--", "../..") !== "";
     return `${git("rev-parse", "--short=12", "HEAD")}${isChanged ? " with changes" : ""}`;
   } catch {

@@ -26,7 +26,7 @@ async function measure(): Promise<Measured> {
   const measured: Measured = { format: FORMAT, isQuick: scale.isQuick, machine, results: [] };
   await measureAll(options, stage, async (result) => {
     measured.results.push(result);
-    // What was found out in an hour is not to be lost by what comes next.
+    // Results of an hour must not be lost by a later error.
     await keep(measured);
   });
   if (

@@ -6,7 +6,7 @@ export async function writeJson(file: string, measured: Measured): Promise<void>
   await writeFile(file, `${JSON.stringify(measured, null, 2)}\n`);
 }
 
-/** What several sessions wrote, as one. */
+/** Measurements of several runs, merged. */
 export async function readAll(files: readonly string[]): Promise<Measured> {
   return merged(await Promise.all(files.map(readOne)));
 }

@@ -1,19 +1,19 @@
 import { FIGURES, type FigureName, type Figures, type Spread, spreadOf } from "./figures.ts";
 import type { Machine } from "./machine.ts";
 
-/** What one session found out of a contender in a case: when and of what, and who disturbed it. */
+/** Result of one run of a contender in a case: its time, its version, and the load of other processes. */
 export interface Occasion {
   /** When its case began, ISO 8601. */
   at: string;
-  /** Of Mainspring and of the benchmark. */
+  /** Commit of Mainspring and of the benchmark. */
   commit: string;
   /** The load average of the minute before it. */
   load: number;
   /** Percent of the machine's CPU that others took meanwhile; null where nobody can tell. */
   othersPercent: number | null;
-  /** Of each run. */
+  /** Figures of each run. */
   runs: Figures[];
-  /** What went wrong; then there are fewer runs. */
+  /** Error of a run; then there are fewer runs. */
   failures: string[];
 }
 
@@ -22,7 +22,7 @@ export interface Outcome {
   contender: string;
   /** One, or several where results of several sessions were put together. */
   occasions: Occasion[];
-  /** Of all runs. */
+  /** Summary of all runs. */
   spreads: Partial<Record<FigureName, Spread>>;
 }
 

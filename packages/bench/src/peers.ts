@@ -20,7 +20,7 @@ export async function installPeers(): Promise<void> {
   await copyFile(lockfile, INSTALLED);
 }
 
-/** Loads one of them. What it looks like is said by who uses it: its own types are not installed for everybody. */
+/** Loads one of them. Each user describes the shape it needs: the package's own types are not installed everywhere. */
 export async function loadPeer<T>(name: string): Promise<T> {
   const file = createRequire(join(FOLDER, "package.json")).resolve(name);
   return (await import(pathToFileURL(file).href)) as T;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { StoreEvent } from "./store/history.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** What can be seen of a job's definition where it runs. */
+/** Part of a job's definition that can be seen where it runs. */
 export interface SeenDefinition {
   /** Which of its client's texts it is. */
   text: string;

@@ -1,6 +1,6 @@
 import type { AppliedPlan, Committed } from "./store/history.ts";
 
-/** Of recurring jobs, what has to come about in every campaign. */
+/** Events of recurring jobs that have to occur in every campaign. */
 export const PLANS_SOMETIMES = [
   "instant ran",
   "instant skipped: OVERLAP",

@@ -4,7 +4,10 @@ import type { Moment, Observer } from "./history.ts";
 import { PLANS_SOMETIMES, PlanSightings } from "./plan-sightings.ts";
 import type { StoreEvent } from "./store/history.ts";
 
-/** What has to come about in every campaign, or it has shown nothing: kinds of faults, and the rare ways through the system. */
+/**
+ * Events that have to occur in every campaign, or it has shown nothing: kinds of faults, and the rare ways through the
+ * system.
+ */
 const SOMETIMES = [
   "SERVER_KILLED",
   "SERVER_PAUSED",
@@ -56,10 +59,10 @@ const SOMETIMES = [
 
 /** From so much simulated time on, what never happened is missed. */
 const ENOUGH_HOURS = 20;
-/** Of recurring jobs there are few in each hour. */
+/** Each hour has few recurring jobs. */
 const ENOUGH_HOURS_OF_PLANS = 100;
 
-/** What has to happen and did not. @param hours of simulated time */
+/** Events that have to occur and did not. @param hours of simulated time */
 export function neverHappened(seen: ReadonlySet<string>, hours: number): string[] {
   const wanted = [
     ...(hours < ENOUGH_HOURS ? [] : SOMETIMES),
@@ -77,7 +80,7 @@ export class Sightings implements Observer {
   readonly #lost = new Set<string>();
   readonly #cancelling = new Map<string, string>();
   readonly #running = new Set<string>();
-  /** Of pools, how many may be current; and which were limited when shards were taken over with attempts in flight. */
+  /** Limits of pools on current attempts, and pools that were limited when shards were taken over with attempts in flight. */
   readonly #limits = new Map<string, number>();
   readonly #takenOver = new Set<string>();
   readonly #plans = new PlanSightings();

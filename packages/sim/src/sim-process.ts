@@ -3,8 +3,8 @@ import type { Dice } from "./dice.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
- * Where simulated time begins. Within the next hour the clocks were set forward in Cuiabá, and back on Miquelon and in St. John's:
- * recurring jobs meet both.
+ * Where simulated time begins. Within the next hour the clocks were set forward in Cuiabá, and back on Miquelon and in
+ * St. John's: recurring jobs meet both.
  */
 export const EPOCH_MS = Date.UTC(2018, 10, 4, 3, 40);
 
@@ -66,7 +66,10 @@ export class SimProcess {
     return () => cancel();
   }
 
-  /** Happens in this process now, if it is there; when it is paused, as soon as it goes on. @returns takes it back until then */
+  /**
+   * Happens in this process now, if it is there; when it is paused, as soon as it goes on. @returns takes it back until
+   * then
+   */
   take(run: () => void): () => void {
     if (!this.isAlive) return OVER;
     if (this.isPaused) return this.plan(this.#resumesMs - this.#clock.nowMs, run);
@@ -74,7 +77,7 @@ export class SimProcess {
     return OVER;
   }
 
-  /** What the production code is given for a platform. */
+  /** Platform for the production code. */
   runtime(): Runtime {
     return {
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs + this.skewMs),

@@ -41,11 +41,11 @@ export interface SimulationOptions {
   jobs: number;
   /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
   waysBack?: readonly WayBack[];
-  /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
+  /** Part of the seed's plan that is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;
 }
 
-/** Parts of a plan. What is left out leaves the rest as it was, as far as one does not depend on the other. */
+/** Parts of a plan. A part that is left out does not change the rest, as far as one does not depend on the other. */
 export interface Only {
   /** Numbers of faults, from 0. */
   faults?: ReadonlySet<number>;
@@ -65,7 +65,10 @@ export interface Verdict {
   seed: number;
   /** null: everything held. */
   violation: string | null;
-  /** Who saw it; null: nobody had to, or the program itself failed in another way than by an invariant of its own. */
+  /**
+   * The checker that saw it; null: none saw one, or the program itself failed in another way than by an invariant of
+   * its own.
+   */
   checker: string | null;
   traceHash: string;
   simulatedMs: number;
@@ -91,7 +94,10 @@ const EVENTS_A_TURN = 256;
 const OPERATE_EVERY_MS = 120_000;
 /** and drains a server. */
 const DRAIN_EVERY_MS = 240_000;
-/** Of so many seeds one has a crowded inbox once its faults have ended. The others, and all before that, stay as they were. */
+/**
+ * One of so many seeds has a crowded inbox once its faults have ended. The others, and all before that, stay as they
+ * were.
+ */
 const CROWDED_EVERY = 16;
 /** How often a node loses its links for minutes. */
 const LONELY_EVERY_MS = 900_000;

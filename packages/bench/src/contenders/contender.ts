@@ -1,7 +1,7 @@
 import type { Stage } from "../services/stage.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 
-/** A job of the benchmark. What it does is nothing, but for holding its slot where that is said. */
+/** A job of the benchmark. The handler does nothing, except hold its slot where the case says so. */
 export interface BenchJob {
   readonly n: number;
   readonly holdMs?: number;
@@ -18,7 +18,7 @@ export interface OpenOptions {
   comesBack?: boolean;
 }
 
-/** What the store has written so far. */
+/** Bytes that the store has written so far. */
 export interface Ledger {
   /** Its log: the WAL, the append-only file. */
   readonly logBytes: number;
@@ -46,14 +46,14 @@ export interface Contender {
   open(stage: Stage, options?: OpenOptions): Promise<Rig>;
 }
 
-/** Who takes part; process ids. With a store's all of its descendants count. */
+/** Process ids of all parts. With a store's all of its descendants count. */
 export interface Processes {
   readonly server: readonly number[];
   readonly worker: readonly number[];
   readonly store: readonly number[];
 }
 
-/** What the store says that it has of all jobs since the rig was opened. */
+/** Counts of all jobs since the rig was opened, from the store. */
 export interface Recount {
   readonly finished: number;
   /** Waiting, running, failed: all that is due and has not finished well. */

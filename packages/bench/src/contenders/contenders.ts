@@ -4,7 +4,7 @@ import { graphile } from "./graphile/graphile.ts";
 import { mainspring, mainspringInside } from "./mainspring/mainspring.ts";
 import { pgBoss } from "./pg-boss/pg-boss.ts";
 
-/** Who is measured against each other. */
+/** Contenders that are compared. */
 export const CONTENDERS: readonly Contender[] = [
   mainspring,
   mainspringInside,

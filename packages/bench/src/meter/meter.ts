@@ -8,7 +8,7 @@ interface Reading extends Ledger {
   storeUs: number;
 }
 
-/** What some work costs: CPU of all that takes part, and what the store wrote. */
+/** Cost of some work: CPU of all that takes part, and what the store wrote. */
 export class Meter {
   readonly #rig: Rig;
   readonly #before: Reading;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { treeCpuUsOf, US_PER_TICK } from "./process-cpu.ts";
 
 interface Reading {
-  /** Of all cores, in ticks: all, what was not idle, and what this process and its descendants had. */
+  /** Ticks of all cores: in total, not idle, and spent on this process and its descendants. */
   all: number;
   busy: number;
   own: number;

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What Linux counts a second as; no program can ask for it without a compiler, and it has been 100 for decades. */
+/** Ticks in a second on Linux; no program can ask for it without a compiler, and it has been 100 for decades. */
 const TICKS_PER_SEC = 100;
 export const US_PER_TICK = 1_000_000 / TICKS_PER_SEC;
 
 interface ProcessStat {
   parent: number;
-  /** Of itself, and of its children that have ended. */
+  /** Processor time of the process, and of its children that have ended. */
   ownTicks: number;
   childTicks: number;
 }

@@ -1,19 +1,19 @@
 /** A bar, or several on top of each other. */
 export interface Bar {
   label: string;
-  /** Of the parts, in the order of the legend. */
+  /** Values of the parts, in the order of the legend. */
   values: readonly number[];
   /** How far it moved over the runs; only of a bar with one part. */
   min?: number;
   max?: number;
-  /** What is said at its end. */
+  /** Label at its end. */
   text: string;
   isOurs: boolean;
 }
 
 export interface BarChart {
   title: string;
-  /** What the parts are; empty where there is one. */
+  /** Names of the parts; empty where there is one. */
   legend: readonly string[];
   bars: readonly Bar[];
   /** Bars grow by the logarithm: for what differs by orders of magnitude. */

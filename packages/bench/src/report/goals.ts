@@ -1,13 +1,13 @@
 import type { FigureName } from "../figures.ts";
 
-/** What Mainspring is to reach. */
+/** Goals of Mainspring. */
 export interface Goal {
   /** Name of the case, or how it begins. */
   readonly case: string;
   readonly figure: FigureName;
   readonly contender: string;
   readonly goal: number;
-  /** What the best peer did on the machine where the goal was set; elsewhere the ratio to the best peer counts. */
+  /** Figure of the best peer on the machine where the goal was set; elsewhere the ratio to the best peer counts. */
   readonly bestPeer?: number;
 }
 

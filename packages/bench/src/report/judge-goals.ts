@@ -8,13 +8,13 @@ export interface Verdict {
   goal: Goal;
   title: string;
   measured: number;
-  /** Of the peers here; null where none was measured. */
+  /** Best figure of the peers here; null where none was measured. */
   bestPeer: number | null;
-  /** By the figure, or, since machines differ, by the ratio to the best peer in the same session. */
+  /** Whether the figure reaches the goal or, since machines differ, the ratio to the best peer in the same run does. */
   reached: "yes" | "against the peers" | "no";
 }
 
-/** Of those goals whose case was measured. */
+/** Judgements of the goals whose case was measured. */
 export function judgeGoals(results: readonly CaseResult[]): Verdict[] {
   return GOALS.flatMap((goal) => {
     const result = results.find(

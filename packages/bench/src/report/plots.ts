@@ -10,7 +10,7 @@ export interface Plot {
   svg: string;
 }
 
-/** What a case is about, of what it has: the first of these. */
+/** Main figure of a case: the first of these that it has. */
 const MAIN: readonly FigureName[] = ["ratio", "backMs", "jobsPerSec", "p99Ms", "statementsPerSec"];
 const LATENESS: readonly FigureName[] = ["p99Ms"];
 const COSTS: readonly FigureName[] = ["serverCpuUs", "workerCpuUs", "storeCpuUs"];

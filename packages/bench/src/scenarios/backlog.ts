@@ -21,7 +21,7 @@ export const backlog: Scenario = {
 interface Sizes {
   waiting: number;
   drained: number;
-  /** Of pickup and timers. */
+  /** Pickup and timers beside the backlog. */
   seconds: number;
 }
 

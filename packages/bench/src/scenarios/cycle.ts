@@ -37,7 +37,8 @@ export function cycleCase(partMs: number): Case {
       const meter = await Meter.begin(rig);
       const before = rig.worker.runs;
       while (parts.length < PARTS) parts.push(await Promise.race([part(rig, partMs), failure(submitting)]));
-      // Of the whole: jobs run in bursts, and where a part ends within one its costs and its jobs do not belong together.
+      // Cost of the whole run: jobs run in bursts, and the costs and jobs of a part that ends within a burst do not
+      // belong together.
       const costs = await meter.perJob(rig.worker.runs - before);
       stopping.abort();
       const submitted = await submitting;

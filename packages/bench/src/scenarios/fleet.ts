@@ -65,7 +65,7 @@ async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs, before 
   }
 }
 
-/** What the servers' processes take together while nothing happens but heartbeats. */
+/** Processor time of all servers together while only heartbeats happen. */
 async function restOf(rig: MainspringRig, lastsMs: number): Promise<Figures> {
   const { server } = rig.processes();
   const sum = (of: (pid: number) => number) => server.reduce((total, pid) => total + of(pid), 0);

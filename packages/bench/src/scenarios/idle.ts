@@ -4,7 +4,7 @@ import { Course } from "../load/course.ts";
 import { cpuUsOf, treeCpuUsOf } from "../meter/process-cpu.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** What was started by the work before comes to rest. */
+/** Time for work that began before to come to rest. */
 const REST_MS = 3_000;
 
 export const idle: Scenario = {

@@ -7,9 +7,9 @@ import type { Scenario } from "./scenario.ts";
 
 const A_DAY_SEC = 86_400;
 const BATCH = 5_000;
-/** What was started by the submits comes to rest. */
+/** Time for work that the submits started to come to rest. */
 const REST_MS = 5_000;
-/** Of submitting so many at most a second, and of looking ahead. */
+/** Time for submitting at most this many a second, and for looking ahead. */
 const LEAD_MS = 20_000;
 const SUBMITTED_PER_SEC = 2_500;
 const WRITTEN_WITHIN_MS = 300_000;
@@ -84,7 +84,7 @@ async function measureHerd(rig: MainspringRig, jobs: number): Promise<Figures> {
     (await rig.countReady()) >= jobs ? true : null,
   );
   const readyMs = Date.now() - firesAtMs;
-  // Whoever fires again does so soon.
+  // A contender that fires twice does so soon.
   await pause(REST_MS);
   const ready = await rig.countReady();
   if (ready !== jobs) throw new Error(`${jobs} recurring jobs fired once, and there are ${ready} executions`);

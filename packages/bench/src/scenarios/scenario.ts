@@ -28,7 +28,7 @@ export interface Case {
 
 export interface Scenario {
   name: string;
-  /** What is measured, for people. */
+  /** Title of the measurement, for people. */
   about: string;
   /** Measured only where it is named. */
   isOnRequest?: boolean;

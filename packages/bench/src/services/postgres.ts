@@ -12,7 +12,7 @@ import { leash } from "./leash.ts";
 
 const run = promisify(execFile);
 
-/** What differs from PostgreSQL's own defaults. */
+/** Settings that differ from PostgreSQL's own defaults. */
 export const POSTGRES_SETTINGS = {
   shared_buffers: "512MB",
   fsync: "on",

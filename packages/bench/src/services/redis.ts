@@ -15,7 +15,7 @@ export type Durability = "everysec" | "always";
 
 /** The Redis of this machine with an append-only log, in a folder of its own. */
 export class Redis implements AsyncDisposable {
-  /** Of its socket. */
+  /** Path of its socket. */
   readonly path: string;
   readonly #folder: string;
   readonly #child: ChildProcess;

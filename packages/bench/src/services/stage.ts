@@ -1,14 +1,14 @@
 import { Postgres } from "./postgres.ts";
 
 /**
- * How many jobs every contender runs before anything is measured, in the processes that are measured. After 40,000 the CPU of a
- * job no longer falls: what a server runs that has been there for a minute is compiled.
+ * How many jobs every contender runs before anything is measured, in the processes that are measured. After 40,000 the
+ * CPU of a job no longer falls: what a server runs that has been there for a minute is compiled.
  */
 export function warmUpJobsOf(isQuick: boolean): number {
   return isQuick ? 10_000 : 40_000;
 }
 
-/** What all contenders of a session stand on; started when first needed. */
+/** Servers that all contenders of a run share; started when first needed. */
 export class Stage implements AsyncDisposable {
   /** How many jobs each contender runs before it is measured. */
   readonly warmUpJobs: number;

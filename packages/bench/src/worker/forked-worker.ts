@@ -89,7 +89,7 @@ export class ForkedWorker implements AsyncDisposable {
     await once(this.#child, "exit");
   }
 
-  /** What it was doing is not worth waiting for: its store goes too. */
+  /** Its present work is not worth waiting for: its store goes too. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }

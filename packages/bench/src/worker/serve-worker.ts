@@ -1,13 +1,13 @@
 import { Tally } from "./tally.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
-/** What a contender's worker process can be told. */
+/** Requests to a contender's worker process. */
 export interface WorkerSide {
   /** Takes work. */
   start(): Promise<void>;
   /** Takes no more, finishes what it has and says so to the store. May be started again. */
   stop(): Promise<void>;
-  /** What whoever started the process wants to know. */
+  /** Answers to the process that started this one. */
   readonly about?: Record<string, string>;
 }
 

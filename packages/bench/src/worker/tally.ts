@@ -1,13 +1,13 @@
 import { nowMs, pause } from "../clock.ts";
 
-/** What one worker process saw of the jobs 0 to `expected` - 1. */
+/** Observations of one worker process about the jobs 0 to `expected` - 1. */
 export interface TallyReport {
   /** How many handlers were started. */
   readonly runs: number;
   /** How many jobs that were; less than `runs` where one ran twice. */
   readonly distinct: number;
   readonly firstAtMs: number;
-  /** By job, when its handler was started the first time; 0: never. */
+  /** Time of each job's first start; 0: never. */
   readonly startedAtMs: Float64Array;
 }
 

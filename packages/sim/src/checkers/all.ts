@@ -62,9 +62,9 @@ const GO_ON = new Set([
   "workers are not overfilled",
 ]);
 
-/** What checkers see of the world beside the history. */
+/** Views of the world for checkers, beside the history. */
 export interface Views {
-  /** What living servers show of themselves. */
+  /** Figures that living servers show of themselves. */
   servers: () => readonly Shown[];
   /** All nodes that have a lease, the owners of shards, and which nodes can reach each other. */
   topology: Topology;

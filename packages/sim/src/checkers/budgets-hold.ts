@@ -22,7 +22,7 @@ export function budgetsHold(): Checker {
   };
 }
 
-/** What counted by the definition before does not count against the new one's budgets. */
+/** Failures under the former definition do not count against the new one's budgets. */
 interface Spent {
   failures: number;
   lost: number;

@@ -15,7 +15,7 @@ interface Asked {
 }
 
 /**
- * What a client is told of its cancellation is true: CANCELLED is in the store when it is said, and nothing of it starts
+ * The answer to a cancel is true: CANCELLED is in the store when it is said, and nothing of it starts
  * after that but what was given up before; FINAL is final; and what was only REQUESTED ends in bounded time.
  */
 export function cancellationIsHonest(ledger: Ledger, quiet: Quiet): Checker {

@@ -2,7 +2,7 @@ import { type Checker, Violation } from "./checker.ts";
 import { isOver, type Ledger } from "./ledger.ts";
 import type { Roll } from "./roll.ts";
 
-/** What a living server shows. */
+/** Figures that a living server shows. */
 export interface Shown {
   node: string;
   gauges: Record<string, number>;
@@ -40,7 +40,7 @@ export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () =>
       }
     },
     noticed(moment) {
-      // What the store did and did not say, a server cannot have counted.
+      // A server cannot have counted a write whose answer it did not receive.
       if (moment.kind === "STORE_FAULT" && moment.operation === "commit") doubtful = true;
     },
     atEnd() {

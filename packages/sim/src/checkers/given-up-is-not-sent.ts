@@ -3,10 +3,10 @@ import { nameOf } from "./roll.ts";
 
 /**
  * An attempt that its owner has ended, whatever for, is not sent by it any more: it would begin after its
- * end. What another owner sends that does not know of it yet, gateways drop by its epoch.
+ * end. Gateways drop by its epoch an assignment of another owner that does not know of the end yet.
  */
 export function givenUpIsNotSent(): Checker {
-  /** By token: which owner wrote down that it had ended. */
+  /** The owner that wrote the end of an attempt, by token. */
   const endedBy = new Map<string, string>();
   return {
     name: "what is given up is not sent",

@@ -15,7 +15,7 @@ export interface Occupying {
 export type AskGateway = (server: string, worker: string) => readonly Occupying[] | null;
 
 /**
- * What a gateway believes that a worker holds is what the worker holds: attempts that wait there or run there, with those
+ * A gateway knows the attempts that occupy its worker: attempts that wait there or run there, with those
  * that are over and whose handlers go on. Judged while all is quiet.
  */
 export function heldIsBelieved(roll: Roll, quiet: Quiet, ask: AskGateway): Checker {

@@ -5,8 +5,8 @@ import { plannedInstants } from "./oracle.ts";
 import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
 
 /**
- * Each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. What is
- * planned is judged by an oracle that shares nothing with what it judges.
+ * Each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. An oracle
+ * that shares no code with the product says which instants are planned.
  */
 export function instantsAreAccountedFor(books: PlanBooks): Checker {
   const accounted = new Map<string, Set<number>>();

@@ -6,16 +6,16 @@ import type { StoreEvent, WentBack } from "../store/history.ts";
 export interface Assigned {
   worker: string;
   epoch: number;
-  /** By the store's clock. */
+  /** Time of the write, by the store's clock. */
   at: number;
   /** When it was due, as the row said then. */
   dueAt: number;
 }
 
-/** What the store was told of one execution. */
+/** Writes about one execution. */
 export interface Account {
   row: ExecutionRow;
-  /** Of every attempt there ever was. */
+  /** Records of all attempts so far. */
   readonly assigned: Map<number, Assigned>;
   readonly ended: Map<number, EndedAttempt>;
   /** The attempt that is assigned and has not ended; null: none. */
@@ -25,7 +25,7 @@ export interface Account {
 /** The executions as the store was told of them, kept for those who judge. */
 export class Ledger {
   readonly accounts = new Map<string, Account>();
-  /** Those that are not final. */
+  /** Executions that are not final. */
   readonly open = new Set<string>();
 
   get(id: string): Account | undefined {
@@ -68,7 +68,8 @@ export class Ledger {
       const account = this.accounts.get(id);
       if (account === undefined || missed.has(id)) continue;
       account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, at, dueAt: account.row.dueAt });
-      // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+      // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says
+      // how it ended.
       if (!account.ended.has(attempt)) account.current = attempt;
     }
   }

@@ -2,7 +2,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { type Checker, Violation } from "./checker.ts";
 import { addedRows } from "./ledger.ts";
 
-/** Of a concurrency key there are never more current attempts than it allows. */
+/** A concurrency key never has more current attempts than it allows. */
 export function limitsHold(): Checker {
   const keyOf = new Map<string, string>();
   const limits = new Map<string, number>();
@@ -20,7 +20,8 @@ export function limitsHold(): Checker {
       for (const row of addedRows(event)) appears(row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
-      // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+      // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says
+      // how it ended.
       const endedBy = new Map<string, number>();
       // Its handler has ended, though the store does not hold what it said: the next commit writes something else.
       for (const { id } of event.outcome.refused) leave(id);

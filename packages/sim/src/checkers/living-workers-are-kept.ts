@@ -6,11 +6,11 @@ import type { Roll } from "./roll.ts";
 /** A worker that has been well for so long cannot be taken for dead: longer than any message is on its way. */
 const WELL_MS = 6_000;
 
-/** What a worker is given at the least to come back to a new owner where no gateway has it, */
+/** Least time that a worker has to come back to a new owner where no gateway has it, */
 const COME_BACK_MS = 4_500;
 /** and to one that has only taken over again what it had, and knows since when it waits. */
 const ANSWER_MS = 4_500;
-/** Of a shard: since when without a break, and when it took the shard over last. */
+/** Ownership of a shard: since when without a break, and when it took the shard over last. */
 interface Owner {
   name: string;
   sinceMs: number;

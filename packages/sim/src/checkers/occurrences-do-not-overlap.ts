@@ -7,8 +7,9 @@ import type { PlanBooks } from "./plan-books.ts";
 export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Checker {
   const lastOf = new Map<string, { id: string; version: number }>();
   /**
-   * Their results were refused for their data: they have ended, and a later commit says as what. When, if it was for good: what follows
-   * from the end was written, and where the owner is lost before that commit, the next one has another end to tell.
+   * Their results were refused for their data: they have ended, and a later commit says as what. When, if it was for
+   * good: what follows from the end was written, and where the owner is lost before that commit, the next one has
+   * another end to tell.
    */
   const refused = new Map<string, number | null>();
   const fired = (event: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
@@ -19,7 +20,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const last = lastOf.get(job.jobId);
       lastOf.set(job.jobId, { id, version: jobVersion });
       if (version === undefined || last?.version !== jobVersion || state !== "PENDING") continue;
-      // What was planned before the edit is fired by the rule that planned it, though it runs by the new definition.
+      // The rule that planned an instant before the edit fires it, though it runs by the new definition.
       if (job.definition.scheduledAt <= (version.followedAt ?? Number.POSITIVE_INFINITY)) continue;
       const before = ledger.get(last.id)?.row;
       if (before === undefined || version.rule.overlap === "ALLOW") continue;

@@ -3,7 +3,7 @@ import type { Ledger } from "./ledger.ts";
 
 /** From when a gateway has heard of a shard's epoch on, it delivers no assignment of an older one. */
 export function oldEpochsAreNotDelivered(ledger: Ledger): Checker {
-  /** By gateway, then by shard. */
+  /** Epochs by gateway, then by shard. */
   const heard = new Map<string, Map<number, number>>();
   return {
     name: "old epochs are not delivered",
@@ -18,7 +18,7 @@ export function oldEpochsAreNotDelivered(ledger: Ledger): Checker {
       const account = ledger.get(executionId);
       const epoch = account?.assigned.get(attempt)?.epoch;
       const known = heard.get(server)?.get(account?.row.job.shard ?? -1) ?? 0;
-      // What nobody wrote down is another checker's business.
+      // Another checker judges an assignment that no owner wrote.
       if (epoch === undefined || epoch >= known) return;
       throw new Violation(
         `${server} sent attempt ${attempt} of ${executionId} of epoch ${epoch}, and knows of ${known}`,

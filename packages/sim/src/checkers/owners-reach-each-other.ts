@@ -7,10 +7,10 @@ import { type Checker, Violation } from "./checker.ts";
 const SETTLED_AFTER_MS = 25_000;
 /** A link that stands again counts later each time that it broke before. */
 const MENDED_AFTER_MS = 130_000;
-/** What keeps a node from its lease, its shards or the store, beside the links. */
+/** Faults that keep a node from its lease, its shards or the store, beside the links. */
 const DISTURBING = ["SERVER_KILLED", "SERVER_PAUSED", "STORE_DOWN", "LEASES_DOWN", "LEASES_WRONG"];
 
-/** What is true of the nodes, whatever they believe. */
+/** True state of the nodes, whatever they believe. */
 export interface Topology {
   nodes(): readonly SeenNode[];
   owners(): readonly { shard: ShardId; owner: Incarnation | null }[];
@@ -19,8 +19,9 @@ export interface Topology {
 }
 
 /**
- * Where links between nodes are broken, one side owns: no shard is without an owner while a node lives, the owners all reach each
- * other, and no larger group of nodes that do stands by without shards. Judged when nothing has changed for a while.
+ * Where links between nodes are broken, one side owns: no shard is without an owner while a node lives, the owners all
+ * reach each other, and no larger group of nodes that do stands by without shards. Judged when nothing has changed for
+ * a while.
  */
 export function ownersReachEachOther(topology: Topology): Checker {
   const links = new Links();

@@ -1,14 +1,17 @@
 import type { StoreEvent } from "../store/history.ts";
 import { type Checker, Violation } from "./checker.ts";
 
-/** What the store has been asked of one job. */
+/** Requests to the store about one job. */
 interface Orders {
   /** Ids of commands that are not obeyed yet, and what they ask. */
   readonly open: Map<string, "PAUSE" | "RESUME">;
   isPaused: boolean;
 }
 
-/** From the commit that obeys a pause until a resume is asked for, no planned instant becomes an execution, but for a backfill. */
+/**
+ * From the commit that obeys a pause until a resume is asked for, no planned instant becomes an execution, but for a
+ * backfill.
+ */
 export function pausesHold(): Checker {
   const jobs = new Map<string, Orders>();
   const jobOf = new Map<string, string>();

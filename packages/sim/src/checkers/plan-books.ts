@@ -7,7 +7,7 @@ import type { JobRow } from "../store/job-table.ts";
 export interface BookedVersion {
   version: number;
   rule: RecurrenceRule;
-  /** By the store's clock. */
+  /** Time of the write, by the store's clock. */
   writtenAt: number;
   /** When the plan was made by it; null: it never was. */
   followedAt: number | null;
@@ -15,7 +15,7 @@ export interface BookedVersion {
   replacedAt: number | null;
 }
 
-/** What the store was told of one recurring job. */
+/** Writes about one recurring job. */
 export interface PlanBook {
   readonly jobId: string;
   readonly createdAt: number;
@@ -23,7 +23,7 @@ export interface PlanBook {
   plan: Plan | null;
   deletedAt: number | null;
   pausedBefore: boolean;
-  /** By its schedule or a misfire, in the order in which they were written. */
+  /** Executions that its schedule or a misfire created, in the order in which they were written. */
   readonly births: ExecutionRow[];
   readonly backfills: ExecutionRow[];
   readonly skips: Skip[];

@@ -6,7 +6,7 @@ import { addedRows } from "./ledger.ts";
 
 /** A start that a rate allows is used this long after at the latest. */
 const START_FRESH_MS = 2_000;
-/** What happened so long before may still hold up or hurry what is looked at. */
+/** Events this long ago may still delay or hasten a start. */
 const HAZE_MS = 60_000;
 /** A limit that was lowered or is new holds from then on: everybody has heard of it, or is out of it. */
 const HEARD_AFTER_MS = 60_000;
@@ -15,7 +15,7 @@ const LOOK_BACK = 20;
 
 interface Limited {
   maxRunning: number;
-  /** What it was before, and until when that counts too. */
+  /** Former limit, and the time until which it counts too. */
   before: { maxRunning: number; untilMs: number };
   ratePerSec: number | null;
   current: Set<string>;
@@ -29,11 +29,11 @@ interface Limited {
 interface Rate {
   ratePerSec: number;
   fromMs: number;
-  /** Of the machine that assigned it. */
+  /** Times of starts, by the machine that assigned them. */
   startsMs: number[];
 }
 
-/** Of a pool there are never more current attempts than it allows, whoever owns their shards, nor more starts. */
+/** A pool never has more current attempts than it allows, whichever nodes own their shards, nor more starts. */
 export class PoolLimitsHold implements Checker {
   readonly name = "pool limits hold";
   readonly #pools = new Map<string, Limited>();
@@ -71,7 +71,8 @@ export class PoolLimitsHold implements Checker {
     for (const { id, job } of addedRows(event)) this.#poolOf.set(id, job.definition.pool);
     if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
     const missed = new Set(event.outcome.missed);
-    // What a commit assigns may have been given up before the commit was sent: then it also says how it ended.
+    // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says how
+    // it ended.
     const endedBy = new Map<string, number>();
     for (const { after } of event.applied) {
       if (after.state === "RUNNING") continue;

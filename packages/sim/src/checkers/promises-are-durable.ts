@@ -1,7 +1,7 @@
 import { type Checker, Violation } from "./checker.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What leaves was written before: an assignment before it is sent, a result before it is acknowledged. */
+/** The store holds an assignment before the owner sends it, and a result before the gateway acknowledges it. */
 export function promisesAreDurable(ledger: Ledger): Checker {
   return {
     name: "promises are durable",

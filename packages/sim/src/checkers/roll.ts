@@ -15,7 +15,10 @@ export interface Attendance {
   readonly running: Set<string>;
   /** Since when handlers have run although nobody waits for them any more, by token. */
   readonly overSinceMs: Map<string, number>;
-  /** What it has been given and is not done with: it has neither reported a result nor been told to forget it. */
+  /**
+   * Attempts that the worker received and is not done with: it has neither reported a result nor been told to forget
+   * them.
+   */
   readonly holds: Set<string>;
   /** Everything that it was ever given: a repeat starts nothing. */
   readonly given: Set<string>;
@@ -78,7 +81,7 @@ export class Roll {
   }
 }
 
-/** What takes a slot or waits for one, handlers included that go on although their attempts are over. */
+/** Number of attempts that take a slot or wait for one, including handlers that go on after the end of their attempts. */
 function occupiedBy(attendance: Attendance): number {
   return attendance.holds.size + attendance.overSinceMs.size;
 }

@@ -5,7 +5,7 @@ import { type Roll, stuckSince } from "./roll.ts";
 /** How long it may take until a gateway knows that a handler outlives its attempt. */
 const TOLD_WITHIN_MS = 5_000;
 
-/** What a gateway lent of one worker to one owner. */
+/** Slots of one worker that a gateway lent to one owner. */
 interface Loan {
   account: number;
   granted: number;
@@ -13,7 +13,7 @@ interface Loan {
   used: Set<number>;
 }
 
-/** Who owns what, as one gateway was told. */
+/** Owners of shards, as one gateway was told. */
 class Claims {
   readonly #shards = new Map<number, { owner: string | null; epoch: number }>();
   readonly #terms = new Map<string, number>();
@@ -44,14 +44,14 @@ class Claims {
 }
 
 /**
- * A slot is lent to one owner at a time. What a gateway has lent of a worker, to all owners together, and not
- * seen used is never more than the worker can hold.
+ * A slot is lent to one owner at a time. The slots of a worker that a gateway has lent, to all owners together, and has
+ * not seen used are never more than the worker can hold.
  */
 export function slotsAreLentOnce(roll: Roll): Checker {
-  /** By gateway, worker and owner. */
+  /** Loans by gateway, worker and owner. */
   const loans = new Map<string, Map<string, Map<string, Loan>>>();
   const claims = new Map<string, Claims>();
-  /** By gateway and worker: the how-manieth connection of the worker its last one there was. */
+  /** Number of the worker's last connection there, by gateway and worker. */
   const connections = new Map<string, number>();
   const heard = (moment: Extract<Moment, { kind: "OWNER_ARRIVED" }>) => {
     const { server } = moment;

@@ -17,7 +17,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   const isHeldBack = (key: string | null, nowMs: number) => {
     if (key === null) return false;
     if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
-    // Whatever its limit is, one that runs may be all that it allows.
+    // One running attempt may be all that a key allows, whatever its limit.
     return [...ledger.open].some((id) => {
       const account = ledger.get(id);
       return account?.current != null && account.row.job.definition.concurrencyKey === key;

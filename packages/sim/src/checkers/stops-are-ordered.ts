@@ -8,12 +8,12 @@ const TOGETHER_MS = 1_000;
 
 /**
  * A client that hears REQUESTED can rely on it: the worker of the attempt is told to stop, at once where the owner that
- * says so has sent that attempt itself. What was taken over is told when its worker is back.
+ * says so has sent that attempt itself. The worker of an attempt that was taken over is told when it is back.
  */
 export function stopsAreOrdered(ledger: Ledger): Checker {
   const cancels = new Map<string, string>();
   const epochs = new Map<number, number>();
-  /** By execution: the attempt that was sent last, and by whom. */
+  /** The attempt that was sent last and its sender, by execution. */
   const sent = new Map<string, { attempt: number; owner: string }>();
   const ordered = new Set<string>();
   const promised: (Ref & { atMs: number })[] = [];
@@ -21,7 +21,8 @@ export function stopsAreOrdered(ledger: Ledger): Checker {
     const executionId = cancels.get(commandId) ?? "";
     const last = sent.get(executionId);
     const account = ledger.get(executionId);
-    // What was assigned and cancelled in one commit was never sent: then the one before was the last, and has ended.
+    // An attempt that was assigned and cancelled in one commit was never sent: then the one before was the last, and
+    // has ended.
     if (last?.owner !== owner || account === undefined || account.ended.has(last.attempt)) return;
     const epoch = account.assigned.get(last.attempt)?.epoch;
     if (epoch === epochs.get(account.row.job.shard)) promised.push({ executionId, attempt: last.attempt, atMs });

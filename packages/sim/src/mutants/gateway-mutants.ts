@@ -23,7 +23,7 @@ export const gatewayMutants: readonly Mutant[] = [
     file: `${GATEWAY}/gateway.ts`,
     find: "if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);",
     replace: "",
-    // Who is held up for longer than some seconds has lost his connections before anybody is blamed for silence.
+    // A server that is held up for longer than some seconds has lost its connections before it blames a worker for silence.
     also: [{ file: `${GATEWAY}/limits.ts`, find: "SILENT_MAX_MS = 30_000;", replace: "SILENT_MAX_MS = 10_500;" }],
     why: "a server that was held up declares all its workers lost",
   },

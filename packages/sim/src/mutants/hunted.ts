@@ -4,7 +4,7 @@ import type { WayBack } from "../world/going-back.ts";
 /** The simulation that mutants are hunted with. */
 const HUNTED = { hours: 1, nodes: 3, workers: 10, jobs: 2_000 } as const;
 export const HOUR_SEC = 3_600;
-/** What is seen when all has come to rest may be seen as well where there was less before. */
+/** A violation that shows when all has come to rest may show as well after fewer events. */
 const SHORTER_SEC = [60, 180, 600, 1_800];
 
 /** A seed, or the beginning of what it plans. */

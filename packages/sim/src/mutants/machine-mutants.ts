@@ -136,7 +136,7 @@ export const machineMutants: readonly Mutant[] = [
     file: "packages/server/src/shard/workers.ts",
     find: "    this.#usedNumbers.remember(worker);\n",
     replace: "",
-    // What has not begun after ten seconds is asked after, and handed back where it never arrived.
+    // The owner asks after an attempt that has not begun after ten seconds, and takes it back where it never arrived.
     also: [
       {
         file: "packages/server/src/shard/credit.ts",

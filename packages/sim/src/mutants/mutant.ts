@@ -5,7 +5,7 @@ export interface Mutant extends Edit {
   name: string;
   /** Further places where the bug is. */
   also?: readonly Edit[];
-  /** What the bug would do. */
+  /** Effect of the bug. */
   why: string;
   /** In which ways the store goes back in the worlds in which the bug is looked for; default: in none. */
   waysBack?: readonly WayBack[];

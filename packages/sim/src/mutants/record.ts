@@ -9,7 +9,7 @@ export interface Record extends Tried {
   checker: string;
 }
 
-/** By the names of mutants. */
+/** Records by the names of mutants. */
 export function records(): Map<string, Record> {
   const found = new Map<string, Record>();
   for (const line of readFileSync(RECORD, "utf8").split("\n")) {
@@ -20,7 +20,10 @@ export function records(): Map<string, Record> {
   return found;
 }
 
-/** Writes down where one was caught, so that the next hunt begins there. At once: a hunt for all of them may be broken off. */
+/**
+ * Writes down where one was caught, so that the next hunt begins there. At once: a hunt for all of them may be broken
+ * off.
+ */
 export function record(name: string, caught: Record): void {
   const all = records().set(name, caught);
   const lines = Array.from(

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Task, TaskContext } from "@mainspring/sdk";
 import { realTime, sinceThen, type UnderWay, underWay } from "./real-time.ts";
 
-/** What a handler threw. */
+/** Error that a handler threw. */
 export interface HandlerFailure {
   /** The task's name. */
   task: string;
@@ -58,7 +58,7 @@ export class Handlers {
   readonly failures: HandlerFailure[] = [];
   readonly #calls = new Set<Call>();
   readonly #current = new AsyncLocalStorage<Call>();
-  /** What was under way when no handler was. */
+  /** Work that was under way while no handler ran. */
   #before: UnderWay = new Map();
   #changes = 0;
   readonly #now: () => number;

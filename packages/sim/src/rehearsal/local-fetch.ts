@@ -24,7 +24,7 @@ export function localFetch(api: Api, waits: (wait: Wait) => Promise<Response | n
       ...(typeof body === "string" && { payload: body }),
     });
     const answer = Promise.race([answering, ...(signal ? [aborted(signal)] : [])]);
-    // Whoever is answered something else does not look at it.
+    // The caller ignores any other answer.
     answer.catch(() => undefined);
     const waitsFor = WAIT.exec(pathname + search)?.[1];
     if (waitsFor !== undefined) {

@@ -21,7 +21,7 @@ import type { Timekeeper } from "./timekeeper.ts";
 const log = createLog("silent");
 /** The store takes no time: whoever asks is answered while the clock stands. */
 const AT_ONCE = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 12_000 };
-/** What was submitted starts when the clock moves, and not while it stands. */
+/** A submitted job starts when the clock moves, and not while it stands. */
 const HINT_MS = 1;
 
 export type Api = Awaited<ReturnType<typeof createApi>>;

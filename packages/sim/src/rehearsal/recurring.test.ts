@@ -5,7 +5,7 @@ import { type Simulation, simulate } from "../index.ts";
 
 const START = "2026-03-27T12:00:00Z";
 
-/** What the ledger of a job says, oldest first. */
+/** Entries of a job's ledger, oldest first. */
 async function ledgerOf(m: Simulation, jobId: string): Promise<LedgerItem[]> {
   const items: LedgerItem[] = [];
   for await (const item of m.client.jobs.ledger(jobId)) items.unshift(item);

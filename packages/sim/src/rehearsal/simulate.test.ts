@@ -8,7 +8,7 @@ const MIDNIGHT = "2026-03-01T00:00:00Z";
 interface Mail {
   to: string;
 }
-/** What a promise is rejected with. */
+/** Error that a promise is rejected with. */
 async function errorOf<E extends Error>(promise: Promise<unknown>): Promise<E> {
   const [{ status, reason }] = (await Promise.allSettled([promise])) as [PromiseRejectedResult];
   assert.equal(status, "rejected");
@@ -76,7 +76,7 @@ describe("a simulated Mainspring", () => {
     const order: string[] = [];
     const note = task({ name: "note", run: (name: string) => void order.push(name) });
     await using m = await simulate({ tasks: [note], slots: 1 });
-    // What is submitted in one batch is known at once.
+    // All jobs of one batch are known at once.
     await m.client.submitBatch([
       await note.job("low", { priority: "LOW" }),
       await note.job("normal"),

@@ -11,15 +11,15 @@ import { Simulation } from "./simulation.ts";
 import { Timekeeper } from "./timekeeper.ts";
 
 export interface SimulateOptions {
-  /** What the workers run. Jobs for other handlers wait, and `enqueued` lists them. Default: none. */
+  /** Tasks that the workers run. Jobs for other handlers wait, and `enqueued` lists them. Default: none. */
   tasks?: readonly Task<never, unknown>[];
   /** A worker serves each; default `["default"]`. */
   pools?: readonly string[];
   /** How many handlers each worker runs at once; default 20. */
   slots?: number;
-  /** What the workers have, as `gpu`; default none. */
+  /** Capabilities of the workers, such as `gpu`; default none. */
   capabilities?: readonly string[];
-  /** What the clock shows at first: a Date, or ISO 8601 with a zone. Default: the present. */
+  /** Start of the clock: a Date, or ISO 8601 with a zone. Default: the present. */
   startAt?: Date | string;
 }
 

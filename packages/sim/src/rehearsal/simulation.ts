@@ -12,7 +12,7 @@ import type { Quiet } from "./quiet.ts";
 import { type Able, stateOf, storyOf } from "./story.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 
-/** What an execution can be waited for to be. */
+/** State of an execution that a test can wait for. */
 export type Awaited = Extract<ExecutionState, "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD">;
 
 export interface WaitForOptions {
@@ -86,7 +86,7 @@ export class Simulation implements AsyncDisposable {
   }
 
   /**
-   * What was submitted for a task and does not run yet or again, in the order of the submits: also what waits for its
+   * Executions submitted for a task that do not run, in the order of the submits: including those that wait for their
    * time or for another attempt. While the clock stands nothing starts.
    * @param task or its name
    */
@@ -168,7 +168,7 @@ export class Simulation implements AsyncDisposable {
   }
 }
 
-/** What the client gets where the simulation cannot go on: it does not ask again after that. */
+/** Answer to the client where the simulation cannot go on: the client does not ask again after that. */
 function failed(detail: string): Response {
   const body = JSON.stringify({ type: "about:blank", title: "The simulation cannot go on", status: 500, detail });
   return new Response(body, { status: 500, headers: { "content-type": "application/problem+json" } });

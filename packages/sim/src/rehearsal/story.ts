@@ -3,7 +3,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import type { StoreData } from "../store/store-data.ts";
 import { durationText } from "./duration.ts";
 
-/** What the workers of a rehearsal can do. */
+/** Capabilities of the workers of a rehearsal. */
 export interface Able {
   pools: readonly string[];
   handlers: readonly string[];
@@ -17,7 +17,7 @@ export interface Teller {
   runs(executionId: string): boolean;
 }
 
-/** What happened to an execution so far and, where it is not final, what it waits for. For people, over several lines. */
+/** Events of an execution so far and, where it is not final, the reason why it waits. For people, over several lines. */
 export function storyOf(row: ExecutionRow, teller: Teller): string {
   const { definition } = row.job;
   const budget = `${row.failures} of ${definition.policy.retry.maxAttempts} failures`;

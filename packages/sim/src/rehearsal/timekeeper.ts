@@ -16,8 +16,8 @@ export interface TimekeeperOptions {
 }
 
 /**
- * The clock of a rehearsal: it stands still until somebody drives it. What is due happens by itself also while it stands,
- * so that whoever asks the server is answered.
+ * The clock of a rehearsal: it stands still until somebody drives it. Timers that are due fire also while the clock
+ * stands, so that the server answers its clients.
  */
 export class Timekeeper {
   readonly #options: TimekeeperOptions;
@@ -48,7 +48,7 @@ export class Timekeeper {
     return cancel;
   }
 
-  /** What production code is given for a platform. The same dice each time: what came of them once does so again. */
+  /** Platform for the production code. The same dice each time: what came of them once does so again. */
   runtime(name: string): Runtime {
     const dice = new Dice(1).fork(name);
     let uuids = 0;

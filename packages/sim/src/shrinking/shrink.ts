@@ -11,7 +11,7 @@ export interface Shrunk {
 
 /**
  * Makes a failing simulation smaller: less time, no faults of the store, fewer faults, jobs and workers, as long as the
- * same checker finds something. What it finds may be told of another execution.
+ * same checker finds something. The violation that it finds may name another execution.
  * @returns null: the options do not fail
  */
 export async function shrink(options: SimulationOptions): Promise<Shrunk | null> {
@@ -40,7 +40,7 @@ class Shrinking {
     const recurring = numbers(1, RECURRING_MAX);
     await this.#thin(recurring, (kept) => ({ only: { ...this.#only, recurring: new Set(kept) } }));
     await this.#fewerWorkers();
-    // What was needed before may be needed no more.
+    // A part that was needed before may be superfluous now.
     await this.#shorten();
     await this.#try({ only: { ...this.#only, reliableStore: true } });
     await this.#fewerFaults();

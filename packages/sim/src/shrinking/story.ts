@@ -8,8 +8,8 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const LINES_MAX = 200;
 
 /**
- * What happened to those that a violation names, in order, in words: their executions, the workers that had them, and what
- * was done to anybody meanwhile.
+ * History of the executions that a violation names, in order, in words: with the workers that had them, and every fault
+ * meanwhile.
  */
 export function story(violation: string, history: History): string[] {
   const executions = executionsOf(violation, history);

@@ -13,7 +13,7 @@ const FAULTS: Record<string, string> = {
   CLOCK_SKEWED: "has a wrong clock from now on",
 };
 
-/** Of executions, where it concerns one of the story. */
+/** Moments of executions, where one of the story is concerned. */
 const OF_EXECUTIONS: Words = {
   ACCEPTED: ({ executionId, key }) => `a client is told that ${executionId} is accepted, for its ${key}`,
   CANCEL_ASKED: ({ executionId }) => `a client asks for ${executionId} to be cancelled`,
@@ -27,7 +27,7 @@ const OF_EXECUTIONS: Words = {
   REFUSED: (m) => `${m.worker} hears that its attempt ${m.attempt} of ${m.executionId} is refused`,
 };
 
-/** Of workers, where it concerns one of the story. */
+/** Moments of workers, where one of the story is concerned. */
 const OF_WORKERS: Words = {
   WORKER_BORN: ({ worker, slots, prefetch }) => `${worker} starts, with ${slots} slots and ${prefetch} more`,
   GREETED: ({ worker, server, holds }) => `${worker} has connected to ${server} and holds ${holds.length}`,
@@ -36,7 +36,7 @@ const OF_WORKERS: Words = {
   LENT: ({ worker, server, granted, owner }) => `${server} lends of ${worker} ${granted} in all to ${owner}`,
 };
 
-/** Of everybody. */
+/** Moments that concern every process. */
 const OF_ALL: Words = {
   FAULT: ({ fault, on, forMs }) => `*** ${on} ${FAULTS[fault] ?? fault}${forMs ? ` for ${forMs / 1_000} s` : ""}`,
   STORE_FAULT: ({ fault, operation }) => `*** a ${operation} meets trouble in the store: ${fault}`,

@@ -2,7 +2,7 @@ import type { Command } from "@mainspring/server/testing";
 import { addedRows } from "../checkers/ledger.ts";
 import type { AppliedChange, Committed, StoreEvent, TakenOver, WentBack } from "../store/history.ts";
 
-/** What the store was told, as far as it is about these executions; and every takeover. */
+/** Writes of the store that concern these executions, and every takeover. */
 export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>): string[] {
   switch (event.kind) {
     case "SUBMITTED":

@@ -12,7 +12,10 @@ import type { AppliedChange, Committed } from "./history.ts";
 import { unstorableChange } from "./storable.ts";
 import type { StoreData } from "./store-data.ts";
 
-/** See Store.commit. What was done is told when all of it is done: a statement is seen as a whole or not at all. */
+/**
+ * See Store.commit. The store reports its events when all of a statement is done: a statement is seen as a whole or not
+ * at all.
+ */
 export function commit(data: StoreData, by: Incarnation, batch: readonly ShardCommit[]): ShardOutcome[] {
   const commitNumber = data.nextCommitNumber();
   const events = batch.map((asked) => commitShard(data, by, asked, commitNumber));

@@ -22,9 +22,9 @@ export interface ExecutionRow {
   readonly job: NewJob;
   readonly jobVersion: number;
   readonly trigger: Trigger;
-  /** What it repeats. */
+  /** Execution that it repeats. */
   readonly retryOf: ExecutionId | null;
-  /** What became of a dead letter; null: nothing so far. */
+  /** Settlement of a dead letter; null: none so far. */
   readonly settled: DeadLetterAction | null;
   readonly state: ExecutionState;
   readonly queue: Queue;
@@ -47,7 +47,7 @@ export interface ExecutionRow {
   readonly commitNumber: number;
 }
 
-/** What brought it about, and by which version of its job. */
+/** Origin of the execution, and the version of its job. */
 type Origin = Pick<ExecutionRow, "trigger" | "retryOf" | "jobVersion"> & { dueAt?: EpochMs };
 
 const SUBMITTED: Origin = { trigger: "API", retryOf: null, jobVersion: 1 };

@@ -20,7 +20,7 @@ export class ExecutionTable {
   readonly #ids = new SortedList<ExecutionId>(byText);
   readonly #ofJob = new Map<JobId, ExecutionId[]>();
   readonly #ready = new Map<number, SortedList<RankCursor, ExecutionRow>>();
-  /** Those that have ready rows. */
+  /** Lanes that have READY rows. */
   readonly #lanes = new SortedList<number>((a, b) => a - b);
   readonly #waiting = new SortedList<DueCursor, ExecutionRow>((a, b) => a.dueAt - b.dueAt || byText(a.id, b.id));
   readonly #held = new Map<ShardId, Set<ExecutionId>>();

@@ -8,7 +8,7 @@ import type {
   StoreTimeZones,
 } from "@mainspring/server/testing";
 
-/** What a node can ask of the store, by the names of the port. */
+/** Operations of the store that a node can call, by the names of the port. */
 export type StoreOperation =
   | Exclude<keyof Store, "queries" | "jobs" | "recurrences" | "deadLetters" | "timeZones" | "close">
   | keyof StoreQueries
@@ -24,7 +24,7 @@ export interface StoreCall {
 }
 
 /**
- * What becomes of one call; decided when it is sent. Two delays and a time-out tell every fault there is:
+ * Course of one call, decided when it is sent. Two delays and a time-out tell every fault there is:
  * - down, or lost on the way there: no effect, so the caller gives up;
  * - done but the answer lost: an effect, no answer;
  * - late: an effect after the caller has given up, unless a takeover shuts it out before.

@@ -19,7 +19,7 @@ import type { JobRow } from "./job-table.ts";
 import type { PlanRow } from "./plan-table.ts";
 
 /**
- * What became true in the store, at the instant at which it did, in that order. It is told to whoever judges, outside
+ * Events of the store, at the instant at which they became true, in that order. It is told to whoever judges, outside
  * the system: nothing in it is ever changed afterwards.
  */
 export type StoreEvent =
@@ -43,7 +43,7 @@ export interface Submitted {
   rows: readonly ExecutionRow[];
 }
 
-/** What one commit did in one shard. */
+/** Effect of one commit in one shard. */
 export interface Committed {
   kind: "COMMITTED";
   at: EpochMs;

@@ -122,7 +122,7 @@ export function putNamed(
   return { kind: "CREATED" };
 }
 
-/** Whose name it is, among jobs of the same kind at first: of the active ones two at most. */
+/** Job that has the name, among jobs of the same kind at first: two of the active ones at most. */
 function bearers(data: StoreData, { tenant, executionId, definition }: NewJob | NewRecurringJob): JobId[] {
   const name = definition.name as string;
   const recurring = [data.jobNames.holderOf(tenant, name)].filter((jobId) => jobId !== null);
@@ -177,7 +177,7 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
   const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
   const letter = retryOf === null ? undefined : data.executions.get(retryOf);
-  // What is run again is no dead letter any more.
+  // An execution that runs again is no longer a dead letter.
   if (letter?.state === "DEAD" && letter.settled === null) {
     data.executions.replace(letter, { ...letter, settled: "REPLAY" });
   }

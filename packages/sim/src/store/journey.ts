@@ -13,7 +13,7 @@ export interface Wire {
   sighted: (kind: StoreSighting["kind"]) => void;
 }
 
-/** What a journey carries, and where to. */
+/** Load of a journey, and its receivers. */
 export interface Errand<T> {
   /** It has arrived and takes effect now. */
   effect: () => T;
@@ -23,8 +23,8 @@ export interface Errand<T> {
 }
 
 /**
- * One call on its way to the store and back, along its fate. What the store does happens in one instant; that it may
- * happen although the caller has long given up is the point of it.
+ * One call on its way to the store and back, along its fate. The effect happens in one instant, and may happen although
+ * the caller has long given up.
  */
 export class Journey<T> {
   readonly #wire: Wire;
@@ -47,7 +47,7 @@ export class Journey<T> {
     const { time } = this.#wire;
     const { effectAfterMs, givesUpAfterMs } = this.#fate;
     if (effectAfterMs !== null) this.#arrival = time.setTimer(effectAfterMs, () => this.#arrive());
-    // Whoever is answered in time needs no time-out: most calls are, and timers are what a simulation is made of.
+    // A call that is answered in time needs no time-out. Most calls are, and timers make up the cost of a simulation.
     if (!isAnswered(this.#fate)) this.#giveUpAt = time.setTimer(givesUpAfterMs, () => this.#giveUp());
   }
 

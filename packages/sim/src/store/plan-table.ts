@@ -59,7 +59,7 @@ export class PlanTable {
     this.#due.ascend(null, ({ at, jobId }) => at <= until && visit(this.#rows.get(jobId) as PlanRow));
   }
 
-  /** By id. @param visit false ends it */
+  /** In the order of ids. @param visit false ends it */
   ascend(after: JobId | null, visit: (row: PlanRow) => boolean): void {
     this.#ids.ascend(after, (jobId) => visit(this.#rows.get(jobId) as PlanRow));
   }

@@ -18,7 +18,7 @@ import { candidateOf, type ExecutionRow } from "./execution-row.ts";
 import { byText } from "./sorted-list.ts";
 import type { StoreData } from "./store-data.ts";
 
-/** Those beyond are read when these have been obeyed. */
+/** Commands beyond the limit are read when these have been applied. */
 const COMMANDS_LIMIT = 10_000;
 
 /** See Store.recover. */

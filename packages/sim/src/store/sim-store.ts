@@ -33,7 +33,7 @@ import { changeOver } from "./time-zones.ts";
 
 export interface SimStoreOptions {
   data: StoreData;
-  /** Who is connected. */
+  /** Node that is connected. */
   node: Incarnation;
   time: StoreTime;
   latency: Latency;
@@ -44,7 +44,7 @@ export interface SimStoreOptions {
 }
 
 /**
- * One node's connection to a simulated store. Whatever it asks takes effect and is answered as the latency decides; the
+ * One node's connection to a simulated store. The latency decides when a call takes effect and when it is answered. The
  * commits and takeovers of a node go one after the other, as on the one connection that the real store has for them.
  */
 export class SimStore implements Store {

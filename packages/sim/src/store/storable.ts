@@ -1,7 +1,7 @@
 import type { Birth, NewJob, NewRecurringJob, RowChange, Submission } from "@mainspring/server/testing";
 
 /**
- * What the columns of the real store cannot hold. A simulated store that took everything would hide what the others do
+ * Values that the columns of the real store cannot hold. A simulated store that took everything would hide what the others do
  * with a refusal.
  */
 type Column = "bits16" | "bits32" | "bits53" | "finite" | "text";

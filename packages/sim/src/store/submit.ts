@@ -52,7 +52,7 @@ export function answeredBefore(
 
 type AnyJob = NewJob | NewRecurringJob;
 
-/** Who is told of which ids, and whose rows are to be written: of jobs with the same unique key or name the first one's. */
+/** Ids for the answer, and rows to write: of several jobs with the same unique key or name, those of the first one. */
 function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: AcceptedJob[]; fresh: AnyJob[] } {
   const fresh: AnyJob[] = [];
   const taken = new Map<string, AcceptedJob>();
@@ -70,7 +70,7 @@ function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: Accept
   return { jobs, fresh };
 }
 
-/** What it is known by among others of its submission, and who has that already. */
+/** Key of a job within its submission, and the job that has the key already. */
 interface Known {
   name: string | null;
   kept: AcceptedJob | null;

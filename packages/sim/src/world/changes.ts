@@ -10,7 +10,7 @@ const SHARE = 0.15;
 const CHANGES_MAX = 3;
 const NAMES = 5;
 
-/** What of a plan is left in. */
+/** Part of a plan that is left in. */
 export interface PlannedPart {
   untilMs: number;
   /** @param job its number, from 1 */
@@ -25,7 +25,10 @@ interface Asked {
   received: ReceivedJob;
 }
 
-/** Clients that change their jobs after they were accepted. Whatever is refused or not answered is left at that. */
+/**
+ * Clients that change their jobs after they were accepted. The client does not repeat a change that was refused or not
+ * answered.
+ */
 export class Changes {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
@@ -58,7 +61,10 @@ export class Changes {
     }
   }
 
-  /** Puts of a few names within the time, in pairs that arrive together. @param only a pair goes with the job of its number */
+  /**
+   * Puts of a few names within the time, in pairs that arrive together. @param only a pair goes with the job of its
+   * number
+   */
   planNamed(pairs: number, withinMs: number, only: PlannedPart): void {
     const dice = this.#dice;
     for (let left = pairs; left > 0; left--) {

@@ -18,7 +18,7 @@ interface Ends {
   tap: StreamTap;
 }
 
-/** One stream between a worker and a gateway: in order, late by dice, until it breaks. What is under way then is lost. */
+/** One stream between a worker and a gateway: in order, late by dice, until it breaks. Messages under way are then lost. */
 export class SimConnection implements LinkConnection {
   readonly worker: SimProcess;
   readonly server: SimProcess;

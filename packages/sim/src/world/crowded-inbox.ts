@@ -6,7 +6,7 @@ import type { SimServer } from "./sim-server.ts";
 import type { Work } from "./sim-worker.ts";
 import { Submits } from "./submits.ts";
 
-/** By then nothing that a fault began hinders anybody. */
+/** No effect of a fault hinders any process after that time. */
 const AFTER_FAULTS_MS = 80_000;
 /** More commands than the scheduler reads at a time. */
 const CANCELS = [1_100, 2_500] as const;
@@ -19,8 +19,9 @@ const PLAN_LASTS_MS = 150_000;
 const SAME_SHARD = { concurrencyKey: "crowd", concurrencyLimit: 2 } as const;
 
 /**
- * Clients that ask again and again for the end of an execution whose handler ignores that, and meanwhile pause and resume a recurring
- * job: begins when the faults have ended, so that a command that is not obeyed in time is nobody else's fault.
+ * Clients that ask again and again for the end of an execution whose handler ignores that, and meanwhile pause and
+ * resume a recurring job: begins when the faults have ended, so that a command that is not obeyed in time is nobody
+ * else's fault.
  */
 export class CrowdedInbox {
   readonly #clock: VirtualClock;

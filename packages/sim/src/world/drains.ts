@@ -4,7 +4,7 @@ import type { VirtualClock } from "../virtual-clock.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { LeaseService } from "./sim-leases.ts";
 
-/** Who runs the servers drains one of them now and then, and takes it back after a while; or all of them, by mistake. */
+/** An operator drains one server now and then, and takes it back after a while; or all of them, by mistake. */
 export class Drains {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
@@ -30,7 +30,7 @@ export class Drains {
     });
   }
 
-  /** What is drained stays so, and must do no harm. */
+  /** A drained server stays drained, and must do no harm. */
   stop(): void {
     this.#times.stop();
   }

@@ -9,7 +9,7 @@ import { NowAndThen } from "./now-and-then.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
 
-/** What can be done to the store's connections from here; see `store/`. */
+/** Faults of the store's connections that start from here; see `store/`. */
 export interface StoreTrouble {
   /** Nobody reaches it for a while. */
   down(forMs: number): void;
@@ -20,7 +20,7 @@ export interface FaultTargets {
   store: StoreTrouble;
   network: Network;
   leases: LeaseService;
-  /** Those that are there. */
+  /** Servers that live. */
   servers(): SimServer[];
   /** Machines, with or without a server at the moment. */
   machines: readonly string[];
@@ -123,7 +123,7 @@ function lasting(fault: Fault, dice: Dice): number {
   return fault.endsWith("_PAUSED") ? dice.pick([200, 2_000, 8_000, 40_000]) : 0;
 }
 
-/** Who is hit; null: nobody is there. */
+/** Name of the target; null: there is none. */
 function nameOf(fault: Fault, worker: SimProcess, node: SimServer | null): string | null {
   if (fault.startsWith("WORKER") || fault.startsWith("CONNECTION")) return worker.name;
   if (fault === "STORE_DOWN") return "the store";

@@ -1,7 +1,7 @@
 import type { Dice } from "../dice.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 
-/** What is done again and again at times of the dice's choosing, until it is told to stop. */
+/** Repeats an action at times of the dice's choosing, until it is told to stop. */
 export class NowAndThen {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;

@@ -42,7 +42,7 @@ export class Operators {
     this.#times.start(everyMs, () => this.#do(this.#dice.pick(DEEDS)));
   }
 
-  /** What is paused goes on all the same. */
+  /** Paused pools are resumed all the same. */
   stop(): void {
     this.#times.stop();
   }
@@ -54,7 +54,7 @@ export class Operators {
     const [what, which] = deed.split("_");
     const action = what === "REPLAY" ? "REPLAY" : "DISCARD";
     const done = which === "ALL" ? this.#server()?.deadLetters?.begin(action, {}) : this.#some(action);
-    // Whoever got no answer looks at the list again, some other time.
+    // An operator without an answer looks at the list again later.
     done?.catch(() => undefined);
   }
 

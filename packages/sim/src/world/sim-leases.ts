@@ -36,7 +36,7 @@ export class LeaseService {
   readonly #clock: VirtualClock;
   readonly #dice: Dice;
   readonly #leases = new Map<string, Kept>();
-  /** Who is told, until when, that there is nobody but him. */
+  /** Machines that are told until then that no other node lives. */
   readonly #blind = new Map<string, number>();
   #downUntilMs = 0;
 
@@ -49,7 +49,10 @@ export class LeaseService {
     this.#downUntilMs = this.#clock.nowMs + forMs;
   }
 
-  /** Names this node the only one, whatever it tells the others: two will hold themselves for the owner of the same shards. */
+  /**
+   * Names this node the only one, whatever it tells the others: two will hold themselves for the owner of the same
+   * shards.
+   */
   mislead(machine: string, forMs: number): void {
     this.#blind.set(machine, this.#clock.nowMs + forMs);
   }
@@ -92,7 +95,7 @@ export class LeaseService {
     }));
   }
 
-  /** At once, as who runs the servers reaches the service by himself. */
+  /** Takes effect at once: an operator reaches the service directly. */
   drain(node: string, isDraining: boolean): boolean {
     const kept = this.#leases.get(node);
     if (kept === undefined || kept.untilMs < this.#clock.nowMs) return false;

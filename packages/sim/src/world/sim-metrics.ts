@@ -4,7 +4,7 @@ type Readings = ReturnType<Parameters<Metrics["watch"]>[0]>;
 
 const nothing = () => undefined;
 
-/** What one life of a server counted: judged against a recount. The rest is counted by those who watch it. */
+/** Counts of one life of a server, compared with a recount. The rest is counted by those who watch it. */
 export class SimMetrics implements Metrics, ApiMetrics {
   /** Executions that became final, by state. */
   readonly finals = new Map<string, number>();
@@ -18,7 +18,7 @@ export class SimMetrics implements Metrics, ApiMetrics {
     this.#watched.push(read);
   }
 
-  /** What is read now, the labels added up. */
+  /** Present readings, added up over the labels. */
   shown(): Record<string, number> {
     const shown: Record<string, number> = {};
     for (const read of this.#watched) {

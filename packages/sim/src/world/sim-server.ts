@@ -36,7 +36,7 @@ import { tapped } from "./wiretap.ts";
 /** How soon a server asks again for the time of a store that did not answer. */
 const CLOCK_RETRY_MS = 500;
 
-/** What a server of the simulation reaches. */
+/** Surroundings that a server of the simulation reaches. */
 export interface Surroundings {
   exchange: Exchange;
   leases: LeaseService;
@@ -108,7 +108,7 @@ export class SimServer {
     return this.#store;
   }
 
-  /** What it says of itself. */
+  /** Figures that the server shows of itself. */
   shown(): Shown {
     const workers = this.#gateway?.counters.workersConnected ?? 0;
     return { node: this.#node, gauges: { ...this.#metrics.shown(), workers }, finals: this.#metrics.finals };

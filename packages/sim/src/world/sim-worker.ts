@@ -2,7 +2,7 @@ import { createWorkerCore, type Task, type TaskContext, task, type WorkerLink } 
 import type { History, SeenDefinition } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 
-/** What a job asks of its handler. */
+/** Behaviour that a job asks of its handler. */
 export interface Work {
   /** How long it runs. */
   runMs: number;

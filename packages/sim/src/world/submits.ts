@@ -18,7 +18,7 @@ interface Submit {
   answered(taken: TakenBody | null): void;
 }
 
-/** What clients submit, again and again until it is answered. */
+/** Submits of clients, repeated until they are answered. */
 export class Submits {
   readonly #clock: VirtualClock;
   readonly #history: History;
@@ -31,7 +31,7 @@ export class Submits {
     this.#server = server;
   }
 
-  /** Those that were not answered yet. */
+  /** Submits that were not answered yet. */
   get open(): number {
     return this.#open;
   }

@@ -12,7 +12,7 @@ export interface Seen {
   network: Network;
 }
 
-/** What checkers see of a simulated world beside its history. @param seen called once the world is complete */
+/** Views of a simulated world for checkers, beside its history. @param seen called once the world is complete */
 export function viewsOf(seen: () => Seen): Views {
   return {
     servers: () =>

@@ -33,7 +33,7 @@ class BusTap {
   readonly #node: string;
   readonly #history: History;
   readonly #owned = new Map<string, OwnerSaid>();
-  /** By owner, then by worker. */
+  /** Credits by owner, then by worker. */
   readonly #granted = new Map<string, Map<string, { account: number; granted: number }>>();
 
   constructor(server: string, node: string, history: History) {

@@ -80,7 +80,7 @@ export class Workload {
       ...(dice.chance(0.2) && { concurrencyKey: `key-${dice.between(1, 5)}`, concurrencyLimit: 2 }),
       ...(dice.chance(0.05) && { uniqueKey: `unique-${dice.between(1, 10)}` }),
     };
-    // Also at once: while what is to be cancelled is on its way.
+    // A cancel may come at once, while the execution is on its way.
     const cancelAfterMs = dice.chance(0.1) ? dice.pick([dice.between(0, 20), dice.between(0, 10_000)]) : null;
     return { ...someDefinition(dice, key, keys), cancelAfterMs };
   }

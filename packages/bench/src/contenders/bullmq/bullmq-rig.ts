@@ -47,7 +47,7 @@ export class BullMqRig implements Rig {
     return (await settled(finished, ASK_EVERY_MS, (count) => this.recount(count))).askedAtMs;
   }
 
-  /** What waits for later is not counted: it is not due. */
+  /** Jobs that wait for a later time are not counted: they are not due. */
   async recount(finished: number): Promise<Recount> {
     const counts = await this.#parts.queue.getJobCounts("waiting", "active", "prioritized", "failed", "paused");
     const unfinished = Object.values(counts).reduce((sum, count) => sum + count, 0);

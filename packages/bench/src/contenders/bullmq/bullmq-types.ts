@@ -14,7 +14,7 @@ export interface Queue {
   close(): Promise<void>;
 }
 
-/** What the benchmark uses of BullMQ. */
+/** Part of BullMQ that the benchmark uses. */
 export interface BullMq {
   Queue: new (name: string, options: object) => Queue;
   Worker: new (

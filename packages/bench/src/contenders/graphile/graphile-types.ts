@@ -6,7 +6,7 @@ interface JobSpec {
   runAt?: Date;
 }
 
-/** What the benchmark uses of Graphile Worker. */
+/** Part of Graphile Worker that the benchmark uses. */
 export interface GraphileWorker {
   run(options: { preset: Preset; taskList: Record<string, (payload: never) => unknown> }): Promise<{
     stop(): Promise<void>;

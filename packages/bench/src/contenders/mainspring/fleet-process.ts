@@ -5,7 +5,7 @@ import { http2Link } from "./http2-link.ts";
 
 /** Many workers in one process: each with its own connection, session, executor and heartbeats. */
 interface Settings {
-  /** Of all gateways: each worker has one of them. */
+  /** Addresses of all gateways: each worker has one of them. */
   addresses: readonly string[];
   workers: number;
   slots: number;

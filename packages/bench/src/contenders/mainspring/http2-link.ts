@@ -4,7 +4,7 @@ import { ServerMessageSchema, WorkerMessageSchema } from "@mainspring/proto";
 import type { LinkConnection, LinkEvents, WorkerLink } from "@mainspring/sdk/worker-core";
 
 const PATH = "/mainspring.worker.v1.WorkerService/Connect";
-/** Of gRPC's framing: a byte that says whether it is compressed, and the length. */
+/** Header of a gRPC message: a byte that says whether it is compressed, and the length. */
 const PREFIX_BYTES = 5;
 const NO_BYTES = Buffer.alloc(0);
 

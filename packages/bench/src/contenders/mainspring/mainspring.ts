@@ -64,7 +64,7 @@ export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy
   };
 }
 
-/** What a cluster costs, by its size. */
+/** Cost of a cluster, by its size. */
 export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) => mainspringCluster(nodes));
 
 interface Remote extends OpenOptions {

@@ -1,6 +1,6 @@
 import { loadPeer } from "../../peers.ts";
 
-/** What the benchmark uses of pg-boss. */
+/** Part of pg-boss that the benchmark uses. */
 export interface Boss {
   on(event: "error", hear: (error: Error) => void): void;
   start(): Promise<unknown>;
