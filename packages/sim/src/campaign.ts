@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { RUN_FLAGS } from "./run-flags.ts";
 import { neverHappened } from "./sightings.ts";
-import type { SimulationOptions, Verdict } from "./simulate.ts";
+import type { SimulationOptions, Verdict } from "./simulation.ts";
 
 const STDIO: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
 

@@ -4,7 +4,7 @@ import { allMutants, mutantNamed } from "./mutants/all.ts";
 import { huntAll } from "./mutants/hunt-all.ts";
 import { rememberedSeeds } from "./seeds.ts";
 import { shrinkAndTell } from "./shrinking/shrink-and-tell.ts";
-import type { SimulationOptions } from "./simulate.ts";
+import type { SimulationOptions } from "./simulation.ts";
 import type { WayBack } from "./world/going-back.ts";
 
 const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]

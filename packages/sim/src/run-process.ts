@@ -1,5 +1,6 @@
 import process from "node:process";
-import { type SimulationOptions, simulate } from "./simulate.ts";
+import { simulate } from "./simulate.ts";
+import type { SimulationOptions } from "./simulation.ts";
 
 /** Runs one simulation after the other for the process that asks. */
 process.on("message", async (options: SimulationOptions) => {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { SimulationOptions } from "./simulate.ts";
+import type { SimulationOptions } from "./simulation.ts";
 
 /** The seeds that once found something. */
 export function rememberedSeeds(): SimulationOptions[] {

@@ -1,4 +1,5 @@
-import { type SimulationOptions, simulateAndTell } from "../simulate.ts";
+import { simulateAndTell } from "../simulate.ts";
+import type { SimulationOptions } from "../simulation.ts";
 import { shrink } from "./shrink.ts";
 import { story } from "./story.ts";
 

@@ -1,4 +1,5 @@
-import { type Only, RECURRING_MAX, type SimulationOptions, simulate, type Verdict } from "../simulate.ts";
+import { RECURRING_MAX, simulate } from "../simulate.ts";
+import type { Only, SimulationOptions, Verdict } from "../simulation.ts";
 
 /** Simulations that one shrinking may take. */
 const RUNS_MAX = 150;
