@@ -118,6 +118,11 @@ export function queriesConformance(scene: () => Scene): void {
     assert.deepEqual(await listed({ state: "CANCELLED" }), []);
     assert.deepEqual(await listed({ state: "SCHEDULED" }), []);
     assert.deepEqual(await listed({ pool: "gpu" }), idsOf(gpu));
+    const { handler } = done.definition;
+    assert.deepEqual(await listed({ handler }), idsOf(ready, later, running, done, dead, gpu));
+    assert.deepEqual(await listed({ handler: "unheard-of" }), []);
+    assert.deepEqual(await listed({ handler, pool: "gpu" }), idsOf(gpu));
+    assert.deepEqual(await listed({ handler, pool: done.definition.pool, state: "SUCCEEDED" }), idsOf(done));
     assert.deepEqual(await listed({ jobId: dead.jobId, state: "DEAD" }), idsOf(dead));
     assert.deepEqual(await listed({ until: now - 4_000 }), idsOf(ready));
     assert.deepEqual(await listed({ since: now - 5_000, until: now - 4_999 }), idsOf(ready));

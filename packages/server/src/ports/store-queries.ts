@@ -55,6 +55,7 @@ export interface Page {
 }
 
 export interface Listing<T> {
+  /** May be fewer than the page takes, or none, while more follow: a store looks at so many rows for one page. */
   items: T[];
   /** null: there is no more. */
   next: string | null;
@@ -63,6 +64,7 @@ export interface Listing<T> {
 export interface ExecutionFilter {
   state?: ExecutionState;
   pool?: string;
+  handler?: string;
   jobId?: JobId;
   /** Created at or after. */
   since?: EpochMs;

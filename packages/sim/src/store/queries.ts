@@ -35,11 +35,12 @@ export function listExecutions(
   filter: ExecutionFilter,
   page: Page,
 ): Listing<ExecutionSummary> {
-  const { jobId, pool, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { jobId, pool, handler, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const isAsked = (row: ExecutionRow) =>
     row.job.tenant === tenant &&
     (jobId === undefined || row.job.jobId === jobId) &&
     (pool === undefined || row.job.definition.pool === pool) &&
+    (handler === undefined || row.job.definition.handler === handler) &&
     (state === undefined || row.state === state) &&
     row.job.createdAt >= since &&
     row.job.createdAt < until;

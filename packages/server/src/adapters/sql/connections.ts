@@ -5,7 +5,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
-import { isRefusal, storeError } from "./errors.ts";
+import { isRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
@@ -14,7 +14,7 @@ import { SpareConnections } from "./spare-connections.ts";
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
  * without touching anything else of its node.
  */
-export type Purpose = "commit" | "submit" | "read" | "query" | "maintain" | "lease" | "claim";
+export type Purpose = "commit" | "submit" | "read" | "query" | "list" | "maintain" | "lease" | "claim";
 
 export type Connection = string | pg.ClientConfig;
 
@@ -58,6 +58,8 @@ export interface ConnectionLoad {
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 const LONG_STATEMENT_TIMEOUT_MS = 600_000;
+/** A list looks at so many rows; one that takes longer is at a store that has no time for lists. */
+const LIST_TIMEOUT_MS = 5_000;
 /** Well below the time that a lease stands, so that it can be asked for again. */
 const LEASE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -76,13 +78,17 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   commit: 1,
   submit: 3,
   read: 2,
-  query: 4,
+  query: 2,
+  list: 2,
   maintain: 1,
   lease: 1,
 };
 
 /** People wait for these. */
-const IMPATIENT: readonly Purpose[] = ["submit", "query"];
+const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
+
+/** Their connections are closed when nobody has used them for a while. */
+const SLEEPY: readonly Purpose[] = ["query", "list", "maintain"];
 
 /** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
 const HOT_SETTINGS = {
@@ -94,11 +100,23 @@ const HOT_SETTINGS = {
   enable_mergejoin: "off",
 };
 
+const LIST_SETTINGS = {
+  jit: "off",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_sort: "off",
+  enable_incremental_sort: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+};
+
 const SETTINGS: Record<Purpose, Record<string, string>> = {
   commit: HOT_SETTINGS,
   submit: HOT_SETTINGS,
   read: HOT_SETTINGS,
   query: { jit: "off" },
+  // Each list says by the order of its rows which index it means; what sorts or scans instead is never right.
+  list: { ...LIST_SETTINGS, statement_timeout: String(LIST_TIMEOUT_MS) },
   maintain: {
     jit: "off",
     // DDL that waits for a lock makes everybody else wait behind it.
@@ -135,7 +153,7 @@ export class Connections {
         query_timeout: 0,
         max: size,
         // The hot connections keep their prepared statements.
-        idleTimeoutMillis: purpose === "query" || purpose === "maintain" ? 10_000 : 0,
+        idleTimeoutMillis: SLEEPY.includes(purpose) ? 10_000 : 0,
       });
       // A connection that breaks is replaced when one is needed; without listeners it would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
@@ -232,7 +250,7 @@ export class Connections {
     } catch (error) {
       if (error instanceof pg.DatabaseError) this.#silence.heard();
       client?.release(!isHarmless(error));
-      throw storeError(error);
+      throw (purpose === "list" ? listTimeout(error, client === undefined) : null) ?? storeError(error);
     }
   }
 

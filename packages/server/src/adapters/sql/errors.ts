@@ -53,6 +53,20 @@ export function storeError(error: unknown): unknown {
   return new StoreUnavailable(`PostgreSQL did not answer: ${message}`, { cause: error });
 }
 
+/** query_canceled: here, by `statement_timeout`. */
+const CANCELED = "57014";
+/** pg's words where every connection of a pool is in use. */
+const NO_FREE_CONNECTION = "timeout exceeded when trying to connect";
+
+/** @param waited whether the list got no connection at all @returns null: the error is no matter of time */
+export function listTimeout(error: unknown, waited: boolean): StoreUnavailable | null {
+  if (waited && error instanceof Error && error.message === NO_FREE_CONNECTION) {
+    return new StoreUnavailable("Other lists kept all connections for lists", { cause: error, isListTimeout: true });
+  }
+  if (!(error instanceof pg.DatabaseError) || error.code !== CANCELED) return null;
+  return new StoreUnavailable("PostgreSQL ended a list that took too long", { cause: error, isListTimeout: true });
+}
+
 function errorClass(error: pg.DatabaseError): string {
   return (error.code ?? "").slice(0, 2);
 }

@@ -2,6 +2,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { Retention } from "../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Connections, Session, Statement } from "./connections.ts";
+import { completeIndexes } from "./late-indexes.ts";
 import {
   createPartition,
   type Month,
@@ -59,6 +60,7 @@ export function maintain(db: Connections, now: EpochMs, retention: Retention): P
     const [locked] = await session.run({ text: "SELECT pg_try_advisory_lock($1)", values: [UPKEEP_LOCK] });
     if (locked?.[0] !== true) return;
     await makeMissing(session, now);
+    await completeIndexes(session);
     await retire(session, now, retention);
     // A session that failed is closed, and its locks with it.
     await session.run({ text: "SELECT pg_advisory_unlock($1)", values: [UPKEEP_LOCK] });
