@@ -5,7 +5,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
-import { isRefusal, listTimeout, storeError } from "./errors.ts";
+import { isMissingMonth, isRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
@@ -136,6 +136,8 @@ export class Connections {
   readonly #numbers = new WeakMap<pg.ClientBase, number>();
   #opened = 0;
   #ended: (connection: number) => void = ignore;
+  #makeMonths: (() => Promise<void>) | null = null;
+  #making: Promise<void> | null = null;
   /** Of the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
@@ -175,11 +177,13 @@ export class Connections {
    * @throws {StoreUnavailable} the statement may or may not have been executed; where `on` is gone it was not
    */
   run(purpose: Purpose, statement: Statement, on: number | null = null): Promise<Row[]> {
-    // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
-    return this.#borrow(purpose, isRefusal, (client) => {
-      if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
-      return this.#ask(purpose, client, statement);
-    });
+    return this.#withMonths(() =>
+      // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
+      this.#borrow(purpose, isRefusal, (client) => {
+        if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
+        return this.#ask(purpose, client, statement);
+      }),
+    );
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
@@ -194,12 +198,33 @@ export class Connections {
 
   /** All that is done within is done at once or not at all. */
   transaction<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.session(purpose, async (session) => {
-      await session.run({ text: "BEGIN" });
-      const answer = await use(session);
-      await session.run({ text: "COMMIT" });
-      return answer;
-    });
+    return this.#withMonths(() =>
+      this.session(purpose, async (session) => {
+        await session.run({ text: "BEGIN" });
+        const answer = await use(session);
+        await session.run({ text: "COMMIT" });
+        return answer;
+      }),
+    );
+  }
+
+  /** @param make makes the months that are missing now: called when a statement needs one, which is then run again */
+  makeMonthsBy(make: () => Promise<void>): void {
+    this.#makeMonths = make;
+  }
+
+  /** A clock that leaps leads to months which nobody has made ahead. What was refused for that has done nothing. */
+  async #withMonths<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#makeMonths === null || !isMissingMonth(error)) throw error;
+      this.#making ??= this.#makeMonths().finally(() => {
+        this.#making = null;
+      });
+      await this.#making;
+      return await work();
+    }
   }
 
   /** @param tell called with the number of each connection that has ended, however it did */

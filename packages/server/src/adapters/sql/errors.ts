@@ -32,7 +32,20 @@ export function isDataError(error: unknown): error is Error {
 
 /** Whether PostgreSQL refused a statement, and its connection is as good as before. */
 export function isRefusal(error: unknown): boolean {
-  return isDataError(error) || (error instanceof pg.DatabaseError && errorClass(error) === CONFLICT_CLASS);
+  if (isDataError(error)) return true;
+  return error instanceof pg.DatabaseError && (errorClass(error) === CONFLICT_CLASS || error.code === NO_PARTITION);
+}
+
+/** The statement named an id of a month that has no partition, and did nothing. */
+export function isMissingMonth(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailable && error.cause instanceof pg.DatabaseError && error.cause.code === NO_PARTITION
+  );
+}
+
+/** lock_not_available: somebody else has used the table for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError && error.code === "55P03";
 }
 
 /** Two transactions stood in each other's way; neither was applied, and trying again is right. */

@@ -66,6 +66,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     if (isShared) await checkNeighbours(db, level);
     await explained(() => migrate(db, level));
     await makePartitions(db, runtime.now());
+    db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
   } catch (error) {
     await claim.release();
     await db.close();
