@@ -59,6 +59,7 @@ export { WorkerIntake } from "./gateway/worker-intake.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
+export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
