@@ -91,7 +91,7 @@ interface Ground {
  * @param program default: this one
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, undefined, systemRuntime());
   for (const warning of config.warnings) log.warn(warning);
   const life = new Lifecycle(log);
   // Until it listens, nothing else may hold the process: the timers of a runtime do not.

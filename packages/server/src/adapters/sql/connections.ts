@@ -5,7 +5,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
-import { isMissingMonth, isRefusal, listTimeout, storeError } from "./errors.ts";
+import { isMissingMonth, isRefusal, isWriteRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
@@ -84,6 +84,9 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   lease: 1,
 };
 
+/** As large as what is written at once: a few pages that are left free in its files say nothing. */
+const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
+
 /** People wait for these. */
 const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
 
@@ -138,6 +141,8 @@ export class Connections {
   #ended: (connection: number) => void = ignore;
   #makeMonths: (() => Promise<void>) | null = null;
   #making: Promise<void> | null = null;
+  /** PostgreSQL has refused a write for want of room, or as read-only, and has not taken one since. */
+  #refusesWrites = false;
   /** Of the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
@@ -227,6 +232,16 @@ export class Connections {
     }
   }
 
+  /**
+   * Tries a write where one was refused, by a table that needs room and is gone at once.
+   * @throws {StoreUnavailable} PostgreSQL does not write
+   */
+  async checkWrites(): Promise<void> {
+    if (!this.#refusesWrites) return;
+    await this.transaction("query", (session) => session.run({ text: TRY_TO_WRITE }));
+    this.#refusesWrites = false;
+  }
+
   /** @param tell called with the number of each connection that has ended, however it did */
   watchEnds(tell: (connection: number) => void): void {
     this.#ended = tell;
@@ -271,8 +286,11 @@ export class Connections {
       client ??= await this.#pool(purpose).connect();
       const answer = await use(client);
       this.#giveBack(purpose, client);
+      // A commit of transitions may find room in pages that are half empty.
+      if (purpose === "submit") this.#refusesWrites = false;
       return answer;
     } catch (error) {
+      if (isWriteRefusal(error)) this.#refusesWrites = true;
       if (error instanceof pg.DatabaseError) this.#silence.heard();
       client?.release(!isHarmless(error));
       throw (purpose === "list" ? listTimeout(error, client === undefined) : null) ?? storeError(error);

@@ -43,6 +43,14 @@ export function isMissingMonth(error: unknown): boolean {
   );
 }
 
+/** Out of disk or memory, an input or output that failed, and a server that is read-only. */
+const WRITE_REFUSALS = ["53100", "53200", "58030", "25006"];
+
+/** PostgreSQL answers, but takes no writes. */
+export function isWriteRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && WRITE_REFUSALS.includes(error.code ?? "");
+}
+
 /** lock_not_available: somebody else has used the table for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): error is Error {
   return error instanceof pg.DatabaseError && error.code === "55P03";

@@ -3,7 +3,16 @@ import { QUEUE_CODES } from "./codes.ts";
 import type { Connections, Row, Session } from "./connections.ts";
 import { jobSummary, SUMMARY, stateCondition, TABLES } from "./job-rows.ts";
 import { finishedPlans, type JobSource, jobSource } from "./job-sources.ts";
-import { FIRST_ID, FIRST_RECURRING_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked } from "./list-walk.ts";
+import {
+  FIRST_ID,
+  FIRST_RECURRING_ID,
+  type IdRange,
+  LAST_ID,
+  LOOKED_AT,
+  newestOf,
+  SPARSE,
+  walked,
+} from "./list-walk.ts";
 import { Conditions, listing } from "./query.ts";
 
 interface Asked {
@@ -117,12 +126,15 @@ async function walk(session: Session, asked: Asked, most?: number): Promise<List
   return walked(await session.run({ text, values: where.values }), looked, asked.page.limit, SHOWN);
 }
 
-/** One-time jobs of a range that have executions which are not over, by one stretch of an index instead of one look a job. */
+/**
+ * One-time jobs of a range that have executions which are not over, by one stretch of an index instead of one look a job. A one-time job has one
+ * such execution at most; without the limit the planner may expect too many to hash them, and compare each job with all.
+ */
 function openOf(where: Conditions, { from, until }: IdRange): string {
   const end = until < FIRST_RECURRING_ID ? until : FIRST_RECURRING_ID;
   return `WITH open AS MATERIALIZED (SELECT x.job_id FROM executions x WHERE x.queue <> ${QUEUE_CODES.NONE}
     AND (x.job_id, x.scheduled_at) >= (${where.value(from)}::uuid, 0) AND (x.job_id, x.scheduled_at) < (${where.value(end)}::uuid, 0)
-    ORDER BY x.job_id, x.scheduled_at)`;
+    ORDER BY x.job_id, x.scheduled_at LIMIT ${LOOKED_AT})`;
 }
 const IN_OPEN = "j.id IN (SELECT o.job_id FROM open o)";
 

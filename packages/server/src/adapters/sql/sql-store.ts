@@ -42,6 +42,11 @@ export interface SqlStore extends Store {
   readonly leases: Leases;
   /** How busy its connections are, by purpose. */
   connectionLoad(): ConnectionLoad[];
+  /**
+   * Whether PostgreSQL writes: asked only where it has refused a write.
+   * @throws {StoreUnavailable} it does not
+   */
+  checkWrites(): Promise<void>;
 }
 
 export interface SqlStoreOptions extends ConnectionsOptions, ClaimOptions {
@@ -81,6 +86,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     queries: queries(db),
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
+    checkWrites: () => db.checkWrites(),
     jobs: jobs(db, () => runtime.now()),
     recurrences: recurrences(db),
     deadLetters: deadLetters(db),
