@@ -30,6 +30,7 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
+import { BacklogWatch } from "./scheduler/backlog-watch.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
 import { OverdueWatch } from "./scheduler/overdue-watch.ts";
 import { Presence } from "./scheduler/presence.ts";
@@ -145,7 +146,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
   metrics.watch(() => zones.readings());
-  watchOverdue(ground, store, metrics);
+  watchStore(ground, store, metrics);
   // Before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: () => owning.share() });
@@ -168,11 +169,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   };
 }
 
-function watchOverdue({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
-  const watch = new OverdueWatch(queries, runtime, log);
-  metrics.watch(() => watch.readings());
-  watch.start();
-  life.started("watch for overdue jobs", async () => watch.stop());
+function watchStore({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
+  for (const Watch of [OverdueWatch, BacklogWatch]) {
+    const watch = new Watch(queries, runtime, log);
+    metrics.watch(() => watch.readings());
+    watch.start();
+    life.started("watch of the store", async () => watch.stop());
+  }
 }
 
 function openBus(

@@ -20,6 +20,7 @@ const STATES: ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING", "SUCCEEDED"
 interface ExecutionsListOptions extends ListOptions {
   state?: ExecutionState;
   pool?: string;
+  handler?: string;
   job?: string;
   since?: string;
   until?: string;

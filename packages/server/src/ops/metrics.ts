@@ -19,6 +19,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   ready: "executions_ready",
   assigned: "executions_assigned",
   running: "executions_running",
+  backlogReady: "backlog_ready",
+  backlogOldestSec: "backlog_oldest_seconds",
   ownedShards: "owned_shards",
   shardEpoch: "shard_epoch",
   shardReady: "shard_ready",

@@ -143,6 +143,22 @@ export function queriesConformance(scene: () => Scene): void {
     assert.equal((await queries.countExecutions(1)).ready, 1);
   });
 
+  it("tells the backlog of each pool, and since when the next of it has waited", async () => {
+    const now = scene().runtime.now();
+    const { queries } = scene().store;
+    assert.deepEqual(await queries.backlog(10), []);
+    await scene().submitted({ pool: "mail", createdAt: now - 5_000, scheduledAt: now - 5_000 });
+    await scene().submitted({ pool: "mail", requires: ["gpu"], scheduledAt: now - 9_000, createdAt: now - 9_000 });
+    await scene().submitted({ pool: "mail", scheduledAt: now - 1_000, createdAt: now - 1_000 });
+    await scene().submitted({ pool: "pdf", scheduledAt: now - 2_000, createdAt: now - 2_000 });
+    await scene().submitted({ pool: "pdf", scheduledAt: now + 60_000 });
+    assert.deepEqual(await queries.backlog(10), [
+      { pool: "mail", ready: 3, oldestDueAt: now - 9_000 },
+      { pool: "pdf", ready: 1, oldestDueAt: now - 2_000 },
+    ]);
+    assert.equal((await queries.backlog(2))[0]?.ready, 2);
+  });
+
   it("filters jobs, and calls one finished when its execution is final", async () => {
     const [active, held, finished] = [
       await scene().submitted({ name: "a" }),

@@ -26,6 +26,15 @@ export interface StoreQueries {
   overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
+  /** What is ready, by pool, of all tenants; a pool with more than `limit` counts as `limit`. Of a thousand lanes, in the order of their numbers. */
+  backlog(limit: number): Promise<BacklogOfPool[]>;
+}
+
+export interface BacklogOfPool {
+  pool: string;
+  ready: number;
+  /** Due time of the oldest of the executions that are next, each in its lane. */
+  oldestDueAt: EpochMs;
 }
 
 /** Its time has passed, and nothing has accounted for it. */

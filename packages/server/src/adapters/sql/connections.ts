@@ -87,6 +87,9 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
 /** As large as what is written at once: a few pages that are left free in its files say nothing. */
 const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
 
+/** Connections that a node may have open at once, the one of its claim included. */
+export const CONNECTIONS_MAX = 1 + Object.values(POOL_SIZES).reduce((sum, size) => sum + size, 0);
+
 /** People wait for these. */
 const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
 

@@ -4,6 +4,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
+import { backlog } from "./backlog.ts";
 import { Claim, type ClaimOptions } from "./claim.ts";
 import { addCommand, readCommands } from "./commands.ts";
 import { Committer } from "./commit.ts";
@@ -66,7 +67,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const db = new Connections(options);
   const claim = new Claim(options);
   try {
-    await preflight(db);
+    await preflight(db, options.log);
     await claim.take();
     if (isShared) await checkNeighbours(db, level);
     await explained(() => migrate(db, level));
@@ -139,6 +140,7 @@ function queries(db: Connections): StoreQueries {
     answered: (idempotency) => answered(db, idempotency),
     overdue: (now, limit) => overdue(db, now, limit),
     countExecutions: (limit) => countExecutions(db, limit),
+    backlog: (limit) => backlog(db, limit),
   };
 }
 
