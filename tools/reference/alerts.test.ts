@@ -10,7 +10,7 @@ const runbook = readFileSync(join(ROOT, "docs/guides/operate.md"), "utf8");
 
 const figures: Record<string, Figure> = FIGURES;
 const alerts = [
-  ...rules.matchAll(/^ +- alert: (\w+)\n +expr: (?:>-\n)?([^]*?)(?=^ +(?:for:|- alert|- name)|(?![^]))/gm),
+  ...rules.matchAll(/^ +- alert: (\w+)\n +expr: (?:>-\n)?([^]*?)(?=^ +(?:for:|labels:|- alert|- name)|(?![^]))/gm),
 ];
 /** Names of a figure, and of its parts where it is a histogram. */
 const NAME = /\b(?:mainspring|nodejs|process)_[a-z0-9_]+/g;
@@ -34,6 +34,18 @@ describe("the example alerts", () => {
       all.filter((name) => !asked.has(name)),
       [],
     );
+  });
+
+  it("have each a severity, a summary and the address of their section, and keep clusters apart", () => {
+    for (const [, alert = "", expr = ""] of alerts) {
+      const [, rest = ""] = new RegExp(`- alert: ${alert}\n([^]*?)(?=- alert:|- name:|(?![^]))`).exec(rules) ?? [];
+      assert.match(rest, /severity: (page|ticket)\n/, alert);
+      assert.match(rest, /summary: "\S/, alert);
+      assert.match(rest, new RegExp(`runbook_url: docs/guides/operate.md#${alert.toLowerCase()}\n`), alert);
+      for (const [, by = ""] of expr.matchAll(/\b(?:sum|max|min)(?: by \(([^)]*)\))?\s*\(/g)) {
+        assert.match(by, /\bcluster\b/, `${alert} adds up several clusters`);
+      }
+    }
   });
 
   it("have a place each in the guide, which says what it means, where to look and what to do", () => {

@@ -58,6 +58,10 @@ describe("a server on the embedded store whose disk is full", () => {
     await disk.fill();
     const large = "x".repeat(PAYLOAD_BYTES);
     while (refusals.length === 0) await submit(large);
+    const unready = (await (await fetch(`${server.httpUrl}/readyz`)).json()) as {
+      checks: { name: string; ok: boolean }[];
+    };
+    assert.equal(unready.checks.find(({ name }) => name === "store")?.ok, false, "the store cannot write");
     await fillLog(join(folder, "data", "socket"));
     const endMs = monotonicMs() + FULL_MS;
     while (monotonicMs() < endMs) {

@@ -287,6 +287,7 @@ export interface JobFilter {
 export interface ExecutionFilter {
   state?: ExecutionState;
   pool?: string;
+  handler?: string;
   /** Executions of this job only. */
   jobId?: string;
   /** Created at or after. */

@@ -30,6 +30,7 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
+import { BacklogWatch } from "./scheduler/backlog-watch.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
 import { OverdueWatch } from "./scheduler/overdue-watch.ts";
 import { Presence } from "./scheduler/presence.ts";
@@ -65,6 +66,9 @@ const FINISH_WITHIN_MS = 20_000;
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
+/** Of a node that has not joined the others. */
+const NOTHING_YET = { placed: 0, had: 0, isSettled: false };
+
 /** What a program is, as other nodes see it. */
 export interface Program {
   version: string;
@@ -91,7 +95,7 @@ interface Ground {
  * @param program default: this one
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, undefined, systemRuntime());
   for (const warning of config.warnings) log.warn(warning);
   const life = new Lifecycle(log);
   // Until it listens, nothing else may hold the process: the timers of a runtime do not.
@@ -142,16 +146,22 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
   metrics.watch(() => zones.readings());
-  watchOverdue(ground, store, metrics);
+  watchStore(ground, store, metrics);
+  // Before it owns anything: a node whose port is taken must not move shards.
+  const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
+  const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones });
+  owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   if (parting !== null) {
     life.started("built-in worker", () => parting.stop());
     await parting.start();
   }
-  const httpUrl = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: joined.share });
+  // Closed before what it serves from; and before that, load balancers see that it goes.
+  life.started("api", api.close);
+  life.started("notice to load balancers", () => passed(system, config.stopDelaySec * 1_000));
   return {
-    httpUrl,
+    httpUrl: api.httpUrl,
     grpcAddress,
     failed: Promise.race([failed, joined.failed]),
     attachWorker: attacherOf(ground, makeWorker),
@@ -159,11 +169,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   };
 }
 
-function watchOverdue({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
-  const watch = new OverdueWatch(queries, runtime, log);
-  metrics.watch(() => watch.readings());
-  watch.start();
-  life.started("watch for overdue jobs", async () => watch.stop());
+function watchStore({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
+  for (const Watch of [OverdueWatch, BacklogWatch]) {
+    const watch = new Watch(queries, runtime, log);
+    metrics.watch(() => watch.readings());
+    watch.start();
+    life.started("watch of the store", async () => watch.stop());
+  }
 }
 
 function openBus(
@@ -224,7 +236,7 @@ interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
 }
 
-async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
+async function serveHttp(ground: Ground, serving: Serving): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
@@ -241,6 +253,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
     addresses: () => addresses,
     storeConnections: () => store.connectionLoad(),
     readiness: () => readiness(store, runtime, standing),
+    isStopping: standing.isStopping,
   };
   const api = config.roles.includes("api")
     ? await createApi({
@@ -252,10 +265,15 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<string> {
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });
-  life.started("api", () => api.close());
+  const close = async () => void (await api.close());
+  life.started("port of the api", close);
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
   addresses.http = httpUrl;
-  return httpUrl;
+  return { httpUrl, close };
+}
+
+function passed(runtime: Runtime, delayMs: number): Promise<void> {
+  return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
 }
 
 interface Loaded {

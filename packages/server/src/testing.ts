@@ -3,6 +3,7 @@ export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedd
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { packagedZones, readZoneFolder, usePackagedZones } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
@@ -58,6 +59,7 @@ export { WorkerIntake } from "./gateway/worker-intake.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
+export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";

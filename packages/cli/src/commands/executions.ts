@@ -20,6 +20,7 @@ const STATES: ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING", "SUCCEEDED"
 interface ExecutionsListOptions extends ListOptions {
   state?: ExecutionState;
   pool?: string;
+  handler?: string;
   job?: string;
   since?: string;
   until?: string;
@@ -40,12 +41,13 @@ function executionsListCommand(): Command {
   return listCommand("list executions, newest first")
     .addOption(new Option("--state <state>", "only those in this state").choices(STATES))
     .option("--pool <name>", "only those of this pool")
+    .option("--handler <name>", "only those of this handler")
     .option("--job <jobId>", "only those of this job", id)
     .option("--since <time>", "only those created at or after", instant)
     .option("--until <time>", "only those created before", instant)
-    .action(async ({ state, pool, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
+    .action(async ({ state, pool, handler, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
       const { client, output } = connect(connection);
-      const filter = given({ state, pool, jobId: job, since, until, limit: pageOf(limit) });
+      const filter = given({ state, pool, handler, jobId: job, since, until, limit: pageOf(limit) });
       await output.list(client.listExecutions(filter), limit, executionsText);
     });
 }

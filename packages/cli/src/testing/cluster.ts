@@ -60,7 +60,7 @@ export class TestCluster {
   }
 
   get #env(): Record<string, string> {
-    return { MAINSPRING_STORE: this.storeUrl, MAINSPRING_BUS: "mesh" };
+    return { MAINSPRING_STORE: this.storeUrl, MAINSPRING_BUS: "mesh", MAINSPRING_STOP_DELAY_SEC: "0" };
   }
 
   #started(command: LongCommand): LongCommand {

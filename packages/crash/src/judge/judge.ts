@@ -70,6 +70,8 @@ export const RULES = {
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
   chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
+  /** Nothing at all, for a long time. */
+  soak: { ...ALWAYS, poolIsLimited },
   /** One node of a cluster after the other, and nobody else. */
   drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
   /** A PostgreSQL that loses its last commits: what it has must end, what it lost is counted. */

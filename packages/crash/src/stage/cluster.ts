@@ -85,6 +85,7 @@ async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }: Sit
   const env = {
     MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
+    MAINSPRING_STOP_DELAY_SEC: "0",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
     MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",
   };

@@ -70,7 +70,14 @@ export interface ApiParts {
  */
 export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
-  const app = createHttpApp({ keys: config, metrics, log, runtime, limits: config.httpLimits });
+  const app = createHttpApp({
+    keys: config,
+    metrics,
+    log,
+    runtime,
+    limits: config.httpLimits,
+    isStopping: about.isStopping,
+  });
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),

@@ -11,13 +11,21 @@ export interface HealthApiParts {
   config: ApiKeys & { httpLimits?: Partial<HttpLimits> };
   metrics: ApiMetrics;
   runtime: Runtime;
-  about: Pick<About, "readiness">;
+  about: Pick<About, "readiness" | "isStopping">;
 }
 
 /** What a node without the role api serves over HTTP: whether it is well, and its figures. */
 export async function createHealthApi({ log, runtime, config, metrics, about }: HealthApiParts): Promise<HttpApp> {
   const unknown = "this node does not have the role api: ask one that has it, as GET /v1/cluster lists them";
-  const app = createHttpApp({ keys: config, metrics, log, runtime, limits: config.httpLimits, unknown });
+  const app = createHttpApp({
+    keys: config,
+    metrics,
+    log,
+    runtime,
+    limits: config.httpLimits,
+    unknown,
+    isStopping: about.isStopping,
+  });
   healthRoutes(app, { metrics, about });
   await app.ready();
   return app;

@@ -4,6 +4,7 @@ import { request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
+import { StoreUnavailable } from "../ports/store.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { PROBLEM_NAMES } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -254,6 +255,14 @@ describe("the edges of the HTTP API", () => {
       assert.equal(answer.json().type, "/problems/unavailable");
       assert.doesNotMatch(answer.body, /ECONN|socket|sql/i);
     }
+  });
+
+  it("tells a list that took too long from a store that is away", async () => {
+    const { queries } = api.store;
+    queries.listJobs = () => Promise.reject(new StoreUnavailable("too long", { isListTimeout: true }));
+    const answer = await api.inject({ method: "GET", url: "/v1/jobs?label=a" });
+    assert.equal(answer.statusCode, 503);
+    assert.equal(answer.json().type, "/problems/list-timeout");
   });
 
   it("says what may have become of a request while the store is away", async () => {

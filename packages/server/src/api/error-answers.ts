@@ -22,6 +22,10 @@ export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonl
 /** Outages and the framework's refusals are told as such; whatever else it is is a bug, and logged as one. */
 export function problemError(error: unknown, log: Logger, request?: Asked): ProblemError {
   if (error instanceof ProblemError) return error;
+  if (error instanceof StoreUnavailable && error.isListTimeout) {
+    log.warn({ err: error }, "a list took too long and was ended");
+    return busy("list-timeout", "the list took too long; other requests are served", 2);
+  }
   if (error instanceof StoreUnavailable) {
     log.warn({ err: error }, "the store could not be reached for a request");
     return busy("unavailable", outageDetail(error, request), 1);

@@ -113,6 +113,11 @@ const PROBLEMS = {
     title: "The store cannot be reached",
     help: "Try again after the seconds of `Retry-After`. A submit may or may not have been taken: repeat it with an Idempotency-Key.",
   },
+  "list-timeout": {
+    status: 503,
+    title: "The list took too long",
+    help: "The store is busy with other lists; other requests are served. Try again after the seconds of `Retry-After`, or ask for fewer rows by filters.",
+  },
 } as const satisfies Record<string, ProblemKind>;
 
 interface ProblemKind {
@@ -170,7 +175,11 @@ export function invalid(errors: FieldError[]): Problem {
 }
 
 /** To be thrown when the server is to be asked again later. */
-export function busy(name: "too-many-requests" | "unavailable", detail: string, retryAfterSec: number): ProblemError {
+export function busy(
+  name: "too-many-requests" | "unavailable" | "list-timeout",
+  detail: string,
+  retryAfterSec: number,
+): ProblemError {
   return new ProblemError(problem(name, detail), { "retry-after": String(retryAfterSec) });
 }
 

@@ -17,6 +17,7 @@ const closed = { additionalProperties: false } as const;
 const listFields = {
   state: Type.Optional(ExecutionState),
   pool: Type.Optional(Word("a pool's name")),
+  handler: Type.Optional(Word("a handler's name")),
   since: Type.Optional(Instant("created at or after")),
   until: Type.Optional(Instant("created before")),
   ...pageQuery,
@@ -113,10 +114,11 @@ export function noSuch(what: "job" | "execution"): ProblemError {
   return new ProblemError(problem("not-found", `there is no such ${what}, or it is so old that it was dropped`));
 }
 
-function filterOf({ state, pool, since, until }: Static<typeof ListQuery>, jobId: string | undefined) {
+function filterOf({ state, pool, handler, since, until }: Static<typeof ListQuery>, jobId: string | undefined) {
   return {
     ...(state !== undefined && { state }),
     ...(pool !== undefined && { pool }),
+    ...(handler !== undefined && { handler }),
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),
     ...(jobId !== undefined && { jobId }),

@@ -47,6 +47,8 @@ export interface HttpAppParts {
   limits?: Partial<HttpLimits> | undefined;
   /** The detail of a 404 where no route has the path. */
   unknown?: string;
+  /** Whether clients are to leave; default: while it closes. */
+  isStopping?: (() => boolean) | undefined;
 }
 
 /** An HTTP server that knows how this API speaks, and has no routes yet. */
@@ -72,7 +74,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   guard(app, keys);
   answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
   countRequests(app, metrics);
-  partOnClose(app);
+  partOnClose(app, parts.isStopping ?? (() => false));
   return app;
 }
 
@@ -132,14 +134,14 @@ function countRequests(app: HttpApp, metrics: ApiMetrics): void {
 }
 
 /** A connection that stays open for more requests would hold up the stop for as long as it is kept alive. */
-function partOnClose(app: HttpApp): void {
+function partOnClose(app: HttpApp, isStopping: () => boolean): void {
   let closing = false;
   app.addHook("preClose", (done) => {
     closing = true;
     done();
   });
   app.addHook("onSend", (_request, reply, _payload, done) => {
-    if (closing) void reply.header("connection", "close");
+    if (closing || isStopping()) void reply.header("connection", "close");
     done();
   });
 }

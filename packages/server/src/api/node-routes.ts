@@ -22,6 +22,8 @@ export interface About {
   storeConnections(): StatsBody["store"];
   /** Whether work should be sent here, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
+  /** Whether this node goes, so that clients are to come again on another connection. */
+  isStopping?(): boolean;
 }
 
 export interface HealthParts {

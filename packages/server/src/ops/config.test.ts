@@ -37,6 +37,7 @@ describe("the configuration", () => {
       clusterSecretAlso: null,
       httpLimits: { peerConnections: 8_000 },
       poolsMax: 10_000,
+      stopDelaySec: 0,
       retentionDays: 30,
       logLevel: "info",
       builtInWorker: true,

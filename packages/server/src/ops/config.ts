@@ -39,6 +39,8 @@ export interface Config {
   httpLimits: HttpBounds;
   /** How many pools may get jobs within an hour, at this node. */
   poolsMax: number;
+  /** How long a node that is told to stop goes on serving while /readyz answers 503. */
+  stopDelaySec: number;
   /** How long final executions are kept. */
   retentionDays: number;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -88,6 +90,9 @@ function key<T>(parse: Parse<T>, fallback: string | null, help: string): Key<T> 
   return { parse, fallback, help };
 }
 
+/** Longer than most load balancers take to look again. */
+const CLUSTER_STOP_DELAY_SEC = 5;
+
 const KEYS = {
   MAINSPRING_HTTP: key(listenAddress, "127.0.0.1:8080", "where the HTTP API listens; port 0 picks a free one"),
   MAINSPRING_GRPC: key(listenAddress, "127.0.0.1:8081", "where workers and other nodes connect"),
@@ -128,6 +133,11 @@ const KEYS = {
     "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
+  MAINSPRING_STOP_DELAY_SEC: key(
+    wholeNumber(0, 300),
+    null,
+    "how many seconds a node that is told to stop goes on serving while /readyz answers 503, so that load balancers leave it first; 5 where MAINSPRING_BUS is mesh, else 0",
+  ),
   MAINSPRING_LOG_LEVEL: key(
     choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     "info",
@@ -256,6 +266,7 @@ function configOf(values: Values, warnings: string[]): Config {
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
     poolsMax: values.MAINSPRING_POOLS_MAX,
+    stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

@@ -5,7 +5,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { readiness, type Standing } from "./health.ts";
 
-const answering = { clock: async () => 0 };
+const answering = { clock: async () => 0, checkWrites: async () => {} };
 
 const well: Standing = {
   isMember: () => true,
@@ -52,21 +52,29 @@ describe("readiness", () => {
     const fields = { isMember: () => false, isDraining: () => true, isStopping: () => true };
     assert.deepEqual(await wrong(fields), [
       "lease: this node's lease has run out: it owns nothing",
+      "shards: without a lease it owns none",
       "draining: this node gives its work to the others",
       "stopping: this node is stopping",
     ]);
   });
 
   it("ends when the store fails, without telling the public why", async () => {
-    const failing = { clock: () => Promise.reject(new StoreUnavailable("postgres://me:secret@db")) };
+    const failing = { ...answering, clock: () => Promise.reject(new StoreUnavailable("postgres://me:secret@db")) };
     const { status, checks } = await readiness(failing, runtime, well);
     assert.equal(status, "unready");
     assert.equal(checks[0]?.detail, "the store cannot be reached");
   });
 
+  it("ends when the store answers but cannot write", async () => {
+    const full = { ...answering, checkWrites: () => Promise.reject(new StoreUnavailable("No space left on device")) };
+    const { status, checks } = await readiness(full, runtime, well);
+    assert.equal(status, "unready");
+    assert.equal(checks[0]?.detail, "the store answers, but cannot write: its disk may be full");
+  });
+
   it("ends when the store is silent", async () => {
     const impatient: Runtime = { ...runtime, setTimer: (_delayMs, run) => (run(), { cancel: () => {} }) };
-    const silent = { clock: () => new Promise<number>(() => {}) };
+    const silent = { ...answering, clock: () => new Promise<number>(() => {}) };
     const { checks } = await readiness(silent, impatient, well);
     assert.match(checks[0]?.detail ?? "", /did not answer within 2000 ms/);
   });

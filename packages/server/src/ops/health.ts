@@ -15,6 +15,12 @@ interface Check {
   detail: string;
 }
 
+/** What is asked of the store. */
+export interface CheckedStore extends Pick<Store, "clock"> {
+  /** Resolves where nothing says that it cannot write, or it can again. */
+  checkWrites(): Promise<void>;
+}
+
 /** How a node stands, asked anew for each answer. */
 export interface Standing {
   /** Whether its lease stands: that the others know of it. */
@@ -34,11 +40,11 @@ export interface Standing {
  * and are on their way does not count. Whoever restarts nodes one after the other waits for this before the next one.
  * Never throws.
  */
-export async function readiness(store: Pick<Store, "clock">, runtime: Runtime, standing: Standing): Promise<Readiness> {
+export async function readiness(store: CheckedStore, runtime: Runtime, standing: Standing): Promise<Readiness> {
   const checks = [
     await checkStore(store, runtime),
     check("lease", standing.isMember(), "this node's lease has run out: it owns nothing"),
-    checkShards(standing.share()),
+    checkShards(standing.share(), standing.isMember()),
     checkPeers(standing.reach()),
     check("draining", !standing.isDraining(), "this node gives its work to the others"),
     check("stopping", !standing.isStopping(), "this node is stopping"),
@@ -50,7 +56,7 @@ function check(name: string, ok: boolean, otherwise: string): Check {
   return { name, ok, detail: ok ? "" : otherwise };
 }
 
-async function checkStore(store: Pick<Store, "clock">, runtime: Runtime): Promise<Check> {
+async function checkStore(store: CheckedStore, runtime: Runtime): Promise<Check> {
   let expire = () => {};
   const expired = new Promise<string>((resolve) => {
     expire = () => resolve(`the store did not answer within ${STORE_TIMEOUT_MS} ms`);
@@ -58,7 +64,11 @@ async function checkStore(store: Pick<Store, "clock">, runtime: Runtime): Promis
   const timer = runtime.setTimer(STORE_TIMEOUT_MS, expire);
   // What exactly went wrong is for the log: this answer is public.
   const answered = store.clock().then(
-    () => "",
+    () =>
+      store.checkWrites().then(
+        () => "",
+        () => "the store answers, but cannot write: its disk may be full",
+      ),
     () => "the store cannot be reached",
   );
   const detail = await Promise.race([answered, expired]);
@@ -66,8 +76,9 @@ async function checkStore(store: Pick<Store, "clock">, runtime: Runtime): Promis
   return check("store", detail === "", detail);
 }
 
-function checkShards(share: ReturnType<Standing["share"]>): Check {
+function checkShards(share: ReturnType<Standing["share"]>, isMember: boolean): Check {
   if (share === null) return check("shards", true, "");
+  if (!isMember) return check("shards", false, "without a lease it owns none");
   const { placed, had, isSettled } = share;
   return check("shards", isSettled, `it has ${had} of the ${placed} shards that are placed here`);
 }

@@ -1,5 +1,13 @@
-import { type DestinationStream, type Logger, pino } from "pino";
+import { type DestinationStream, type LogFn, type Logger, pino } from "pino";
+import type { Runtime } from "../ports/runtime.ts";
 import type { Config } from "./config.ts";
+import { RepeatedLines } from "./repeated-lines.ts";
+
+/** The number of a level from which on lines that repeat are counted. */
+const WARN = 40;
+
+/** Errors that say which part of the world is away: their stack says nothing of it, and there may be very many. */
+const OUTAGES = ["StoreUnavailable", "LeasesUnavailable"];
 
 /** Wherever these stand in what is logged, they are secrets. */
 const SECRETS = [
@@ -15,8 +23,14 @@ const SECRETS = [
 /**
  * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs and members with the names
  * of secrets are blotted out.
+ * @param clock where there is one, warnings and errors that repeat are counted instead of written
  */
-export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
+export function createLog(
+  level: Config["logLevel"],
+  destination?: DestinationStream,
+  clock?: Pick<Runtime, "monotonicMs">,
+): Logger {
+  const repeats = clock === undefined ? null : new RepeatedLines(clock);
   const options = {
     level,
     base: null,
@@ -24,7 +38,13 @@ export function createLog(level: Config["logLevel"], destination?: DestinationSt
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[secret]" },
     serializers: { err: errorWithoutSecrets },
-    hooks: { streamWrite: (line: string) => withoutOrders(withoutPasswords(line)) },
+    hooks: {
+      streamWrite: (line: string) => withoutOrders(withoutPasswords(line)),
+      logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn, number: number) {
+        const written = repeats === null || number < WARN ? args : repeats.take(args);
+        if (written !== null) method.apply(this, written as Parameters<LogFn>);
+      },
+    },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
@@ -32,7 +52,7 @@ export function createLog(level: Config["logLevel"], destination?: DestinationSt
 function errorWithoutSecrets(error: Error) {
   // Not the other members that drivers hang onto their errors: they may hold the rows' data. Causes are in the message.
   const { type, message, stack, code } = pino.stdSerializers.err(error) as Record<string, unknown>;
-  return { type, message, stack, ...(code !== undefined && { code }) };
+  return { type, message, ...(!OUTAGES.includes(String(type)) && { stack }), ...(code !== undefined && { code }) };
 }
 
 /** In whatever field or sentence it stands: `//user:password@` becomes `//user:[secret]@`. */

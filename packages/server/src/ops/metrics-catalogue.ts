@@ -35,6 +35,15 @@ export const FIGURES = {
   executions_ready: gauge(["pool"], "Ready executions in the owner's memory; the store may have more", {
     alert: "it stays above 0 while `mainspring_executions_running` of the pool is 0: nobody can run what waits",
   }),
+  backlog_ready: gauge(
+    ["pool"],
+    "Ready executions in the store, of the whole cluster, looked at every 30 s; 100000 stands for more",
+  ),
+  backlog_oldest_seconds: gauge(
+    ["pool"],
+    "How long the oldest of the pool's executions that are next has been due, of the whole cluster",
+    { alert: "it stays above what the pool's jobs can bear: add workers or slots" },
+  ),
   executions_assigned: gauge(["pool"], "Executions that a worker was given, started or not"),
   executions_running: gauge(["pool"], "Executions that a worker has started"),
   workers_connected: gauge([], "Workers with a connection, the built-in one included", {

@@ -10,12 +10,17 @@ const BUCKETS = {
 /** Pools are named by clients: beyond so many, the figures of the others are told in one series. */
 export const POOLS_MAX = 100;
 
+/** Gauges with the names of counters, which Prometheus' own check refuses. */
+const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+
 /** Where each reading is shown. */
 const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   waiting: "executions_waiting",
   ready: "executions_ready",
   assigned: "executions_assigned",
   running: "executions_running",
+  backlogReady: "backlog_ready",
+  backlogOldestSec: "backlog_oldest_seconds",
   ownedShards: "owned_shards",
   shardEpoch: "shard_epoch",
   shardReady: "shard_ready",
@@ -50,6 +55,7 @@ export function createMetrics(): Metrics & ApiMetrics {
   const registry = new Registry();
   // Among them nodejs_eventloop_lag_*: how late this process is.
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const instruments = createInstruments(registry);
   const poolOf = bounded(POOLS_MAX);
   const sources: (() => Readings)[] = [];

@@ -27,6 +27,9 @@ export interface Readings {
   shardReady?: ByLabel;
   shardRunning?: ByLabel;
   shardTakeovers?: ByLabel;
+  /** Of the store, by pool: what is ready, and how long the oldest of what is next has waited. */
+  backlogReady?: ByLabel;
+  backlogOldestSec?: ByLabel;
   /** Of the gateway. */
   workersConnected?: number;
   workersLost?: number;

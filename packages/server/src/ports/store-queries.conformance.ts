@@ -118,6 +118,11 @@ export function queriesConformance(scene: () => Scene): void {
     assert.deepEqual(await listed({ state: "CANCELLED" }), []);
     assert.deepEqual(await listed({ state: "SCHEDULED" }), []);
     assert.deepEqual(await listed({ pool: "gpu" }), idsOf(gpu));
+    const { handler } = done.definition;
+    assert.deepEqual(await listed({ handler }), idsOf(ready, later, running, done, dead, gpu));
+    assert.deepEqual(await listed({ handler: "unheard-of" }), []);
+    assert.deepEqual(await listed({ handler, pool: "gpu" }), idsOf(gpu));
+    assert.deepEqual(await listed({ handler, pool: done.definition.pool, state: "SUCCEEDED" }), idsOf(done));
     assert.deepEqual(await listed({ jobId: dead.jobId, state: "DEAD" }), idsOf(dead));
     assert.deepEqual(await listed({ until: now - 4_000 }), idsOf(ready));
     assert.deepEqual(await listed({ since: now - 5_000, until: now - 4_999 }), idsOf(ready));
@@ -136,6 +141,22 @@ export function queriesConformance(scene: () => Scene): void {
     const { queries } = scene().store;
     assert.deepEqual(await queries.countExecutions(100), { waiting: 1, ready: 2, held: 1, deadLetters: 1 });
     assert.equal((await queries.countExecutions(1)).ready, 1);
+  });
+
+  it("tells the backlog of each pool, and since when the next of it has waited", async () => {
+    const now = scene().runtime.now();
+    const { queries } = scene().store;
+    assert.deepEqual(await queries.backlog(10), []);
+    await scene().submitted({ pool: "mail", createdAt: now - 5_000, scheduledAt: now - 5_000 });
+    await scene().submitted({ pool: "mail", requires: ["gpu"], scheduledAt: now - 9_000, createdAt: now - 9_000 });
+    await scene().submitted({ pool: "mail", scheduledAt: now - 1_000, createdAt: now - 1_000 });
+    await scene().submitted({ pool: "pdf", scheduledAt: now - 2_000, createdAt: now - 2_000 });
+    await scene().submitted({ pool: "pdf", scheduledAt: now + 60_000 });
+    assert.deepEqual(await queries.backlog(10), [
+      { pool: "mail", ready: 3, oldestDueAt: now - 9_000 },
+      { pool: "pdf", ready: 1, oldestDueAt: now - 2_000 },
+    ]);
+    assert.equal((await queries.backlog(2))[0]?.ready, 2);
   });
 
   it("filters jobs, and calls one finished when its execution is final", async () => {

@@ -26,6 +26,15 @@ export interface StoreQueries {
   overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
   /** Of all tenants; what there are more of than `limit` counts as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
+  /** What is ready, by pool, of all tenants; a pool with more than `limit` counts as `limit`. Of a thousand lanes, in the order of their numbers. */
+  backlog(limit: number): Promise<BacklogOfPool[]>;
+}
+
+export interface BacklogOfPool {
+  pool: string;
+  ready: number;
+  /** Due time of the oldest of the executions that are next, each in its lane. */
+  oldestDueAt: EpochMs;
 }
 
 /** Its time has passed, and nothing has accounted for it. */
@@ -55,6 +64,7 @@ export interface Page {
 }
 
 export interface Listing<T> {
+  /** May be fewer than the page takes, or none, while more follow: a store looks at so many rows for one page. */
   items: T[];
   /** null: there is no more. */
   next: string | null;
@@ -63,6 +73,7 @@ export interface Listing<T> {
 export interface ExecutionFilter {
   state?: ExecutionState;
   pool?: string;
+  handler?: string;
   jobId?: JobId;
   /** Created at or after. */
   since?: EpochMs;

@@ -368,10 +368,13 @@ export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
   /** It was known not to answer, and so it was not asked: nothing has happened. */
   readonly isUnasked: boolean;
+  /** A list that took longer than a list may, or waited longer for others: the store answers other requests. */
+  readonly isListTimeout: boolean;
 
-  constructor(message: string, { isUnasked = false, ...options }: ErrorOptions & { isUnasked?: boolean } = {}) {
+  constructor(message: string, options: ErrorOptions & { isUnasked?: boolean; isListTimeout?: boolean } = {}) {
     super(message, options);
-    this.isUnasked = isUnasked;
+    this.isUnasked = options.isUnasked ?? false;
+    this.isListTimeout = options.isListTimeout ?? false;
   }
 }
 

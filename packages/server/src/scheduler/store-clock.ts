@@ -7,6 +7,7 @@ import type { Store } from "../ports/store.ts";
 const EVERY_MS = 2_000;
 /** A machine whose clock is further from the store's than this is told about it. */
 const FAR_OFF_MS = 1_000;
+const SAID_EVERY_MS = 3_600_000;
 
 /** A runtime whose `now` is the store's clock, kept by asking it again and again. */
 export interface StoreClock {
@@ -17,19 +18,36 @@ export interface StoreClock {
 /** @throws {StoreUnavailable} if the store does not tell its time at the start */
 export async function followStoreClock(store: Store, runtime: Runtime, log: Logger): Promise<StoreClock> {
   const offset = new ClockOffset();
+  const warnings = new FarOffWarnings(log);
   const sample = async () => {
     const askedAtMs = runtime.monotonicMs();
     const shownMs = await store.clock();
     const believed = offset.add({ askedAtMs, answeredAtMs: runtime.monotonicMs(), shownMs });
     if (!believed) log.warn({ shownMs }, "the store's clock leapt forward; waiting for it to say so again");
-    const offMs = runtime.now() - shownMs;
-    if (Math.abs(offMs) > FAR_OFF_MS)
-      log.warn({ offMs: Math.round(offMs) }, "this machine's clock is far from the store's, which counts");
+    warnings.look(runtime.now() - shownMs, runtime.monotonicMs());
   };
   await sample();
   const stop = repeat(runtime, sample);
   const now = () => offset.earliest(runtime.monotonicMs()) ?? runtime.now();
   return { runtime: { ...runtime, now }, stop };
+}
+
+/** Says that this machine's clock is far off when it begins to be, and then now and then. */
+class FarOffWarnings {
+  readonly #log: Logger;
+  #saidMs = Number.NEGATIVE_INFINITY;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  look(offMs: number, monotonicMs: number): void {
+    if (Math.abs(offMs) <= FAR_OFF_MS) this.#saidMs = Number.NEGATIVE_INFINITY;
+    else if (monotonicMs - this.#saidMs >= SAID_EVERY_MS) {
+      this.#saidMs = monotonicMs;
+      this.#log.warn({ offMs: Math.round(offMs) }, "this machine's clock is far from the store's, which counts");
+    }
+  }
 }
 
 function repeat(runtime: Runtime, run: () => Promise<void>): () => void {

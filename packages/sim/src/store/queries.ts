@@ -1,4 +1,5 @@
 import {
+  type BacklogOfPool,
   type ExecutionCounts,
   type ExecutionFilter,
   type ExecutionId,
@@ -35,11 +36,12 @@ export function listExecutions(
   filter: ExecutionFilter,
   page: Page,
 ): Listing<ExecutionSummary> {
-  const { jobId, pool, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { jobId, pool, handler, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const isAsked = (row: ExecutionRow) =>
     row.job.tenant === tenant &&
     (jobId === undefined || row.job.jobId === jobId) &&
     (pool === undefined || row.job.definition.pool === pool) &&
+    (handler === undefined || row.job.definition.handler === handler) &&
     (state === undefined || row.state === state) &&
     row.job.createdAt >= since &&
     row.job.createdAt < until;
@@ -93,6 +95,23 @@ export function countExecutions(data: StoreData, limit: number): ExecutionCounts
     held: upTo(({ queue }) => queue === "HELD"),
     deadLetters: upTo(({ state, settled }) => state === "DEAD" && settled === null),
   };
+}
+
+export function backlog(data: StoreData, limit: number): BacklogOfPool[] {
+  const heads = new Map<number, ExecutionRow>();
+  const ready = new Map<string, number>();
+  for (const row of data.executions.all()) {
+    if (row.queue !== "READY") continue;
+    const head = heads.get(row.job.laneHash);
+    if (head === undefined || row.rank < head.rank) heads.set(row.job.laneHash, row);
+    const { pool } = row.job.definition;
+    ready.set(pool, (ready.get(pool) ?? 0) + 1);
+  }
+  const oldest = (pool: string) =>
+    Math.min(...[...heads.values()].filter((row) => row.job.definition.pool === pool).map(({ dueAt }) => dueAt));
+  return [...ready]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([pool, count]) => ({ pool, ready: Math.min(limit, count), oldestDueAt: oldest(pool) }));
 }
 
 /** Cuts the one item more than the page that was read to see whether there is more. */

@@ -72,6 +72,7 @@ export class SimStore implements Store {
     ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
     answered: (idempotency) => this.#call("answered", () => answeredBefore(this.#data, { idempotency })),
     overdue: (...asked) => this.#call("overdue", () => recurrences.overdue(this.#data, ...asked)),
+    backlog: (limit) => this.#call("backlog", () => queries.backlog(this.#data, limit)),
     countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };
 

@@ -50,6 +50,31 @@ it("takes a connection that is at hand within the turn, and gives it to who wait
   await db.close();
 });
 
+it("answers a read by id while lists keep all connections for lists", async () => {
+  const db = open(await server.newDatabase());
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const lists = [1, 2].map(() => db.session("list", () => held));
+  assert.deepEqual(await db.run("query", { text: "SELECT 1" }), [[1]]);
+  let isOver = false;
+  const third = db.run("list", { text: "SELECT 1" }).finally(() => {
+    isOver = true;
+  });
+  const refused = assert.rejects(third, { name: "StoreUnavailable", isListTimeout: true });
+  while (!isOver) await db.run("query", { text: "SELECT pg_sleep(0.2)" });
+  await refused;
+  letGo();
+  await Promise.all(lists);
+  await db.close();
+});
+
+it("tells a list that took too long from a store that does not answer", async () => {
+  const db = open(await server.newDatabase());
+  const slow = { text: "SET statement_timeout = 1; SELECT pg_sleep(10)" };
+  await assert.rejects(db.run("list", slow), { name: "StoreUnavailable", isListTimeout: true });
+  await assert.rejects(db.run("query", slow), { name: "StoreUnavailable", isListTimeout: false });
+  await db.close();
+});
+
 it("survives that an idle connection is ended", async () => {
   const connection = await server.newDatabase();
   const db = open(connection);

@@ -5,7 +5,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
-import { isRefusal, storeError } from "./errors.ts";
+import { isMissingMonth, isRefusal, isWriteRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
@@ -14,7 +14,7 @@ import { SpareConnections } from "./spare-connections.ts";
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
  * without touching anything else of its node.
  */
-export type Purpose = "commit" | "submit" | "read" | "query" | "maintain" | "lease" | "claim";
+export type Purpose = "commit" | "submit" | "read" | "query" | "list" | "maintain" | "lease" | "claim";
 
 export type Connection = string | pg.ClientConfig;
 
@@ -58,6 +58,8 @@ export interface ConnectionLoad {
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 const LONG_STATEMENT_TIMEOUT_MS = 600_000;
+/** A list looks at so many rows; one that takes longer is at a store that has no time for lists. */
+const LIST_TIMEOUT_MS = 5_000;
 /** Well below the time that a lease stands, so that it can be asked for again. */
 const LEASE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -76,13 +78,23 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   commit: 1,
   submit: 3,
   read: 2,
-  query: 4,
+  query: 2,
+  list: 2,
   maintain: 1,
   lease: 1,
 };
 
+/** As large as what is written at once: a few pages that are left free in its files say nothing. */
+const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
+
+/** Connections that a node may have open at once, the one of its claim included. */
+export const CONNECTIONS_MAX = 1 + Object.values(POOL_SIZES).reduce((sum, size) => sum + size, 0);
+
 /** People wait for these. */
-const IMPATIENT: readonly Purpose[] = ["submit", "query"];
+const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
+
+/** Their connections are closed when nobody has used them for a while. */
+const SLEEPY: readonly Purpose[] = ["query", "list", "maintain"];
 
 /** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
 const HOT_SETTINGS = {
@@ -94,11 +106,23 @@ const HOT_SETTINGS = {
   enable_mergejoin: "off",
 };
 
+const LIST_SETTINGS = {
+  jit: "off",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_sort: "off",
+  enable_incremental_sort: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+};
+
 const SETTINGS: Record<Purpose, Record<string, string>> = {
   commit: HOT_SETTINGS,
   submit: HOT_SETTINGS,
   read: HOT_SETTINGS,
   query: { jit: "off" },
+  // Each list says by the order of its rows which index it means; what sorts or scans instead is never right.
+  list: { ...LIST_SETTINGS, statement_timeout: String(LIST_TIMEOUT_MS) },
   maintain: {
     jit: "off",
     // DDL that waits for a lock makes everybody else wait behind it.
@@ -118,6 +142,10 @@ export class Connections {
   readonly #numbers = new WeakMap<pg.ClientBase, number>();
   #opened = 0;
   #ended: (connection: number) => void = ignore;
+  #makeMonths: (() => Promise<void>) | null = null;
+  #making: Promise<void> | null = null;
+  /** PostgreSQL has refused a write for want of room, or as read-only, and has not taken one since. */
+  #refusesWrites = false;
   /** Of the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
@@ -135,7 +163,7 @@ export class Connections {
         query_timeout: 0,
         max: size,
         // The hot connections keep their prepared statements.
-        idleTimeoutMillis: purpose === "query" || purpose === "maintain" ? 10_000 : 0,
+        idleTimeoutMillis: SLEEPY.includes(purpose) ? 10_000 : 0,
       });
       // A connection that breaks is replaced when one is needed; without listeners it would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
@@ -157,11 +185,13 @@ export class Connections {
    * @throws {StoreUnavailable} the statement may or may not have been executed; where `on` is gone it was not
    */
   run(purpose: Purpose, statement: Statement, on: number | null = null): Promise<Row[]> {
-    // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
-    return this.#borrow(purpose, isRefusal, (client) => {
-      if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
-      return this.#ask(purpose, client, statement);
-    });
+    return this.#withMonths(() =>
+      // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
+      this.#borrow(purpose, isRefusal, (client) => {
+        if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
+        return this.#ask(purpose, client, statement);
+      }),
+    );
   }
 
   /** Several statements on one connection, which is closed if any of them failed. */
@@ -176,12 +206,43 @@ export class Connections {
 
   /** All that is done within is done at once or not at all. */
   transaction<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
-    return this.session(purpose, async (session) => {
-      await session.run({ text: "BEGIN" });
-      const answer = await use(session);
-      await session.run({ text: "COMMIT" });
-      return answer;
-    });
+    return this.#withMonths(() =>
+      this.session(purpose, async (session) => {
+        await session.run({ text: "BEGIN" });
+        const answer = await use(session);
+        await session.run({ text: "COMMIT" });
+        return answer;
+      }),
+    );
+  }
+
+  /** @param make makes the months that are missing now: called when a statement needs one, which is then run again */
+  makeMonthsBy(make: () => Promise<void>): void {
+    this.#makeMonths = make;
+  }
+
+  /** A clock that leaps leads to months which nobody has made ahead. What was refused for that has done nothing. */
+  async #withMonths<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#makeMonths === null || !isMissingMonth(error)) throw error;
+      this.#making ??= this.#makeMonths().finally(() => {
+        this.#making = null;
+      });
+      await this.#making;
+      return await work();
+    }
+  }
+
+  /**
+   * Tries a write where one was refused, by a table that needs room and is gone at once.
+   * @throws {StoreUnavailable} PostgreSQL does not write
+   */
+  async checkWrites(): Promise<void> {
+    if (!this.#refusesWrites) return;
+    await this.transaction("query", (session) => session.run({ text: TRY_TO_WRITE }));
+    this.#refusesWrites = false;
   }
 
   /** @param tell called with the number of each connection that has ended, however it did */
@@ -228,11 +289,14 @@ export class Connections {
       client ??= await this.#pool(purpose).connect();
       const answer = await use(client);
       this.#giveBack(purpose, client);
+      // A commit of transitions may find room in pages that are half empty.
+      if (purpose === "submit") this.#refusesWrites = false;
       return answer;
     } catch (error) {
+      if (isWriteRefusal(error)) this.#refusesWrites = true;
       if (error instanceof pg.DatabaseError) this.#silence.heard();
       client?.release(!isHarmless(error));
-      throw storeError(error);
+      throw (purpose === "list" ? listTimeout(error, client === undefined) : null) ?? storeError(error);
     }
   }
 

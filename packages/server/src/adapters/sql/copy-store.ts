@@ -44,7 +44,7 @@ export async function copyStore(options: CopyOptions): Promise<CopiedTable[]> {
   const db = new Connections(target);
   const claim = new Claim(target);
   try {
-    await preflight(db);
+    await preflight(db, options.log);
     await claim.take();
     return await explained(() =>
       begun(options, options.from, BEGIN_READING, (from) =>

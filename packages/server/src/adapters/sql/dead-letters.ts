@@ -64,7 +64,7 @@ async function list(
   if (page.after !== null) where.add("e.id < ?", page.after);
   const text = `SELECT e.error, ${SUMMARY_COLUMNS} FROM executions e WHERE ${IS_OPEN} AND ${where.text}
     ORDER BY e.id DESC LIMIT ${page.limit + 1}`;
-  const rows = await db.run("query", { text, values: where.values });
+  const rows = await db.run("list", { text, values: where.values });
   return listing(rows.map(letterFrom), page.limit, (item) => item.executionId);
 }
 

@@ -32,7 +32,28 @@ export function isDataError(error: unknown): error is Error {
 
 /** Whether PostgreSQL refused a statement, and its connection is as good as before. */
 export function isRefusal(error: unknown): boolean {
-  return isDataError(error) || (error instanceof pg.DatabaseError && errorClass(error) === CONFLICT_CLASS);
+  if (isDataError(error)) return true;
+  return error instanceof pg.DatabaseError && (errorClass(error) === CONFLICT_CLASS || error.code === NO_PARTITION);
+}
+
+/** The statement named an id of a month that has no partition, and did nothing. */
+export function isMissingMonth(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailable && error.cause instanceof pg.DatabaseError && error.cause.code === NO_PARTITION
+  );
+}
+
+/** Out of disk or memory, an input or output that failed, and a server that is read-only. */
+const WRITE_REFUSALS = ["53100", "53200", "58030", "25006"];
+
+/** PostgreSQL answers, but takes no writes. */
+export function isWriteRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && WRITE_REFUSALS.includes(error.code ?? "");
+}
+
+/** lock_not_available: somebody else has used the table for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError && error.code === "55P03";
 }
 
 /** Two transactions stood in each other's way; neither was applied, and trying again is right. */
@@ -51,6 +72,20 @@ export function storeError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError && BUG_CLASSES.includes(errorClass(error))) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new StoreUnavailable(`PostgreSQL did not answer: ${message}`, { cause: error });
+}
+
+/** query_canceled: here, by `statement_timeout`. */
+const CANCELED = "57014";
+/** pg's words where every connection of a pool is in use. */
+const NO_FREE_CONNECTION = "timeout exceeded when trying to connect";
+
+/** @param waited whether the list got no connection at all @returns null: the error is no matter of time */
+export function listTimeout(error: unknown, waited: boolean): StoreUnavailable | null {
+  if (waited && error instanceof Error && error.message === NO_FREE_CONNECTION) {
+    return new StoreUnavailable("Other lists kept all connections for lists", { cause: error, isListTimeout: true });
+  }
+  if (!(error instanceof pg.DatabaseError) || error.code !== CANCELED) return null;
+  return new StoreUnavailable("PostgreSQL ended a list that took too long", { cause: error, isListTimeout: true });
 }
 
 function errorClass(error: pg.DatabaseError): string {

@@ -2,6 +2,8 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { Retention } from "../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Connections, Session, Statement } from "./connections.ts";
+import { isLockTimeout } from "./errors.ts";
+import { completeIndexes } from "./late-indexes.ts";
 import {
   createPartition,
   type Month,
@@ -13,8 +15,10 @@ import {
   uuidFloor,
 } from "./partitions.ts";
 
-/** Held by who keeps the tables up; any number that nobody else in the database uses. */
+/** Held by the node that keeps the tables up; any number that nobody else in the database uses. */
 const UPKEEP_LOCK = 7_303_014_004;
+/** Held while months are made, so that a statement which needs one does not wait for the upkeep of all tables. */
+const MONTHS_LOCK = 7_303_014_005;
 
 const DAY_MS = 86_400_000;
 /** How long a repeated request is recognised by its Idempotency-Key. */
@@ -53,48 +57,58 @@ const FORGET_RECURRING = `
 /**
  * See Store.maintain. Of several nodes that ask at the same time one does it: dropping a month twice would be an error,
  * and looking through it twice a waste.
+ * @throws {Error} the last month that could not be dropped because somebody reads it; all else was done
  */
-export function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
-  return db.session("maintain", async (session) => {
+export async function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
+  await makePartitions(db, now);
+  await db.session("maintain", async (session) => {
     const [locked] = await session.run({ text: "SELECT pg_try_advisory_lock($1)", values: [UPKEEP_LOCK] });
     if (locked?.[0] !== true) return;
-    await makeMissing(session, now);
-    await retire(session, now, retention);
+    const inUse = await retire(session, now, retention);
+    await completeIndexes(session);
     // A session that failed is closed, and its locks with it.
     await session.run({ text: "SELECT pg_advisory_unlock($1)", values: [UPKEEP_LOCK] });
+    if (inUse !== null) throw inUse;
   });
 }
 
 /** Makes the months that are missing around `now`, after those who are making them already. */
-export function makePartitions(db: Connections, now: EpochMs): Promise<void> {
-  return db.transaction("maintain", async (session) => {
-    await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [UPKEEP_LOCK] });
-    await makeMissing(session, now);
+export function makePartitions(
+  db: Connections,
+  now: EpochMs,
+  purpose: "maintain" | "query" = "maintain",
+): Promise<void> {
+  return db.transaction(purpose, async (session) => {
+    await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MONTHS_LOCK] });
+    for (const table of PARTITIONED) {
+      const existing = new Set((await months(session, table)).map((month) => month.name));
+      for (const month of monthsAround(now)) {
+        if (!existing.has(month.name)) await session.run({ text: createPartition(table, month) });
+      }
+    }
   });
 }
 
-async function makeMissing(session: Session, now: EpochMs): Promise<void> {
-  for (const table of PARTITIONED) {
-    const existing = new Set((await months(session, table)).map((month) => month.name));
-    for (const month of monthsAround(now)) {
-      if (!existing.has(month.name)) await session.run({ text: createPartition(table, month) });
-    }
-  }
-}
-
-async function retire(session: Session, now: EpochMs, retention: Retention): Promise<void> {
+/** @returns what kept a month from being dropped; null: nothing */
+async function retire(session: Session, now: EpochMs, retention: Retention): Promise<Error | null> {
   const keepFrom = now - retention.days * DAY_MS;
   const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
+  let inUse: Error | null = null;
+  const unlessInUse = (error: unknown) => {
+    if (!isLockTimeout(error)) throw error;
+    inUse = error;
+  };
   for (const month of await months(session, "executions")) {
-    if (month.endMs <= keepFrom) await retireExecutions(session, month, keepFrom, keepDeadFrom);
+    if (month.startMs < keepFrom) await retireExecutions(session, month, keepFrom, keepDeadFrom).catch(unlessInUse);
   }
   for (const month of await months(session, "jobs")) {
-    if (month.endMs <= keepFrom) await retireJobs(session, month);
+    if (month.startMs < keepFrom) await retireJobs(session, month, keepFrom).catch(unlessInUse);
   }
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
   await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });
   await repeated(session, { text: FORGET_PAYLOADS });
   await repeated(session, { text: FORGET_KEYS, values: [now - IDEMPOTENCY_DAYS * DAY_MS] });
+  return inUse;
 }
 
 /** Page by page, until there is less than a page of it. */
@@ -107,36 +121,42 @@ async function months(session: Session, table: PartitionedTable): Promise<Month[
   return rows.map(([name]) => monthNamed(table, name as string)).filter((month) => month !== null);
 }
 
-/** Drops the month if none of its rows is to be kept, else removes those that are not. */
+/** Drops the month if none of its rows is to be kept, else removes those that are not. Of a month that is not over it can only remove rows. */
 async function retireExecutions(session: Session, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
   const partition = `executions_${month.name}`;
   const isOver = `queue = ${QUEUE_CODES.NONE} AND coalesce(finished_at, updated_at) <
     CASE state WHEN ${STATE_CODES.DEAD} THEN ${keepDeadFrom} ELSE ${keepFrom} END`;
+  if (month.endMs > keepFrom) return removeByPages(session, partition, isOver, keepFrom);
   const [kept] = await session.run({ text: `SELECT EXISTS (SELECT FROM ${partition} WHERE NOT (${isOver}))` });
   if (kept?.[0] === false) await drop(session, partition);
-  else await removeByPages(session, partition, isOver);
+  else await removeByPages(session, partition, isOver, month.endMs);
 }
 
 /** The same for jobs: a job is kept for as long as any execution of it is. */
-async function retireJobs(session: Session, month: Month) {
+async function retireJobs(session: Session, month: Month, keepFrom: EpochMs) {
   const partition = `jobs_${month.name}`;
+  const isUnneeded = "NOT EXISTS (SELECT FROM executions e WHERE e.job_id = r.id)";
+  if (month.endMs > keepFrom) return removeByPages(session, partition, isUnneeded, keepFrom);
   const [needed] = await session.run({
     text: "SELECT EXISTS (SELECT FROM executions WHERE job_id >= $1 AND job_id < $2)",
     values: [uuidFloor(month.startMs), uuidFloor(month.endMs)],
   });
   if (needed?.[0] === false) await drop(session, partition);
-  else await removeByPages(session, partition, "NOT EXISTS (SELECT FROM executions e WHERE e.job_id = r.id)");
+  else await removeByPages(session, partition, isUnneeded, month.endMs);
 }
 
-/** Goes through the partition by its key: rows that stay are not looked at again for every page. */
-async function removeByPages(session: Session, partition: string, condition: string) {
+/**
+ * Goes through the partition by its key: rows that stay are not looked at again for every page.
+ * @param until ids from this instant on are not looked at
+ */
+async function removeByPages(session: Session, partition: string, condition: string, until: EpochMs): Promise<void> {
   const text = `
-    WITH page AS MATERIALIZED (SELECT id FROM ${partition} WHERE id > $1 ORDER BY id LIMIT ${PAGE}), gone AS (
+    WITH page AS MATERIALIZED (SELECT id FROM ${partition} WHERE id > $1 AND id < $2 ORDER BY id LIMIT ${PAGE}), gone AS (
       DELETE FROM ${partition} r USING page p WHERE r.id = p.id AND ${condition}
     )
     SELECT id FROM page ORDER BY id DESC LIMIT 1`;
   for (let after = uuidFloor(0); ; ) {
-    const [last] = await session.run({ text, values: [after] });
+    const [last] = await session.run({ text, values: [after, uuidFloor(until)] });
     if (last === undefined) return;
     after = last[0] as string;
   }

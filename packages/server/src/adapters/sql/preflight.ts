@@ -1,6 +1,7 @@
 import pg from "pg";
+import type { Logger } from "pino";
 import { StoreUnusable } from "../../ports/store.ts";
-import type { Connections } from "./connections.ts";
+import { CONNECTIONS_MAX, type Connections } from "./connections.ts";
 import { IsStandby } from "./primary.ts";
 
 const OLDEST_VERSION = 14;
@@ -23,7 +24,7 @@ const HOPELESS: Readonly<Record<string, string>> = {
  * Whether this server can be the store, before anything in it is touched.
  * @throws {StoreUnusable} and why not
  */
-export async function preflight(db: Connections): Promise<void> {
+export async function preflight(db: Connections, log: Pick<Logger, "warn">): Promise<void> {
   const [row] = await explained(() => db.run("maintain", { text: FACTS }));
   const [version, encoding, standby, database] = row as [number, string, boolean, string];
   if (version < OLDEST_VERSION * 10_000) {
@@ -36,6 +37,43 @@ export async function preflight(db: Connections): Promise<void> {
     );
   }
   if (standby) throw new StoreUnusable(STANDBY);
+  await checkRoom(db, log);
+}
+
+/** Nodes that are connected, this one among them; connections of other programs; and how many there may be. */
+const ROOM = `SELECT count(DISTINCT split_part(application_name, '/', 2)) FILTER (WHERE application_name LIKE 'mainspring/%')::int4,
+  count(*) FILTER (WHERE application_name NOT LIKE 'mainspring/%')::int4,
+  current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
+  FROM pg_stat_activity WHERE backend_type = 'client backend'`;
+
+/** A node that gets too few connections answers 503 under load, long after it was started. */
+async function checkRoom(db: Connections, log: Pick<Logger, "warn">): Promise<void> {
+  const [row] = await db.run("maintain", { text: ROOM });
+  const [nodes, others, room] = row as [number, number, number];
+  const needed = nodes * CONNECTIONS_MAX + others;
+  if (needed <= room) return;
+  log.warn(
+    { nodes, connectionsOfEachNode: CONNECTIONS_MAX, connectionsOfOthers: others, connectionsOfPostgres: room },
+    "PostgreSQL has too few connections for its nodes: under load they answer 503; raise max_connections there",
+  );
+}
+
+/** pg's words where a server has no TLS. */
+const NO_TLS = "The server does not support SSL connections";
+/** Of a certificate that is not trusted, not of this host, or not of this time. */
+const CERTIFICATE_CODES = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_CERT)/;
+
+/** What to do about TLS that does not come about however often it is tried; null: that is not the reason. */
+function tlsAdvice(error: unknown): string | null {
+  for (let reason = error; reason instanceof Error; reason = reason.cause) {
+    if (reason.message.includes(NO_TLS)) {
+      return "PostgreSQL has no TLS, and MAINSPRING_STORE asks for it: switch it on there (ssl = on), or leave sslmode out.";
+    }
+    if (CERTIFICATE_CODES.test((reason as NodeJS.ErrnoException).code ?? "")) {
+      return `PostgreSQL's certificate is not accepted: ${reason.message}; name its authority by sslrootcert=FILE in MAINSPRING_STORE, and the server as the certificate does.`;
+    }
+  }
+  return null;
 }
 
 /** Runs what opens the store, and says what to do where trying again cannot help. */
@@ -44,6 +82,8 @@ export async function explained<T>(open: () => Promise<T>): Promise<T> {
     return await open();
   } catch (error) {
     if (error instanceof Error && error.cause instanceof IsStandby) throw new StoreUnusable(STANDBY, { cause: error });
+    const tls = tlsAdvice(error);
+    if (tls !== null) throw new StoreUnusable(tls, { cause: error });
     const cause = error instanceof Error && error.cause instanceof pg.DatabaseError ? error.cause : error;
     const advice = cause instanceof pg.DatabaseError ? HOPELESS[cause.code ?? ""] : undefined;
     if (advice === undefined) throw error;

@@ -38,7 +38,7 @@ describe("the primary among several servers", () => {
     gone.close();
     const db = await open(ports);
     assert.deepEqual(await db.run("read", { text: "SELECT 1" }), [[1]]);
-    await preflight(db);
+    await preflight(db, silent);
     await db.close();
   });
 
@@ -63,7 +63,10 @@ describe("the primary among several servers", () => {
     const message = new RegExp(
       `127.0.0.1:${one.port}: the server is a read-only standby; 127.0.0.1:${other.port}: the`,
     );
-    await assert.rejects(preflight(db), (error) => error instanceof StoreUnavailable && message.test(error.message));
+    await assert.rejects(
+      preflight(db, silent),
+      (error) => error instanceof StoreUnavailable && message.test(error.message),
+    );
     await db.close();
   });
 
@@ -79,7 +82,7 @@ describe("the primary among several servers", () => {
     const { port } = await double(true);
     const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
     await assert.rejects(
-      preflight(db),
+      preflight(db, silent),
       (error) => error instanceof StoreUnusable && /read-only standby/.test(error.message),
     );
     await db.close();

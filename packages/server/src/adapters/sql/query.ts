@@ -5,8 +5,7 @@ export class Conditions {
 
   /** @param text with `?` where the parameter goes */
   add(text: string, value: unknown): this {
-    this.values.push(value);
-    this.#parts.push(text.replace("?", `$${this.values.length}`));
+    this.#parts.push(text.replace("?", this.value(value)));
     return this;
   }
 
@@ -16,8 +15,14 @@ export class Conditions {
     return this;
   }
 
+  /** The name of a parameter with this value, for a part of the statement beside the conditions. */
+  value(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+
   get text(): string {
-    return this.#parts.join(" AND ");
+    return this.#parts.length === 0 ? "true" : this.#parts.join(" AND ");
   }
 }
 

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import type pg from "pg";
+import pg from "pg";
+import { fire, recurring } from "../../ports/recurring-scene.conformance.ts";
 import type { NewJob } from "../../ports/store.ts";
 import { Scene, TENANT } from "../../ports/store-scene.conformance.ts";
+import { uuidSource } from "../system/system-runtime.ts";
+import { isLockTimeout } from "./errors.ts";
 import type { SqlStore } from "./sql-store.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
 
@@ -30,7 +33,7 @@ describe("retention on PostgreSQL", () => {
   it("drops a month whose executions are all over, and its jobs with it", async () => {
     const job = await scene.submitted();
     await finish(job, JANUARY);
-    await store.maintain(Date.UTC(2030, 1, 20), RETENTION);
+    await store.maintain(Date.UTC(2030, 1, 10), RETENTION);
     assert.ok((await partitions()).includes("executions_2030_01"));
     assert.notEqual(await store.queries.getExecution(TENANT, job.executionId), null);
     await store.maintain(Date.UTC(2030, 2, 5), RETENTION);
@@ -53,6 +56,60 @@ describe("retention on PostgreSQL", () => {
     assert.deepEqual(await known(living), [false]);
     assert.ok(!(await partitions()).some((name) => name.endsWith("2030_01")));
     await store.close();
+  });
+
+  it("takes away what ended so many days ago, also while its month is not over", async () => {
+    const [early, late] = [await scene.submitted(), await scene.submitted()];
+    await finish(early, JANUARY);
+    await finish(late, JANUARY + 3 * DAY_MS);
+    await store.maintain(JANUARY + 2.5 * DAY_MS, { days: 1, deadDays: 90 });
+    assert.deepEqual(await known(early, late), [false, true]);
+    assert.equal(await store.queries.getJob(TENANT, early.jobId), null);
+    assert.notEqual(await store.queries.getJob(TENANT, late.jobId), null);
+    await store.maintain(JANUARY + 4.5 * DAY_MS, { days: 1, deadDays: 90 });
+    assert.deepEqual(await known(late), [false]);
+    await store.close();
+  });
+
+  it("goes on with all else where somebody reads a month that is to be dropped, and says so", async () => {
+    const job = await scene.submitted();
+    await finish(job, JANUARY);
+    const [first, second] = [scene.job(), scene.job()];
+    const submission = { idempotency: { tenant: TENANT, key: "k", requestHash: "h" }, jobs: [first] };
+    await store.submit([submission]);
+    const reader = new pg.Client(database);
+    await reader.connect();
+    await reader.query("BEGIN");
+    await reader.query("SELECT count(*) FROM executions_2029_12");
+    await assert.rejects(store.maintain(Date.UTC(2030, 6, 1), RETENTION), (error: Error) => isLockTimeout(error.cause));
+    const [fresh] = await store.submit([{ ...submission, jobs: [second] }]);
+    assert.equal(fresh?.kind === "ACCEPTED" && !fresh.replayed, true);
+    assert.deepEqual(await known(job), [false]);
+    await reader.query("COMMIT");
+    await reader.end();
+    await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    assert.ok(!(await partitions()).includes("executions_2029_12"));
+    await store.close();
+  });
+
+  it("makes the month of a clock that has leapt, when a statement needs it", async () => {
+    let now = JANUARY;
+    const leaping = { ...hurriedRuntime(JANUARY), now: () => now, uuid: uuidSource(() => now) };
+    const other = await openTestStore(await server.newDatabase(), leaping);
+    const later = await Scene.open({ store: other, runtime: leaping, close: () => other.close() });
+    for (const days of [91, 210]) {
+      now = JANUARY + days * DAY_MS;
+      const submitted = [later.submitted(), later.submitted(), later.submitted()];
+      for (const job of await Promise.all(submitted)) {
+        assert.notEqual(await other.queries.getExecution(TENANT, job.executionId), null);
+      }
+    }
+    const job = recurring(later);
+    await other.submit([{ idempotency: null, jobs: [job] }]);
+    now = JANUARY + 800 * DAY_MS;
+    const [outcome] = await other.commit([later.tick(job.shard, { plans: [fire(later, job)] })]);
+    assert.deepEqual([outcome?.status, outcome?.notBorn, outcome?.missedPlans], ["APPLIED", [], []]);
+    await other.close();
   });
 
   it("keeps dead letters for longer", async () => {

@@ -3,14 +3,39 @@ import { after, before, it } from "node:test";
 import pg from "pg";
 import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { StoreUnusable } from "../../ports/store.ts";
+import { systemRuntime } from "../system/system-runtime.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
-import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
+import { openSqlStore } from "./sql-store.ts";
+import { asked, hurriedRuntime, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
 
 let server: TestServer;
 before(async () => {
   server = await startTestServer();
 });
 after(() => server.stop());
+
+it("says at once that a server has no TLS where TLS is asked for", async () => {
+  const { user, host = "", port, database } = await server.newDatabase();
+  const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}?sslmode=require`;
+  await assert.rejects(openTestStore(url as never), {
+    name: "StoreUnusable",
+    message: /has no TLS, and MAINSPRING_STORE asks for it/,
+  });
+});
+
+it("warns where PostgreSQL has too few connections for the nodes that are there", async () => {
+  const database = await server.newDatabase();
+  const said: object[] = [];
+  const log = { ...silent, warn: (fields: object) => void said.push(fields) } as typeof silent;
+  const runtime = systemRuntime();
+  const open = () => openSqlStore({ connection: database, incarnation: runtime.uuid(), runtime, log, isShared: true });
+  const stores = [await open(), await open()];
+  assert.deepEqual(said, []);
+  while (said.length === 0 && stores.length < 12) stores.push(await open());
+  const [told] = said as { nodes: number; connectionsOfEachNode: number; connectionsOfPostgres: number }[];
+  assert.ok(told && told.nodes * told.connectionsOfEachNode > told.connectionsOfPostgres - 20, JSON.stringify(said));
+  for (const store of stores) await store.close();
+});
 
 const OBJECTS = `SELECT relname::text, relkind::text, relfilenode::int8 FROM pg_class
   WHERE relnamespace = 'public'::regnamespace ORDER BY 1`;

@@ -4,16 +4,19 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
+import { backlog } from "./backlog.ts";
 import { Claim, type ClaimOptions } from "./claim.ts";
 import { addCommand, readCommands } from "./commands.ts";
 import { Committer } from "./commit.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connections.ts";
 import { countExecutions } from "./count-executions.ts";
 import { deadLetters } from "./dead-letters.ts";
-import { getExecution, listExecutions } from "./execution-queries.ts";
+import { listExecutions } from "./execution-lists.ts";
+import { getExecution } from "./execution-queries.ts";
 import { answered } from "./idempotency-keys.ts";
 import { deleteJob, replaceJob } from "./job-changes.ts";
-import { getJob, listJobs } from "./job-queries.ts";
+import { listJobs } from "./job-lists.ts";
+import { getJob } from "./job-queries.ts";
 import { sqlLeases } from "./leases.ts";
 import { ledger } from "./ledger.ts";
 import { lookOut } from "./look-out.ts";
@@ -40,6 +43,11 @@ export interface SqlStore extends Store {
   readonly leases: Leases;
   /** How busy its connections are, by purpose. */
   connectionLoad(): ConnectionLoad[];
+  /**
+   * Whether PostgreSQL writes: asked only where it has refused a write.
+   * @throws {StoreUnavailable} it does not
+   */
+  checkWrites(): Promise<void>;
 }
 
 export interface SqlStoreOptions extends ConnectionsOptions, ClaimOptions {
@@ -59,11 +67,12 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const db = new Connections(options);
   const claim = new Claim(options);
   try {
-    await preflight(db);
+    await preflight(db, options.log);
     await claim.take();
     if (isShared) await checkNeighbours(db, level);
     await explained(() => migrate(db, level));
     await makePartitions(db, runtime.now());
+    db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
   } catch (error) {
     await claim.release();
     await db.close();
@@ -78,6 +87,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     queries: queries(db),
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
+    checkWrites: () => db.checkWrites(),
     jobs: jobs(db, () => runtime.now()),
     recurrences: recurrences(db),
     deadLetters: deadLetters(db),
@@ -130,6 +140,7 @@ function queries(db: Connections): StoreQueries {
     answered: (idempotency) => answered(db, idempotency),
     overdue: (now, limit) => overdue(db, now, limit),
     countExecutions: (limit) => countExecutions(db, limit),
+    backlog: (limit) => backlog(db, limit),
   };
 }
 

@@ -8,6 +8,7 @@ import { cluster } from "./0007-cluster.ts";
 import { timeZoneData } from "./0008-time-zone-data.ts";
 import { reach } from "./0009-reach.ts";
 import { nodeSecrets } from "./0010-node-secrets.ts";
+import { lists } from "./0011-lists.ts";
 
 export interface Migration {
   /** They grow. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: "time zone data", sql: timeZoneData },
   { version: 9, name: "reach", sql: reach },
   { version: 10, name: "node secrets", sql: nodeSecrets },
+  { version: 11, name: "lists", sql: lists },
 ];

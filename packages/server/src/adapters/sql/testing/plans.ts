@@ -6,6 +6,9 @@ interface PlanNode {
   "Relation Name"?: string;
   "Index Name"?: string;
   "Actual Loops"?: number;
+  "Actual Rows"?: number;
+  "Rows Removed by Filter"?: number;
+  "Rows Removed by Index Recheck"?: number;
   Plans?: PlanNode[];
 }
 
@@ -29,6 +32,32 @@ export async function preparedPlan(session: Session, name: string, text: string)
 /** What a statement really visited; it is executed. */
 export async function executedPlan(session: Session, text: string, values: readonly unknown[]): Promise<Access[]> {
   return accesses(await session.run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values }));
+}
+
+/** How many rows of tables a statement visited, shown or not, and how; it is executed. */
+export async function visitedRows(
+  session: Session,
+  text: string,
+  values: readonly unknown[],
+): Promise<{ rows: number; scans: string[] }> {
+  const [{ Plan }] = JSON.parse(
+    (await session.run({ text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, values }))[0]?.[0] as string,
+  ) as [{ Plan: PlanNode }];
+  const visits = [...nodes(Plan)].filter(
+    (node) => node["Relation Name"] !== undefined && (node["Actual Loops"] ?? 0) > 0,
+  );
+  const removed = (node: PlanNode) =>
+    (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+  const rows = visits.reduce(
+    (sum, node) => sum + ((node["Actual Rows"] ?? 0) + removed(node)) * (node["Actual Loops"] ?? 0),
+    0,
+  );
+  return {
+    rows,
+    scans: [
+      ...new Set(visits.map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`)),
+    ],
+  };
 }
 
 function accesses(rows: unknown[][]): Access[] {

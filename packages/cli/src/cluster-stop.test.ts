@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { Client } from "@mainspring/sdk";
+import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
+
+describe("a node that starts or stops beside others", () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await TestCluster.open();
+  });
+  afterEach(() => cluster.stopNodes());
+  after(() => cluster.close());
+
+  const isReady = async ({ httpUrl }: ClusterNode) =>
+    (await fetch(`${httpUrl}/readyz`).catch(() => null))?.status === 200;
+
+  it("fails no request when it stops behind a load balancer that only looks at /readyz", async () => {
+    const nodes = [await cluster.node(), await cluster.node({ MAINSPRING_STOP_DELAY_SEC: "2" })];
+    const [, leaving] = nodes as [ClusterNode, ClusterNode];
+    for (const node of nodes) while (!(await isReady(node)));
+    const healthy = new Set(nodes);
+    let isOver = false;
+    const looks = nodes.map(async (node) => {
+      while (!isOver) (await isReady(node)) ? healthy.add(node) : healthy.delete(node);
+    });
+    const answers: string[] = [];
+    const clients = Array.from({ length: 4 }, async () => {
+      for (let turn = 0; !isOver; turn++) {
+        const all = [...healthy];
+        const { httpUrl } = all[turn % all.length] as ClusterNode;
+        answers.push(await submitted(httpUrl));
+      }
+    });
+    while (answers.length < 50) await new Promise(setImmediate);
+    leaving.command.signal("SIGTERM");
+    while (healthy.has(leaving)) await new Promise(setImmediate);
+    assert.equal(leaving.command.hasEnded, false, "the node serves on after /readyz has answered 503");
+    assert.equal(await submitted(leaving.httpUrl), "201");
+    await leaving.command.done;
+    isOver = true;
+    await Promise.all([...clients, ...looks]);
+    assert.deepEqual(new Set(answers), new Set(["201"]));
+  });
+
+  it("takes no shards where its HTTP port is taken", async () => {
+    const first = await cluster.node();
+    while (!(await isReady(first)));
+    const shards = async () => (await new Client({ url: first.httpUrl }).cluster.status()).shards;
+    const before = await shards();
+    const second = cluster.start({ MAINSPRING_HTTP: new URL(first.httpUrl).host });
+    const { code } = await second.done;
+    assert.notEqual(code, 0);
+    assert.deepEqual(await shards(), before);
+  });
+});
+
+async function submitted(url: string): Promise<string> {
+  const request = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"target":{"handler":"echo"}}',
+  };
+  try {
+    const answer = await fetch(`${url}/v1/jobs`, request);
+    await answer.text();
+    return String(answer.status);
+  } catch (error) {
+    return String((error as Error).cause ?? error);
+  }
+}

@@ -1,0 +1,28 @@
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { formatReport } from "../format-report.ts";
+import { soakRun } from "./soak-run.ts";
+
+/** `npm run soak -- --minutes 60`. */
+const USAGE = "Usage: npm run soak -- [--minutes N] [--seed N] [--keep] [--json FILE]";
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "60" },
+    seed: { type: "string", default: "1" },
+    json: { type: "string" },
+    keep: { type: "boolean", default: false },
+  },
+});
+const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+if (!(minutes > 0) || !Number.isInteger(seed) || seed < 0) {
+  console.error(USAGE);
+  process.exit(2);
+}
+// Nothing may be left behind, however it ends.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+const say = (message: string) => console.log(message);
+const report = await soakRun({ forMs: minutes * 60_000, seed, keeps: values.keep, say });
+console.log(formatReport(report));
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+// Nothing that a proxy may still hold keeps the answer back.
+process.exit(report.violations.length > 0 ? 1 : 0);

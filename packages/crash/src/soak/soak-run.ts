@@ -1,0 +1,59 @@
+import { judge } from "../judge/judge.ts";
+import { limitPool } from "../load/pool-limit.ts";
+import { RecurringLoad } from "../load/recurring/recurring-load.ts";
+import { play, type Report, type Telling } from "../play.ts";
+import { settle } from "../settle.ts";
+import { openCluster } from "../stage/cluster.ts";
+import { warmUp } from "../warm-up.ts";
+import { type Sample, takeSamples } from "./samples.ts";
+import { growths } from "./trends.ts";
+
+interface SoakOptions extends Telling {
+  forMs: number;
+}
+
+const NODES = 3;
+const SAMPLES = 60;
+const SAMPLE_EVERY_MIN_MS = 5_000;
+
+/**
+ * Lets a cluster work for a long time as users load it (jobs of all kinds, recurring ones, cancels, limits), without any fault, and judges what
+ * became of the jobs, and what has grown.
+ * @throws {Error} something did not come to rest in time; the message names the folder with the logs
+ */
+export function soakRun({ forMs, ...telling }: SoakOptions): Promise<Report> {
+  return play("soak", telling, async (ground) => {
+    const stage = await openCluster({ ...ground, nodes: NODES });
+    let recurring: RecurringLoad | null = null;
+    try {
+      await limitPool(stage);
+      await warmUp(stage);
+      recurring = new RecurringLoad(stage);
+      stage.say("under load");
+      const samples = await takeSamples(stage, forMs, Math.max(SAMPLE_EVERY_MIN_MS, forMs / SAMPLES));
+      const { violations, figures } = judge(await settle(stage, {}, recurring), "soak");
+      return { violations: [...violations, ...growths(samples)], figures: { ...figures, ...sums(samples) } };
+    } finally {
+      recurring?.abandon();
+      await stage.close();
+    }
+  });
+}
+
+/** What is published of a run. */
+function sums(samples: readonly Sample[]): Record<string, number> {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined) return {};
+  const executions = last.executions - first.executions;
+  const perExecution = (mib: number) => Math.round((mib * 1024 ** 2) / Math.max(1, executions));
+  return {
+    soakSeconds: Math.round(last.atSec),
+    executionsWritten: executions,
+    nodeMibAtFirst: Math.round(first.nodeMib),
+    nodeMibAtMost: Math.round(Math.max(...samples.map(({ nodeMib }) => nodeMib))),
+    nodeMibAtLast: Math.round(last.nodeMib),
+    historyBytesOfExecution: perExecution(last.historyMib - first.historyMib),
+    otherTablesMibAtLast: Math.round(last.otherMib),
+    walBytesOfExecution: perExecution(last.walMib - first.walMib),
+  };
+}

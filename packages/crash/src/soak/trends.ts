@@ -1,0 +1,43 @@
+import type { Sample } from "./samples.ts";
+
+/** Fewer looks say nothing about a trend. */
+const SAMPLES_MIN = 8;
+/** What may come on top of a share, in MiB: heaps and tables grow in steps. */
+const STEP_MIB = 48;
+
+interface Trend {
+  rule: string;
+  of: (sample: Sample) => number;
+  /** How much larger the last quarter may be than the second one. */
+  share: number;
+  slack: number;
+}
+
+/** What must be as large at the end as when everything had been used for a while. */
+const TRENDS: readonly Trend[] = [
+  { rule: "memoryIsFlat", of: ({ nodeMib }) => nodeMib, share: 1.2, slack: STEP_MIB },
+  { rule: "otherTablesAreFlat", of: ({ otherMib }) => otherMib, share: 1.2, slack: STEP_MIB },
+  {
+    rule: "executionsKeepTheirSize",
+    of: ({ historyMib, executions }) => (1_024 * historyMib) / Math.max(1, executions),
+    share: 1.2,
+    slack: 0.2,
+  },
+];
+
+/** What has grown that must not. The first quarter is left out: pools, caches and compiled code fill then. */
+export function growths(samples: readonly Sample[]): { rule: string; what: string }[] {
+  if (samples.length < SAMPLES_MIN) return [];
+  const quarter = Math.floor(samples.length / 4);
+  return TRENDS.flatMap(({ rule, of, share, slack }) => {
+    const early = median(samples.slice(quarter, 2 * quarter).map(of));
+    const late = median(samples.slice(-quarter).map(of));
+    if (late <= share * early + slack) return [];
+    return [{ rule, what: `grew from ${early.toFixed(1)} in the second quarter to ${late.toFixed(1)} in the last` }];
+  });
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
