@@ -32,12 +32,14 @@ test("an attempt that timed out cannot replace what its successor has written", 
   assert.equal(sales.read("2026-03-01/Oslo"), 200);
 });
 
-test("a night that is run twice at once is run once", async () => {
+test("a night that is run twice at once, and once more on the next day, is run once", async () => {
   let calls = 0;
   const steps = nightTasks(async () => ++calls, new FencedTable());
   await using m = await simulate({ tasks: Object.values(steps) });
 
   const totals = await Promise.all([runNight(m.client, steps, NIGHT), runNight(m.client, steps, NIGHT)]);
   assert.deepEqual(totals, [6, 6]);
+  await m.clock.advance("1 day");
+  assert.equal(await runNight(m.client, steps, NIGHT), 6);
   assert.equal(calls, 3);
 });

@@ -62,14 +62,17 @@ export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
 }
 
 /**
- * What a timer of the application calls each night. Called twice at once it does no harm: what is not finished is found by its
- * unique key.
+ * Work of a night, which a timer of the application starts. A second call for the same night is safe, also after a crash and after the first
+ * call has ended: by the idempotency keys each step runs once.
  * @returns the day's total
  * @throws {ExecutionFailed} a step used up its attempts; it waits among the dead letters
  */
 export async function runNight(client: Client, steps: ReturnType<typeof nightTasks>, night: Night): Promise<number> {
-  const collected = await steps.collect.submit(client, night, { uniqueKey: `collect:${night.day}`, timeoutSec: 600 });
+  const collected = await steps.collect.submit(client, night, {
+    idempotencyKey: `collect:${night.day}`,
+    timeoutSec: 600,
+  });
   await collected.result();
-  const added = await steps.addUp.submit(client, night, { uniqueKey: `add-up:${night.day}` });
+  const added = await steps.addUp.submit(client, night, { idempotencyKey: `add-up:${night.day}` });
   return added.result();
 }

@@ -30,13 +30,17 @@ export function mailTask(deliver: Deliver) {
 }
 
 /**
- * Puts mails into the outbox. A mail that waits there already is not added again, so whoever is not sure may repeat it.
+ * Puts mails into the outbox. A program that is not sure whether it did so, because it crashed or lost its connection, repeats
+ * all of it within 7 days: by the idempotency key each mail is sent once, also where it has been sent already. (A unique key
+ * would hold only until the mail is sent.)
  * The receivers' mail servers take few connections at once: of each domain at most two mails are under way.
  */
-export async function post(client: Client, mailing: ReturnType<typeof mailTask>, mails: readonly Mail[]) {
-  const jobs = mails.map((mail) => {
+export function post(client: Client, mailing: ReturnType<typeof mailTask>, mails: readonly Mail[]) {
+  const submits = mails.map((mail) => {
     const domain = mail.to.slice(mail.to.indexOf("@") + 1);
-    return mailing.job(mail, { uniqueKey: `mail:${mail.id}`, concurrencyKey: `mail:${domain}`, concurrencyLimit: 2 });
+    const options = { idempotencyKey: `mail:${mail.id}`, concurrencyKey: `mail:${domain}`, concurrencyLimit: 2 };
+    return mailing.submit(client, mail, options);
   });
-  return client.submitBatch(await Promise.all(jobs));
+  // Submits that arrive together share a commit in the server.
+  return Promise.all(submits);
 }

@@ -19,9 +19,12 @@ export function mailTasks(send: Send) {
 
 const DAY_MS = 86_400_000;
 
-/** What happens when somebody signs up: a mail now, and another one in three days. */
+/**
+ * Work for a new user: a mail now, and another one in three days. A web server that was stopped half way, or a user who presses
+ * the button twice, repeats it without harm: the idempotency keys let each mail be sent once.
+ */
 export async function signUp(client: Client, { welcome, remind }: ReturnType<typeof mailTasks>, to: string) {
-  const job = await welcome.submit(client, { to }, { uniqueKey: `welcome:${to}` });
-  await remind.submit(client, { to }, { delayMs: 3 * DAY_MS });
+  const job = await welcome.submit(client, { to }, { idempotencyKey: `welcome:${to}` });
+  await remind.submit(client, { to }, { delayMs: 3 * DAY_MS, idempotencyKey: `remind:${to}` });
   return job;
 }

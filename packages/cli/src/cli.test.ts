@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Execution, ExecutionSummary, PreviewedFire, SubmittedJob } from "@mainspring/sdk";
@@ -97,12 +99,36 @@ describe("the command line", () => {
   });
 
   it("ends with 3 when no server answers", async () => {
+    const url = await unusedUrl();
     for (const args of [["list"], ["watch", "01890a5d-ac96-774b-bcce-b302099a8057"]]) {
-      const { code, stderr } = await run(["executions", ...args, "--url", "http://127.0.0.1:1"]);
-      assert.match(stderr, /^mainspring: the server at http:\/\/127\.0\.0\.1:1 cannot be reached.*npm start/);
+      const { code, stderr } = await run(["executions", ...args, "--url", url, "--retry-for", "100ms"]);
+      const why = `connection refused at ${url}: is MAINSPRING_URL (or the option url) right, and is the server running?`;
+      assert.equal(stderr, `mainspring: ${why} \`npm start\` starts one.\n`);
       assert.doesNotMatch(stderr, /^ +at /m);
       assert.equal(code, 3);
     }
+  });
+
+  it("says so where its address is the port of workers", async () => {
+    const { code, stderr } = await run(["stats", "--url", `http://${server.grpcAddress}`]);
+    assert.match(
+      stderr,
+      /does not speak HTTP: is MAINSPRING_URL \(or the option url\) right\? Workers have another port/,
+    );
+    assert.equal(code, 1);
+  });
+
+  it("goes on for as long as it is told while no server answers, and submits once", async () => {
+    const { port } = new URL(await unusedUrl());
+    const MAINSPRING_HTTP = `127.0.0.1:${port}`;
+    const submitting = mainspring(["submit", "echo", "--wait", "--retry-for", "5m"], {
+      env: { MAINSPRING_URL: `http://${MAINSPRING_HTTP}` },
+    });
+    const late = await startServer({ MAINSPRING_HTTP });
+    assert.equal((await submitting).code, 0);
+    const { stdout } = await mainspring(["executions", "list", "--json"], { env: late.clientEnv });
+    await late.stop();
+    assert.equal(stdout.trim().split("\n").length, 1);
   });
 
   it("runs a worker until it is told to stop", async (t) => {
@@ -157,3 +183,13 @@ describe("the command line", () => {
     assert.match((await run(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   });
 });
+
+/** Nobody listens there (any more). */
+async function unusedUrl(): Promise<string> {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  taken.close();
+  await once(taken, "close");
+  return `http://127.0.0.1:${port}`;
+}

@@ -1,10 +1,12 @@
 import { Client } from "@mainspring/sdk";
 import { Command, Option } from "commander";
-import { integer } from "./option-values.ts";
+import { durationMs, integer } from "./option-values.ts";
 import { Output } from "./output.ts";
 
 export interface ConnectionOptions {
   url?: string;
+  /** Milliseconds. */
+  retryFor?: number;
   json?: boolean;
 }
 
@@ -16,11 +18,19 @@ export interface ListOptions extends ConnectionOptions {
 /** How many items a request reads at most. */
 const PAGE_MAX = 1_000;
 
+/** Default of `--retry-for`: a mistake in the address shows soon. A script that submits over restarts of the server sets more. */
+const RETRY_FOR_MS = 3_000;
+
 /** A command that talks to a server's HTTP api. */
 export function clientCommand(name: string): Command {
   return new Command(name)
     .addOption(
       new Option("--url <url>", "HTTP address of the server (default: http://127.0.0.1:8080)").env("MAINSPRING_URL"),
+    )
+    .addOption(
+      new Option("--retry-for <duration>", "how long to go on while no server answers, as 30s (default: 3s)")
+        .env("MAINSPRING_RETRY_FOR")
+        .argParser(durationMs),
     )
     .option("--json", "print JSON for programs: one document, of a list one a line");
 }
@@ -33,8 +43,10 @@ export function listCommand(description: string): Command {
 }
 
 /** The api key comes from MAINSPRING_API_KEY only: a command line can be read by everybody on the machine. */
-export function connect({ url, json }: ConnectionOptions): { client: Client; output: Output } {
-  return { client: new Client(url === undefined ? {} : { url }), output: new Output(json === true) };
+export function connect({ url, retryFor = RETRY_FOR_MS, json }: ConnectionOptions): { client: Client; output: Output } {
+  // The command says by itself that no server answers, once it gives up.
+  const options = { retryForMs: retryFor, warn: () => undefined };
+  return { client: new Client(url === undefined ? options : { ...options, url }), output: new Output(json === true) };
 }
 
 /** How many items to ask for at once, where so many are wanted. */

@@ -23,8 +23,12 @@ export function failureOf(error: unknown): { message: string | null; exitCode: E
     error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
   // One line, because a server chose the words.
   const message = error instanceof MainspringError ? printable(told) : told;
-  if (code === "UNAVAILABLE")
-    return { message: `${message}. Is it running? \`npm start\` starts one.`, exitCode: EXIT.unreachable };
+  if (code === "UNAVAILABLE") return { message: withRemedy(message), exitCode: EXIT.unreachable };
   if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
   return { message: message ?? "", exitCode: EXIT.failed };
+}
+
+function withRemedy(message: string): string {
+  const asked = message.endsWith("?") ? message : `${message}. Is it running?`;
+  return `${asked} \`npm start\` starts one.`;
 }

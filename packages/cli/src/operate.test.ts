@@ -132,6 +132,15 @@ describe("operating by the command line", () => {
     );
     assert.ok(states.includes(`${well.executionId} SUCCEEDED`));
     assert.ok(states.includes(`${ill.executionId} DEAD`));
+    const failed = events.flatMap((event) => (event.type === "attempt" ? [event] : []));
+    assert.deepEqual(
+      failed.map(({ executionId, record }) => [executionId, record.state, record.error?.message]),
+      [[ill.executionId, "FAILED", "not today"]],
+    );
+    for (const event of events) {
+      if (event.type === "state" && event.execution.finishedAt !== null)
+        assert.equal(event.at, event.execution.finishedAt);
+    }
   });
 
   it("lists dead letters, replays and discards them, by id and by filter", async () => {

@@ -4,6 +4,7 @@ import type { ExecutionEvent, ExecutionState, ExecutionSummary } from "@mainspri
 import { WatchedExecution } from "./watched-execution.ts";
 
 const AT = "2030-01-31T08:00:00.000Z";
+const LATER = "2030-01-31T08:00:01.000Z";
 
 describe("an execution that is watched on a terminal", () => {
   it("has a bar that moves, begins anew with each attempt, and is full when it succeeds", () => {
@@ -30,6 +31,15 @@ describe("an execution that is watched on a terminal", () => {
     ]);
   });
 
+  it("shows when a state began, and what an attempt failed by", () => {
+    const watched = new WatchedExecution("id");
+    assert.equal(watched.say(state("RUNNING", 1), true), `${AT}  RUNNING  attempt 1`);
+    const error = { name: "RangeError", message: "no such\ncity" };
+    const record = { attempt: 1, workerId: "w1", state: "FAILED", startedAt: AT, finishedAt: LATER, error } as const;
+    const line = `${LATER}  attempt 1 FAILED  on w1: RangeError: no such\\ncity`;
+    assert.equal(watched.say({ type: "attempt", id: "1", record }, true), line);
+  });
+
   it("needs no line for what its bar shows, and escapes what the terminal would obey", () => {
     const watched = new WatchedExecution("id");
     assert.equal(watched.say(progress(0.5, "half"), true), null);
@@ -43,8 +53,8 @@ describe("an execution that is watched on a terminal", () => {
 });
 
 function state(state: ExecutionState, attempt: number): ExecutionEvent {
-  const execution = { state, attempt, failures: 0, reason: null, assignedWorker: null, updatedAt: AT };
-  return { type: "state", id: "1", execution: execution as ExecutionSummary };
+  const execution = { state, attempt, failures: 0, reason: null, assignedWorker: null, updatedAt: LATER };
+  return { type: "state", id: "1", at: AT, execution: execution as ExecutionSummary };
 }
 
 function progress(fraction: number, message: string): ExecutionEvent {

@@ -1,4 +1,10 @@
-import { type ExecutionEvent, type ExecutionState, type ExecutionSummary, printable } from "@mainspring/sdk";
+import {
+  type AttemptRecord,
+  type ExecutionEvent,
+  type ExecutionState,
+  type ExecutionSummary,
+  printable,
+} from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
 
 /** What is known of an execution that is followed, for people. */
@@ -19,7 +25,8 @@ export class WatchedExecution {
    */
   say(event: ExecutionEvent, hasBar: boolean): string | null {
     if (event.type === "log") return `${event.at}  ${event.level.toLowerCase()}  ${printable(event.line)}`;
-    if (event.type === "state") return this.#enter(event.execution);
+    if (event.type === "state") return this.#enter(event.at, event.execution);
+    if (event.type === "attempt") return attemptLine(event.record);
     // What progresses runs; that its state is told may take a second longer.
     this.#state = "RUNNING";
     this.#fraction = event.fraction;
@@ -32,7 +39,7 @@ export class WatchedExecution {
     return `${this.#executionId}  ${(this.#state ?? "").padEnd(9)}  ${bar(this.#fraction, 12)}  ${this.#message}`.trimEnd();
   }
 
-  #enter({ state, reason, attempt, failures, assignedWorker, updatedAt }: ExecutionSummary): string {
+  #enter(at: string, { state, reason, attempt, failures, assignedWorker }: ExecutionSummary): string {
     // Another attempt begins anew.
     if (state !== this.#state) {
       this.#fraction = state === "SUCCEEDED" ? 1 : 0;
@@ -45,6 +52,11 @@ export class WatchedExecution {
       failures > 0 ? `${failures} failed` : "",
       state === "RUNNING" && assignedWorker !== null ? `on ${assignedWorker}` : "",
     ];
-    return [`${updatedAt}  ${state}`, ...details.filter((detail) => detail !== "")].join("  ");
+    return [`${at}  ${state}`, ...details.filter((detail) => detail !== "")].join("  ");
   }
+}
+
+function attemptLine({ attempt, state, workerId, finishedAt, error }: AttemptRecord): string {
+  const why = error === null ? "" : `: ${error.name}: ${error.message}`;
+  return printable(`${finishedAt}  attempt ${attempt} ${state}  on ${workerId}${why}`);
 }

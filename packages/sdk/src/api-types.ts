@@ -55,7 +55,10 @@ export interface JobOptions {
   concurrencyKey?: string;
   /** Default 1. */
   concurrencyLimit?: number;
-  /** One execution that is not final per key; a repeat gives the ids of the one there is. */
+  /**
+   * For one at a time: while an execution with this key is not final, a submit gives its ids. Afterwards the key is free, and a
+   * submit runs again; a program that is not sure whether it has submitted takes `idempotencyKey`.
+   */
   uniqueKey?: string;
   labels?: Record<string, string>;
   /** How many times its worker may be lost; default 3. */

@@ -11,6 +11,8 @@ export class Attempt {
   readonly assignment: Assignment;
   phase: AttemptPhase = "WAITING";
   startedAtMs = 0;
+  /** Start on the monotonic clock, in milliseconds. */
+  beganMs = 0;
   /** On the monotonic clock: when it is to be told to stop and, once `abort` is set by that, when it is given up. */
   dueMs = Number.POSITIVE_INFINITY;
   isPastTimeout = false;

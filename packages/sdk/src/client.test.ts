@@ -43,11 +43,10 @@ describe("a client", () => {
     });
   });
 
-  it("sends no key where there is none", async () => {
+  it("sends no API key where there is none", async () => {
     api.will({ status: 201, body: SUBMITTED });
     await client.submit({ target: { handler: "echo" } });
     assert.equal(api.seen[0]?.headers.authorization, undefined);
-    assert.equal(api.seen[0]?.headers["idempotency-key"], undefined);
   });
 
   it("keeps the path that its server lives under", async () => {
@@ -170,6 +169,8 @@ describe("a client's options", () => {
     const wrong = ["localhost:8080", "ftp://x", "http://", "http://user:pw@x", "http://x/?q=1"];
     for (const url of wrong) assert.throws(() => new Client({ url }), { code: "BAD_OPTION", message: /^url: / });
     for (const retries of [-1, 21, 0.5]) assert.throws(() => new Client({ retries }), { code: "BAD_OPTION" });
+    for (const retryForMs of [-1, 3_600_001, Number.NaN])
+      assert.throws(() => new Client({ retryForMs }), { code: "BAD_OPTION", message: /^retryForMs: .* 0 to 3600000/ });
   });
 
   it("never show the key or a password", () => {

@@ -36,19 +36,27 @@ export interface ClientOptions {
   url?: string;
   /** Default: the environment's MAINSPRING_API_KEY; sent as a bearer token where there is one. */
   apiKey?: string;
-  /** How often one request is repeated where that is safe; 0 to 20, default 4. */
+  /**
+   * How long a request is repeated where that is safe, in milliseconds from its first failure; 0 to 3_600_000, default 30_000.
+   * The waits grow to 5 seconds, with jitter. An answer that says that the request is wrong ends it at once.
+   */
+  retryForMs?: number;
+  /** How often a request is repeated at most; 0 to 20, default: as often as `retryForMs` allows. */
   retries?: number;
   /** How long one answer may take; default 30_000. */
   timeoutMs?: number;
   /** Default: the platform's. */
   fetch?: typeof fetch;
   runtime?: Runtime;
+  /** Hears that requests have been repeated for a second and more; one message in 30 seconds at most. Default: standard error. */
+  warn?(message: string): void;
 }
 
 export interface SubmitOptions {
   /**
-   * Makes a repeat answer as the first did. With it the client repeats a submit whose answer was lost; without it such
-   * a submit fails with UNAVAILABLE, and the job may or may not have been accepted.
+   * Names this submit: a later submit with the same key and request submits nothing, and is answered as the first one was, also
+   * after the job has run. A program that is not sure whether it has submitted, because it crashed or gave up, repeats the
+   * submit with the same key. Default: a new key for each call, so that the client's own repeats submit once.
    */
   idempotencyKey?: string;
   signal?: AbortSignal;
@@ -80,10 +88,14 @@ export class Client {
     this.#http = new Http({
       url: this.url,
       apiKey: apiKeyOf(options.apiKey),
-      retries: retriesOf(options.retries ?? 4),
+      repeats: {
+        times: options.retries === undefined ? Number.POSITIVE_INFINITY : wholeOf("retries", options.retries, 20),
+        forMs: wholeOf("retryForMs", options.retryForMs ?? 30_000, 3_600_000),
+      },
       timeoutMs: options.timeoutMs ?? 30_000,
       fetch: options.fetch ?? fetch,
       runtime: this.#runtime,
+      warn: options.warn ?? ((message) => console.error(`mainspring client: ${message}`)),
     });
     this.#requests = new Requests(this.#http);
     this.deadLetters = new DeadLetters(this.#requests);
@@ -252,8 +264,9 @@ export class Client {
     return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
   }
 
-  #post(path: string, body: unknown, options: SubmitOptions): Promise<HttpAnswer> {
-    return this.#http.send({ method: "POST", path, body, idempotent: false, ...options });
+  #post(path: string, body: unknown, { idempotencyKey, signal }: SubmitOptions): Promise<HttpAnswer> {
+    const key = idempotencyKey ?? this.#runtime.uuid();
+    return this.#http.send({ method: "POST", path, body, idempotent: false, idempotencyKey: key, signal });
   }
 
   /** Which time zone data recurring jobs are planned by. */
@@ -297,7 +310,7 @@ function urlOf(text: string): string {
   throw new MainspringError("BAD_OPTION", `url: ${shown} is not a plain http(s) URL, as http://127.0.0.1:8080 is`);
 }
 
-function retriesOf(count: number): number {
-  if (Number.isInteger(count) && count >= 0 && count <= 20) return count;
-  throw new MainspringError("BAD_OPTION", `retries: must be a whole number from 0 to 20, not ${count}`);
+function wholeOf(option: string, value: number, max: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw new MainspringError("BAD_OPTION", `${option}: must be a whole number from 0 to ${max}, not ${value}`);
 }

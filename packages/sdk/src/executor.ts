@@ -5,9 +5,11 @@ import { Deadlines } from "./deadlines.ts";
 import { endingOfForce, endingOfReturn, endingOfThrow, terminal } from "./outcome.ts";
 import { defer, type Runtime } from "./runtime.ts";
 import type { StallGuard } from "./stall-guard.ts";
+import type { StartBoard } from "./start-board.ts";
 import { StuckHandlers } from "./stuck-handlers.ts";
 import type { Task } from "./task.ts";
 import type { AttemptRef, CancelCause, Ending, FinishedReport, Orders, Report, StartedReport } from "./work.ts";
+import type { Hooks } from "./worker-hooks.ts";
 
 export interface ExecutorOptions {
   tasks: readonly Task<never, unknown>[];
@@ -15,6 +17,9 @@ export interface ExecutorOptions {
   slots: number;
   runtime: Runtime;
   guard: StallGuard;
+  hooks: Hooks;
+  /** Memory in which starts are noted before their handlers run; left out: none. */
+  starts?: StartBoard | undefined;
   /** Gets at most one report a turn of the loop. */
   report(report: Report): void;
   /** Something that people should see. */
@@ -33,6 +38,8 @@ export class Executor {
   readonly #chatter: Chatter;
   readonly #deadlines: Deadlines;
   readonly #guard: StallGuard;
+  readonly #hooks: Hooks;
+  readonly #starts: StartBoard | undefined;
   readonly #stuck: StuckHandlers;
   /** Those that are not over, by execution: a newer attempt takes the place of an older one. */
   readonly #attempts = new Map<string, Attempt>();
@@ -52,6 +59,8 @@ export class Executor {
     this.#runtime = options.runtime;
     this.#report = options.report;
     this.#guard = options.guard;
+    this.#hooks = options.hooks;
+    this.#starts = options.starts;
     this.#stuck = new StuckHandlers(options.runtime, options.warn);
     this.#chatter = new Chatter(options.runtime, () => this.#flush());
     this.#deadlines = new Deadlines(options.runtime, (nowMs) => this.#checkDeadlines(nowMs));
@@ -118,8 +127,10 @@ export class Executor {
     if (attempt === undefined) return;
     const isRunning = attempt.phase === "RUNNING";
     this.#close(attempt);
-    if (isRunning) this.#stuck.add(attempt);
-    else this.#stuck.end(attempt);
+    if (isRunning) {
+      this.#stuck.add(attempt);
+      this.#hooks.dropped(attempt, cause, this.#runtime.monotonicMs());
+    } else this.#stuck.end(attempt);
     this.#setFlush();
     attempt.abort(cause);
   }
@@ -129,7 +140,10 @@ export class Executor {
     if (this.#isFilling) return;
     this.#isFilling = true;
     // Others may have been given meanwhile what waits here.
-    if (this.#guard.hasStalled()) this.#handBackWaiting();
+    if (this.#guard.hasStalled()) {
+      this.#handBackWaiting();
+      this.#hooks.stalled({ reason: "PROCESS_STOPPED" });
+    }
     while (this.#occupied < this.#slots) {
       const next = this.#next();
       if (next === null) break;
@@ -152,11 +166,14 @@ export class Executor {
     const nowMs = this.#runtime.monotonicMs();
     attempt.phase = "RUNNING";
     attempt.startedAtMs = this.#runtime.now();
+    attempt.beganMs = nowMs;
     attempt.dueMs = nowMs + attempt.assignment.timeoutMs;
     this.#occupied++;
     this.#started.push(attempt);
     this.#setFlush();
     this.#deadlines.watch(attempt, nowMs);
+    this.#starts?.add(startedReport(attempt));
+    this.#hooks.started(attempt);
     const task = this.#tasks.get(attempt.assignment.handler);
     if (task !== undefined) return this.#run(task, attempt);
     const { handler } = attempt.assignment;
@@ -202,6 +219,7 @@ export class Executor {
   #force(attempt: Attempt): void {
     this.#stuck.add(attempt);
     this.#finish(attempt, endingOfForce(forcedOutcome(attempt)), true);
+    this.#hooks.stuck(attempt);
   }
 
   /** It is over for the server, whatever the handler does. */
@@ -210,6 +228,7 @@ export class Executor {
     const { outcome, result, error, advice } = ending;
     const { executionId, attempt: number } = attempt.assignment;
     const finishedAtMs = this.#runtime.now();
+    if (attempt.startedAtMs > 0) this.#hooks.ended(attempt, ending, this.#runtime.monotonicMs());
     this.#finished.push({
       executionId,
       attempt: number,
@@ -267,6 +286,7 @@ export class Executor {
     const started = this.#started.filter((attempt) => attempt.phase === "RUNNING").map(startedReport);
     this.#finished = [];
     this.#started = [];
+    this.#starts?.reported();
     const ended = this.#stuck.takeEnded();
     const { progress, logs } = this.#chatter.take();
     if (started.length + finished.length + ended.length + progress.length + logs.length === 0) return;

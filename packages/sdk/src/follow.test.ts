@@ -7,6 +7,7 @@ import { MainspringError } from "./errors.ts";
 import type { ExecutionEvent } from "./operator-types.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
+const AT = "2031-01-01T00:00:00.000Z";
 const event = (type: string, id: string, data: object) =>
   `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 const log = (id: string, line: string) =>
@@ -61,6 +62,24 @@ describe("following an execution", () => {
       [undefined, "RUNNING.1.7", "RUNNING.1.7", "RUNNING.1.7"].map((id) => ["/v1/executions/e%201/events", id]),
     );
     assert.match(String(api.seen[0]?.headers.accept), /text\/event-stream/);
+  });
+
+  it("gives what an attempt failed by, and when a state began, as far as the server says", async () => {
+    const record = { attempt: 1, state: "FAILED", workerId: "w", startedAt: AT, finishedAt: AT, error: null };
+    const said = { executionId: "e1", state: "PENDING", finishedAt: null, updatedAt: AT };
+    const at = "2031-01-01T00:00:09.000Z";
+    const body = [
+      event("attempt", "PENDING.1.0", record),
+      event("state", "PENDING.1.0", { ...said, at }),
+      event("state", "DEAD.1.0", { ...said, state: "DEAD" }),
+    ];
+    api.will({ status: 200, headers: STREAM, body: body.join("") });
+    assert.deepEqual(await all(), [
+      { type: "attempt", id: "PENDING.1.0", record },
+      { type: "state", id: "PENDING.1.0", at, execution: said },
+      // A server of the release before.
+      { type: "state", id: "DEAD.1.0", at: AT, execution: { ...said, state: "DEAD" } },
+    ]);
   });
 
   it("ends where there is no more to tell, and fails where trying again does not help", async () => {

@@ -1,4 +1,4 @@
-import { type ExecutionSummary, FINAL_STATES } from "./api-types.ts";
+import { type AttemptRecord, type ExecutionSummary, FINAL_STATES } from "./api-types.ts";
 import { fullJitterMs } from "./backoff.ts";
 import { MainspringError } from "./errors.ts";
 import { eventsIn, type ServerSentEvent } from "./event-lines.ts";
@@ -90,7 +90,13 @@ class Patience {
 
 /** null: of a kind that this version does not know. */
 function executionEvent({ event, id, data }: ServerSentEvent): ExecutionEvent | null {
-  if (event === "state") return { type: "state", id, execution: JSON.parse(data) as ExecutionSummary };
+  if (event === "state") return stateEvent(id, JSON.parse(data) as ExecutionSummary & { at?: string });
+  if (event === "attempt") return { type: "attempt", id, record: JSON.parse(data) as AttemptRecord };
   if (event !== "progress" && event !== "log") return null;
   return { ...(JSON.parse(data) as Extract<ExecutionEvent, { type: "log" }>), type: event, id } as ExecutionEvent;
+}
+
+/** A server of the release before does not say when the state began: its row changed at about that time. */
+function stateEvent(id: string, { at, ...execution }: ExecutionSummary & { at?: string }): ExecutionEvent {
+  return { type: "state", id, at: at ?? execution.finishedAt ?? execution.updatedAt, execution };
 }

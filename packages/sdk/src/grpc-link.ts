@@ -8,6 +8,7 @@ import {
 } from "@grpc/grpc-js";
 import { decodeServerMessage, encodeWorkerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
 import type { GrpcTarget } from "./grpc-target.ts";
+import { troubleAt } from "./grpc-trouble.ts";
 import type { Runtime, Timer } from "./runtime.ts";
 import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
 
@@ -45,7 +46,7 @@ export function grpcLink(targets: readonly GrpcTarget[], apiKey: string | null, 
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
       const client = new Client(target.address, credentials, CHANNEL);
       const call = client.makeBidiStreamRequest(METHOD, serialize, decodeServerMessage, metadata);
-      return connectionOf(client, call, events, runtime);
+      return connectionOf(target, client, call, events, runtime);
     },
   };
 }
@@ -56,6 +57,7 @@ function shuffled<T>(items: readonly T[], runtime: Runtime): T[] {
 }
 
 function connectionOf(
+  target: GrpcTarget,
   client: Client,
   call: ClientDuplexStream<WorkerMessage, ServerMessage>,
   events: LinkEvents,
@@ -70,9 +72,10 @@ function connectionOf(
     isOver = true;
     patience?.cancel();
     client.close();
-    events.closed({ code: status.code, message: status.details || `gRPC status ${status.code}` });
+    events.closed({ code: status.code, message: troubleAt(target, status.details || `gRPC status ${status.code}`) });
   });
   return {
+    peer: target.address,
     send(message) {
       if (!isOver) call.write(message);
     },

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { JumpingRuntime } from "../test/jumping-runtime.ts";
 import { TinyApi } from "../test/tiny-api.ts";
@@ -59,8 +61,8 @@ describe("a request of the client", () => {
     ];
     for (const [status, code] of codes) {
       api.will({ status, body: "<h1>no</h1>" });
-      const message = `the server answered ${status} without a problem`;
-      await assert.rejects(client.submit(JOB), { code, message, problem: null });
+      const message = new RegExp(`^${api.url}/v1/executions/e1/retry answered ${status} without a problem document`);
+      await assert.rejects(client.retryExecution("e1"), { code, message, problem: null });
     }
     assert.equal(api.seen.length, codes.length);
   });
@@ -72,28 +74,78 @@ describe("a request of the client", () => {
 
   it("is repeated after a 429, whatever it was, when the server says", async () => {
     const at = new Date(runtime.nowMs + 9_000).toUTCString();
-    api.will(busy("7"), busy(at), busy("86400"), TAKEN);
-    assert.equal((await client.submit(JOB)).jobId, "j1");
-    // Nobody waits for a day.
-    assert.deepEqual(runtime.waitsMs, [7_000, 2_000, 30_000]);
-    assert.equal(api.seen.length, 4);
+    api.will(busy("7"), busy(at), { status: 200, body: { executionId: "e2" } });
+    assert.equal(await client.retryExecution("e1"), "e2");
+    // Jitter on top, because the server asks all of its clients to wait for the same time.
+    assert.deepEqual(runtime.waitsMs, [7_050, 2_050]);
+    assert.equal(api.seen.length, 3);
   });
 
-  it("is repeated so many times and no more, with growing waits where none is asked for", async () => {
-    api.will(...Array(5).fill(busy()));
+  it("fails at once where the server asks for a longer wait than the client may take", async () => {
+    api.will(busy("31"));
     await assert.rejects(client.submit(JOB), { code: "TOO_MANY_REQUESTS" });
-    assert.equal(api.seen.length, 5);
-    assert.deepEqual(runtime.waitsMs, [50, 100, 200, 400]);
-    api.will(busy());
-    await assert.rejects(new Client({ url: api.url, retries: 0 }).submit(JOB), { code: "TOO_MANY_REQUESTS" });
+    assert.deepEqual([runtime.waitsMs, api.seen.length], [[], 1]);
+  });
+
+  it("is repeated for 30 seconds with growing waits, the last time at their end", async () => {
+    api.will(...Array.from({ length: 20 }, () => UNAVAILABLE));
+    await assert.rejects(client.submit(JOB), { code: "UNAVAILABLE" });
+    assert.deepEqual(runtime.waitsMs.slice(0, 8), [50, 100, 200, 400, 800, 1_600, 2_500, 2_500]);
+    assert.equal(sum(runtime.waitsMs), 30_000);
+    assert.equal(api.seen.length, runtime.waitsMs.length + 1);
+    api.forget();
+  });
+
+  it("is repeated for as long, and as often, as the client is told", async () => {
+    const brief = new Client({ url: api.url, runtime, timeoutMs: 40_000, retryForMs: 250 });
+    api.will(...Array(4).fill(busy()));
+    await assert.rejects(brief.submit(JOB), { code: "TOO_MANY_REQUESTS" });
+    assert.deepEqual([runtime.waitsMs, api.seen.length], [[50, 100, 100], 4]);
+    for (const never of [{ retryForMs: 0 }, { retries: 0 }]) {
+      api.will(UNAVAILABLE);
+      await assert.rejects(new Client({ url: api.url, ...never }).submit(JOB), { code: "UNAVAILABLE" });
+    }
+    assert.equal(api.seen.length, 6);
+  });
+
+  it("has its 30 seconds from its first failure, however long the server was asked to wait before it", async () => {
+    const guards = new JumpingRuntime(40_000);
+    const waiting = new Client({ url: api.url, runtime: guards, timeoutMs: 40_000 });
+    api.will("SILENCE", READ);
+    const answer = waiting.getExecution("e1", { waitSec: 60 });
+    while (api.seen.length === 0) await turn();
+    guards.nowMs += 100_000;
+    guards.runOut();
+    assert.equal((await answer).state, "RUNNING");
+  });
+
+  it("is never repeated after an answer that says that the request is wrong", async () => {
+    const refusals = [400, 401, 403, 404, 409, 412, 413, 415, 422];
+    for (const status of refusals) {
+      api.will({ status, body: { title: "no" } });
+      await assert.rejects(client.submit(JOB));
+    }
+    assert.deepEqual([runtime.waitsMs, api.seen.length], [[], refusals.length]);
   });
 
   it("is not repeated where it may have taken effect and nothing makes that harmless", async () => {
     for (const reaction of [UNAVAILABLE, "BREAK"] as const) {
       api.will(reaction);
-      await assert.rejects(client.submit(JOB), { code: "UNAVAILABLE" });
+      await assert.rejects(client.retryExecution("e1"), { code: "UNAVAILABLE" });
     }
     assert.equal(api.seen.length, 2);
+  });
+
+  it("is repeated with one key where it submits, with another key for each call", async () => {
+    api.will("BREAK", UNAVAILABLE, TAKEN, "BREAK", { status: 200, body: { items: [] } });
+    const keyed = new Client({ url: api.url, timeoutMs: 40_000 });
+    await keyed.submit(JOB);
+    await keyed.submitBatch([JOB]);
+    const keys = api.seen.map(({ headers }) => headers["idempotency-key"]);
+    const [first, , , fourth] = keys;
+    assert.match(String(first), /^[0-9a-f-]{36}$/);
+    assert.notEqual(first, fourth);
+    assert.deepEqual(keys, [first, first, first, fourth, fourth]);
   });
 
   it("is repeated with the same key where it has one, and where it only reads or cancels", async () => {
@@ -133,7 +185,7 @@ describe("a request of the client", () => {
     const slow = new Client({ url: api.url, runtime: guards });
     api.will(busy("3"));
     const second = assert.rejects(slow.getExecution("e1", { signal: waits.signal }), /enough/);
-    while (!guards.guardsMs.includes(3_000)) await turn();
+    while (!guards.guardsMs.includes(3_050)) await turn();
     waits.abort(new Error("enough"));
     await second;
     assert.equal(api.seen.length, 2);
@@ -151,15 +203,39 @@ describe("a request of the client", () => {
     const gone = await TinyApi.start();
     const { url } = gone;
     await gone.stop();
-    const lonely = new Client({ url, runtime, retries: 2, timeoutMs: 40_000 });
+    const warned: string[] = [];
+    const warn = (message: string) => void warned.push(message);
+    const lonely = new Client({ url, runtime, timeoutMs: 40_000, warn });
+    const message = `connection refused at ${url}: is MAINSPRING_URL (or the option url) right, and is the server running?`;
     await assert.rejects(lonely.workers(), (error: MainspringError) => {
-      assert.deepEqual([error.code, error.message], ["UNAVAILABLE", `the server at ${url} cannot be reached`]);
+      assert.deepEqual([error.code, error.message], ["UNAVAILABLE", message]);
       assert.ok(error.cause instanceof Error);
       return true;
     });
-    assert.equal(runtime.waitsMs.length, 2);
+    assert.equal(sum(runtime.waitsMs), 30_000);
+    // Nothing was sent, so that a request that must not be sent twice is repeated too.
+    await assert.rejects(lonely.retryExecution("e1"), { code: "UNAVAILABLE" });
+    assert.equal(sum(runtime.waitsMs), 60_000);
+    assert.deepEqual(warned, Array(2).fill(`${message}; the client repeats the request`));
+  });
+
+  it("says what is wrong where its address is no HTTP server", async () => {
+    const server = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const error = {
+      code: "UNEXPECTED_ANSWER",
+      message: `${url} does not speak HTTP: is MAINSPRING_URL (or the option url) right? Workers have another port`,
+    };
+    await assert.rejects(new Client({ url, runtime, timeoutMs: 40_000 }).workers(), error);
+    assert.deepEqual(runtime.waitsMs, []);
+    server.close();
   });
 });
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
 
 function busy(retryAfter?: string) {
   const headers: Record<string, string> = retryAfter === undefined ? {} : { "retry-after": retryAfter };

@@ -1,19 +1,22 @@
-import { type Backoff, fullJitterMs } from "./backoff.ts";
 import { MainspringError } from "./errors.ts";
 import { headerValue } from "./headers.ts";
 import { errorOf } from "./problem.ts";
+import { type RepeatLimits, repeatInMs } from "./repeats.ts";
 import { type Runtime, sleep } from "./runtime.ts";
+import { OutageWarning, unreachable, wasNeverSent } from "./unreachable.ts";
 
 export interface HttpOptions {
   /** Without a slash at its end; what it has of a path stands before every request's. */
   url: string;
   apiKey: string | null;
-  /** Retries of one request at most. */
-  retries: number;
+  /** How often and for how long one request is repeated. */
+  repeats: RepeatLimits;
   /** How long one answer may take; time that the server was asked to wait comes on top. */
   timeoutMs: number;
   fetch: typeof fetch;
   runtime: Runtime;
+  /** Something that people should see. */
+  warn(message: string): void;
 }
 
 export interface HttpRequest {
@@ -39,27 +42,31 @@ export interface HttpAnswer {
   body: unknown;
 }
 
-const BACKOFF: Backoff = { firstMs: 100, maxMs: 5_000 };
-/** A server may ask for more patience than anybody has. */
-const RETRY_AFTER_MAX_MS = 30_000;
-
 /** Requests over fetch: retried where that is safe, errors as `MainspringError`. */
 export class Http {
   readonly #options: HttpOptions;
+  readonly #outage: OutageWarning;
 
   constructor(options: HttpOptions) {
     this.#options = options;
+    this.#outage = new OutageWarning(options);
   }
 
   /** @throws {MainspringError} for every answer that is not 2xx, and UNAVAILABLE where nobody answered */
   async send(request: HttpRequest): Promise<HttpAnswer> {
-    const { runtime, retries } = this.#options;
+    const { runtime, repeats } = this.#options;
     const prepared = { ...request, body: jsonOf(request.body) };
+    let awaySinceMs: number | null = null;
     for (let failures = 1; ; failures++) {
       const outcome = await this.#once(prepared);
       if ("status" in outcome) return outcome;
-      if (failures > retries || !mayRepeat(request, outcome.error)) throw outcome.error;
-      const waitMs = outcome.retryAfterMs ?? fullJitterMs(BACKOFF, failures, runtime.random());
+      const { error, retryAfterMs = null } = outcome;
+      awaySinceMs ??= runtime.monotonicMs();
+      const elapsedMs = runtime.monotonicMs() - awaySinceMs;
+      const failed = { failures, elapsedMs, retryAfterMs, dice: runtime.random() };
+      const waitMs = mayRepeat(request, error) ? repeatInMs(repeats, failed) : null;
+      if (waitMs === null) throw error;
+      this.#outage.lasts(error, elapsedMs);
       await sleep(runtime, waitMs, request.signal);
       request.signal?.throwIfAborted();
     }
@@ -139,17 +146,18 @@ function jsonOf(body: unknown): string | undefined {
   }
 }
 
-/** A 429 changed nothing, so anything may be repeated after it; of any other failure that is not known. */
+/** After a 429, and where no server was reached, nothing has changed: any request may be repeated. After another failure that is not known. */
 function mayRepeat(request: HttpRequest, error: MainspringError): boolean {
   if (error.code === "TOO_MANY_REQUESTS") return true;
-  return error.code === "UNAVAILABLE" && (request.idempotent || request.idempotencyKey !== undefined);
+  if (error.code !== "UNAVAILABLE") return false;
+  return request.idempotent || request.idempotencyKey !== undefined || wasNeverSent(error.cause);
 }
 
 function retryAfterOf(response: Response, nowMs: number): number | null {
   const header = response.headers.get("retry-after");
   if (header === null) return null;
   const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
-  return Number.isNaN(waitMs) ? null : Math.max(0, Math.min(waitMs, RETRY_AFTER_MAX_MS));
+  return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
 async function bodyOf(response: Response): Promise<unknown> {
@@ -158,12 +166,7 @@ async function bodyOf(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const message = `${response.url} answered with something that is not JSON: is it a Mainspring server?`;
+    const message = `${response.url} answered with something that is not JSON: is it a Mainspring server, and is MAINSPRING_URL (or the option url) right?`;
     throw new MainspringError("UNEXPECTED_ANSWER", message, { cause });
   }
-}
-
-function unreachable(url: string, late: boolean, cause: unknown): MainspringError {
-  const why = late ? "did not answer in time" : "cannot be reached";
-  return new MainspringError("UNAVAILABLE", `the server at ${url} ${why}`, { cause });
 }

@@ -71,3 +71,4 @@ export { RetryAtError, TerminalError } from "./retry-errors.ts";
 export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";
 export type { StopOptions } from "./worker-core.ts";
+export type { FailedAttempt, HookedAttempt, Stall, SucceededAttempt, WorkerHooks } from "./worker-hooks.ts";

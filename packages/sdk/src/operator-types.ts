@@ -1,4 +1,4 @@
-import type { ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
+import type { AttemptRecord, ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
 
 /** The HTTP api's shapes for those who run a server. Times that are read are ISO 8601 texts in UTC. */
 
@@ -207,6 +207,9 @@ export interface ClusterStatus {
 
 /** What happens to an execution. `id` says where a later stream is to go on. */
 export type ExecutionEvent =
-  | { type: "state"; id: string; execution: ExecutionSummary }
+  /** `at`: when the state began. */
+  | { type: "state"; id: string; at: string; execution: ExecutionSummary }
+  /** An attempt has ended otherwise than SUCCEEDED. */
+  | { type: "attempt"; id: string; record: AttemptRecord }
   | { type: "progress"; id: string; attempt: number; at: string; fraction: number; message: string }
   | { type: "log"; id: string; attempt: number; at: string; level: string; line: string };

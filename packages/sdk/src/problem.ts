@@ -21,11 +21,19 @@ const CODES: Record<number, ErrorCode> = {
 export async function errorOf(response: Response): Promise<MainspringError> {
   const problem = problemOf(await response.text().catch(() => ""), response.status);
   const code = CODES[response.status] ?? (response.status >= 500 ? "INTERNAL" : "UNEXPECTED_ANSWER");
-  if (problem === null) return new MainspringError(code, `the server answered ${response.status} without a problem`);
+  if (problem === null) return new MainspringError(code, strange(response));
   const fields = (problem.errors ?? []).map((error) => `${error.field}: ${error.message}`);
   // `detail` may repeat the first field's, for those who read only that.
   const message = [...new Set([problem.detail ?? problem.title, ...fields])].join("; ");
   return new MainspringError(code, message, { problem });
+}
+
+/** Proxies answer 502 and the like for a server that is away; any other answer without a problem comes from another program. */
+function strange({ status, url }: Response): string {
+  const said = `${url || "the server"} answered ${status} without a problem document`;
+  return CODES[status] === "UNAVAILABLE"
+    ? said
+    : `${said}: is it a Mainspring server, and is MAINSPRING_URL (or the option url) right?`;
 }
 
 function problemOf(text: string, status: number): Problem | null {

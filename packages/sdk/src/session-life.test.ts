@@ -50,6 +50,22 @@ describe("a session whose connection breaks", () => {
     assert.equal(scene.warnings.length, 1);
   });
 
+  it("tells why it is not connected once a minute, and at once after it was connected", async () => {
+    const scene = SessionScene.welcomed();
+    const breaks = async () => {
+      scene.link.connection.break();
+      await scene.runtime.advance(3_000);
+    };
+    for (let times = 0; times < 19; times++) await breaks();
+    assert.equal(scene.warnings.length, 1);
+    await breaks();
+    await breaks();
+    assert.equal(scene.warnings.length, 2);
+    scene.welcome();
+    await breaks();
+    assert.equal(scene.warnings.length, 3);
+  });
+
   it("hears nothing more from the old connection, and says nothing more to it", async () => {
     const scene = SessionScene.welcomed();
     const [old] = scene.link.connections;

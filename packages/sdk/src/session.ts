@@ -27,6 +27,10 @@ const WELCOME_MAX_MS = 4_000;
 const LINGER_MS = 200;
 /** Interval at which the session notes that the process runs. */
 const BEAT_EVERY_MS = 1_000;
+/** Interval at which the same reason for a missing connection is told again. */
+const TELL_AGAIN_MS = 60_000;
+/** Number of reasons that are told within that interval. */
+const REASONS_MAX = 10;
 /** gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED. */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
 
@@ -42,6 +46,8 @@ export interface SessionEvents {
   warn(message: string): void;
   /** How late the loop that runs the handlers is, for the heartbeats; left out: not known. */
   loopLagMs?(): number;
+  /** The loop that runs the handlers did not answer for so many milliseconds; left out: not known, or nobody wants to know. */
+  late?(forMs: number): void;
 }
 
 /** What a worker's executor sees of its session. */
@@ -71,6 +77,8 @@ export class Session implements SessionControl {
   #connections = 0;
   /** Started since the hello, which therefore does not say so, and before the welcome. */
   #unsaid: StartedInit[] = [];
+  /** Times at which reasons for a missing connection were told, in milliseconds of the monotonic clock. */
+  readonly #told = new Map<string, number>();
   #isWelcome = false;
   #wasWelcome = false;
   #isDraining = false;
@@ -171,7 +179,8 @@ export class Session implements SessionControl {
 
   #opened(link: LinkConnection): void {
     this.#connection = link;
-    this.#pulse = this.#runtime.setTimer(WELCOME_MAX_MS, () => this.#reconnector.drop("no welcome from the server"));
+    const from = link.peer ?? "the server";
+    this.#pulse = this.#runtime.setTimer(WELCOME_MAX_MS, () => this.#reconnector.drop(`no welcome from ${from}`));
     const { workerId, secret = "", name, pool, handlers, capabilities, slots, prefetch } = this.#profile;
     const identity = { workerId, secret, name, pool, handlers: [...handlers], capabilities: [...capabilities] };
     const holds = this.#holdings.list();
@@ -192,8 +201,17 @@ export class Session implements SessionControl {
       this.#leave(new MainspringError("WORKER_REFUSED", `the server refused this worker: ${reason.message}`));
       return false;
     }
-    this.#events.warn(`not connected to the server: ${reason.message}`);
+    this.#tellOnce(reason.message);
     return true;
+  }
+
+  /** A worker with a wrong address tries for ever, and fills no log by that. */
+  #tellOnce(reason: string): void {
+    const nowMs = this.#runtime.monotonicMs();
+    for (const [told, atMs] of this.#told) if (nowMs - atMs >= TELL_AGAIN_MS) this.#told.delete(told);
+    if (this.#told.has(reason) || this.#told.size >= REASONS_MAX) return;
+    this.#told.set(reason, nowMs);
+    this.#events.warn(`not connected to the server: ${reason}. The worker goes on trying`);
   }
 
   #receive(message: ServerMessage): void {
@@ -250,6 +268,7 @@ export class Session implements SessionControl {
     this.#guard.beat();
     this.#isWelcome = true;
     this.#wasWelcome = true;
+    this.#told.clear();
     this.#pulse?.cancel();
     this.#heartbeat(Math.min(Math.max(heartbeatIntervalMs, 10), 60_000));
     if (this.#isDraining) this.#send({ draining: true });

@@ -12,6 +12,8 @@ export interface ThreadSettings {
   apiKey: string | null;
   /** Shared with the main thread; see stall-guard.ts. */
   cells: Int32Array<SharedArrayBuffer>;
+  /** Shared with the main thread; see start-board.ts. */
+  starts: SharedArrayBuffer;
 }
 
 /** From the process's main thread, where handlers run, to the connection's. */
@@ -26,5 +28,7 @@ export type FromThread =
   /** To be answered at once: how long that takes is how late the main loop is. */
   | { kind: "PING" }
   | { kind: "WELCOMED" }
+  /** The main loop came to a ping so late, in milliseconds. */
+  | { kind: "LATE"; forMs: number }
   | { kind: "WARN"; message: string }
   | { kind: "LEFT"; error: { code: ErrorCode; message: string } | null };

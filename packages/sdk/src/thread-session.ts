@@ -56,6 +56,8 @@ export class ThreadSession implements SessionControl {
         return this.#tell({ kind: "PONG" });
       case "WELCOMED":
         return this.#events.welcomed();
+      case "LATE":
+        return this.#events.late?.(message.forMs);
       case "WARN":
         return this.#events.warn(message.message);
       case "LEFT":

@@ -4,13 +4,19 @@ import { checkedProfile, type WorkerProfile } from "./profile.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SessionControl, SessionEvents } from "./session.ts";
 import { StallGuard, stallCells } from "./stall-guard.ts";
+import type { StartBoard } from "./start-board.ts";
 import type { Task } from "./task.ts";
+import { Hooks, type WorkerHooks } from "./worker-hooks.ts";
 
 export interface LifeOptions extends Omit<WorkerProfile, "handlers"> {
   tasks: readonly Task<never, unknown>[];
   runtime: Runtime;
   /** How long the process may stand still before the worker hands back what waits, in milliseconds; default 4_000. */
   stallMs?: number;
+  /** Default: none. */
+  hooks?: WorkerHooks;
+  /** Shared with a session in another thread; left out: none. */
+  starts?: StartBoard;
   /** Something that people should see. */
   warn(message: string): void;
 }
@@ -42,15 +48,17 @@ export class WorkerLife {
     this.#markClosed = closed.resolve;
     // Whoever does not look at them does not want to end by them.
     for (const { promise } of [closed, this.#welcomed]) promise.catch(() => undefined);
-    const { tasks, runtime, stallMs, warn, ...identity } = options;
+    const { tasks, runtime, stallMs, warn, hooks: given = {}, starts, ...identity } = options;
     const profile = checkedProfile({ ...identity, handlers: tasks.map((task) => task.name) });
     const report: SessionControl["report"] = (batch) => this.#session.report(batch);
     const cells = stallCells();
     const guard = new StallGuard(cells, runtime, stallMs);
-    const executor = new Executor({ tasks, slots: profile.slots, runtime, guard, report, warn });
+    const hooks = new Hooks(given, warn);
+    const executor = new Executor({ tasks, slots: profile.slots, runtime, guard, hooks, starts, report, warn });
     this.#session = openSession(profile, cells, {
       orders: (orders) => executor.obey(orders),
       welcomed: () => this.#welcomed.resolve(),
+      late: (forMs) => hooks.stalled({ reason: "LOOP_BLOCKED", forMs }),
       warn,
       left: (error) => {
         this.#welcomed.reject(error ?? new MainspringError("UNAVAILABLE", "stopped before it was connected"));

@@ -14,6 +14,8 @@ export interface LinkEvents {
 
 /** One connection to a gateway. */
 export interface LinkConnection {
+  /** Address of the gateway, for people; left out: it has none. */
+  readonly peer?: string;
   send(message: WorkerMessage): void;
   /** Sends what was given to `send` and says goodbye. */
   close(): void;

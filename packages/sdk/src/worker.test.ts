@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { Worker as Thread } from "node:worker_threads";
 import { Outcome, type WorkerMessage } from "@mainspring/proto";
@@ -8,10 +10,12 @@ import { type Blocking, IS_BLOCKED, MAY_GO_ON } from "../test/gateway-thread.ts"
 import { token } from "../test/session-scene.ts";
 import { assign, TinyGateway, type TinyStream } from "../test/tiny-gateway.ts";
 import { stallCells } from "./stall-guard.ts";
+import { StartBoard } from "./start-board.ts";
 import { task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
 import type { Orders } from "./work.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
+import type { Stall, WorkerHooks } from "./worker-hooks.ts";
 
 const FAILED_PRECONDITION = 9;
 const hello = (message: WorkerMessage) => message.hello !== undefined;
@@ -73,7 +77,7 @@ describe("a worker", () => {
     await worker.closed;
   });
 
-  it("is heard while a handler blocks its loop, and says how late that loop is", async () => {
+  it("is heard while a handler blocks its loop: that the handler has started, and how late that loop is", async () => {
     const blocking: Blocking = new Int32Array(new SharedArrayBuffer(8));
     const gateway = new Thread(new URL("../test/gateway-thread.ts", import.meta.url), { workerData: blocking });
     const exited = once(gateway, "exit");
@@ -85,13 +89,40 @@ describe("a worker", () => {
         return Atomics.wait(blocking, MAY_GO_ON, 0, 10_000);
       },
     });
-    const worker = newWorker({ url: address, tasks: [block] });
+    const begun: number[] = [];
+    const stalls: Stall[] = [];
+    const hooks: WorkerHooks = {
+      onStart: ({ startedAt }) => void begun.push(startedAt.getTime()),
+      onStalled: (stall) => void stalls.push(stall),
+    };
+    const worker = newWorker({ url: address, tasks: [block], ...hooks });
     const verdict = once(gateway, "message");
     await worker.start();
-    const [{ heartbeats, result }] = await verdict;
+    const [{ starts, isBlockedAtStart, heartbeats, result }] = await verdict;
+    assert.deepEqual(starts, [["x", 1, begun[0]]]);
+    assert.ok(isBlockedAtStart, "the start was told only when the handler had ended");
     assert.equal(result, '"ok"', "the gateway heard too little while the loop was blocked");
     assert.ok(heartbeats >= 5);
     await Promise.all([worker.closed, exited]);
+    const [stall] = stalls;
+    assert.ok(stall?.reason === "LOOP_BLOCKED" && stall.forMs >= 600, JSON.stringify(stalls));
+  });
+
+  it("logs an attempt that failed, with its error and the place of it", async () => {
+    const gateway = await startGateway();
+    const warned = Promise.withResolvers<string>();
+    const bad = task({
+      name: "bad",
+      run: () => {
+        throw new RangeError("no such city");
+      },
+    });
+    const worker = newWorker({ url: gateway.address, tasks: [bad], warn: warned.resolve });
+    void worker.start();
+    await welcomed(gateway, { assigns: [assign("x", { handler: "bad" })] });
+    const line =
+      /^attempt 1 of execution x \(handler "bad"\) failed after \d+ ms, failure 1 of at most \d+: RangeError: no such city \(at .*worker\.test\.ts:/;
+    assert.match(await warned.promise, line);
   });
 
   it("comes back to a gateway that was restarted, with what it holds and its results", async () => {
@@ -127,6 +158,19 @@ describe("a worker", () => {
     await worker.closed;
   });
 
+  it("names the address and its setting where that is an HTTP server", async () => {
+    const http = createServer().listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const { port } = http.address() as AddressInfo;
+    const warned = Promise.withResolvers<string>();
+    const worker = newWorker({ url: `127.0.0.1:${port}`, tasks: [noop], warn: warned.resolve });
+    worker.start().catch(() => undefined);
+    const why = `127.0.0.1:${port} does not speak gRPC without TLS: is MAINSPRING_GRPC_URL (or the option url) right?`;
+    assert.ok((await warned.promise).includes(why), await warned.promise);
+    await worker.stop();
+    http.close();
+  });
+
   it("says why a server will not have it", async () => {
     const gateway = await startGateway();
     const worker = newWorker({ url: gateway.address, tasks: [noop] });
@@ -143,7 +187,8 @@ describe("a worker", () => {
     const warned = Promise.withResolvers<string>();
     const worker = newWorker({ url: gone.address, tasks: [noop], warn: warned.resolve });
     const started = worker.start();
-    assert.match(await warned.promise, /ECONNREFUSED/);
+    const why = `connection refused at ${gone.address}: is MAINSPRING_GRPC_URL (or the option url) right, and is the server running?`;
+    assert.equal(await warned.promise, `not connected to the server: ${why}. The worker goes on trying`);
     await worker.stop();
     await assert.rejects(started, { code: "UNAVAILABLE" });
     await worker.closed;
@@ -201,6 +246,7 @@ describe("a connection's thread that fails", () => {
       targets: [{ address: "127.0.0.1:1", isTls: false }],
       apiKey: "\n",
       cells: stallCells(),
+      starts: StartBoard.of(1).memory,
     };
     const session = new ThreadSession(settings, {
       orders: (order) => orders.push(order),

@@ -1,14 +1,17 @@
 import { hostname } from "node:os";
+import { FailureLog } from "./failure-log.ts";
 import { targetsOf } from "./grpc-target.ts";
 import { apiKeyOf } from "./headers.ts";
 import { printable } from "./printable.ts";
 import { newIdentity } from "./profile.ts";
+import { StartBoard } from "./start-board.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { ThreadSession } from "./thread-session.ts";
+import type { WorkerHooks } from "./worker-hooks.ts";
 import { type StopOptions, WorkerLife } from "./worker-life.ts";
 
-export interface WorkerOptions {
+export interface WorkerOptions extends WorkerHooks {
   tasks: readonly Task<never, unknown>[];
   /**
    * The server's gRPC address, host:port (https://host:port with TLS); of a cluster several, as a list or with commas
@@ -28,7 +31,7 @@ export interface WorkerOptions {
   capabilities?: readonly string[];
   /** For people; default: host name and process id. */
   name?: string;
-  /** Hears what people should see, as a lost connection; default: standard error. */
+  /** Hears what people should see: a lost connection, failed attempts (20 a minute at most). Default: standard error. */
   warn?(message: string): void;
 }
 
@@ -49,11 +52,13 @@ export class Worker {
     const apiKey = apiKeyOf(options.apiKey);
     const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);
-    const life = { ...newIdentity(runtime), name, pool, capabilities, slots, prefetch, tasks, runtime, warn };
-    this.#life = new WorkerLife(
-      life,
-      (profile, cells, events) => new ThreadSession({ profile, targets, apiKey, cells }, events),
-    );
+    const identity = { ...newIdentity(runtime), name, pool, capabilities, slots, prefetch };
+    const hooks = hooksOf(options, new FailureLog(runtime, warn));
+    // Slots are checked by the profile; a number that is none must not fail here.
+    const starts = StartBoard.of(Math.min(Math.max(slots, 1), 10_000) || 1);
+    this.#life = new WorkerLife({ ...identity, tasks, runtime, hooks, starts, warn }, (profile, cells, events) => {
+      return new ThreadSession({ profile, targets, apiKey, cells, starts: starts.memory }, events);
+    });
     this.closed = this.#life.closed;
   }
 
@@ -88,4 +93,19 @@ export class Worker {
       process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
     }
   }
+}
+
+/** Those that were given, with the log of failures before them. */
+function hooksOf(given: WorkerHooks, log: FailureLog): WorkerHooks {
+  const { onStart, onSuccess, onFailure, onStalled } = given;
+  const logged: WorkerHooks["onFailure"] = (failed) => {
+    log.add(failed);
+    return onFailure?.call(given, failed);
+  };
+  return {
+    ...(onStart && { onStart: onStart.bind(given) }),
+    ...(onSuccess && { onSuccess: onSuccess.bind(given) }),
+    onFailure: logged,
+    ...(onStalled && { onStalled: onStalled.bind(given) }),
+  };
 }

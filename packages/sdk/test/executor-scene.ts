@@ -3,6 +3,7 @@ import { Executor } from "../src/executor.ts";
 import { StallGuard, stallCells } from "../src/stall-guard.ts";
 import { type Task, task } from "../src/task.ts";
 import { type Assignment, type FinishedReport, NO_ORDERS, type Orders, type Report } from "../src/work.ts";
+import { Hooks, type WorkerHooks } from "../src/worker-hooks.ts";
 import { ManualRuntime } from "./manual-runtime.ts";
 
 /** A handler that is under way, until the test ends it. */
@@ -25,7 +26,7 @@ export class ExecutorScene {
   readonly executor: Executor;
   readonly #running = new Map<string, Running>();
 
-  constructor(slots: number, tasks: readonly Task<never, unknown>[] = []) {
+  constructor(slots: number, tasks: readonly Task<never, unknown>[] = [], hooks: WorkerHooks = {}) {
     const manual = task({ name: "manual", run: (payload: unknown, ctx) => this.#run(payload, ctx) });
     const cells = stallCells();
     this.guard = new StallGuard(cells, this.runtime);
@@ -34,6 +35,7 @@ export class ExecutorScene {
       slots,
       runtime: this.runtime,
       guard: new StallGuard(cells, this.runtime),
+      hooks: new Hooks(hooks, (message) => this.warnings.push(message)),
       report: (report) => this.reports.push(report),
       warn: (message) => this.warnings.push(message),
     });

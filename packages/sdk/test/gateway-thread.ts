@@ -8,7 +8,7 @@ export const MAY_GO_ON = 1;
 
 /**
  * A gateway in a thread of its own, which hears heartbeats while the test's own loop is blocked by a handler. It lets the
- * handler go on once it has heard several, and of the lateness of that loop.
+ * handler go on once it has heard of the handler's start, of the lateness of that loop, and several heartbeats.
  */
 async function main(port: MessagePort, blocking: Blocking): Promise<void> {
   const tell = (message: unknown) => port.postMessage(message);
@@ -17,10 +17,13 @@ async function main(port: MessagePort, blocking: Blocking): Promise<void> {
   const stream = await gateway.stream();
   await stream.next((message) => message.hello !== undefined);
   stream.send({ welcome: { heartbeatIntervalMs: 10, gateway: "gateway-1" }, assigns: [assign("x")] });
+  const { started } = await stream.next((message) => message.started.length + message.finished.length > 0);
+  if (started.length === 0) throw new Error("the start was not told while the handler blocked its loop");
+  const isBlockedAtStart = Atomics.load(blocking, IS_BLOCKED) === 1 && Atomics.load(blocking, MAY_GO_ON) === 0;
   let heartbeats = 0;
   await stream.next(({ heartbeat }) => {
     if (heartbeat === undefined || Atomics.load(blocking, IS_BLOCKED) === 0) return false;
-    return ++heartbeats >= 5 && heartbeat.loopLagMs >= 20;
+    return ++heartbeats >= 5 && heartbeat.loopLagMs >= 600;
   });
   Atomics.store(blocking, MAY_GO_ON, 1);
   Atomics.notify(blocking, MAY_GO_ON);
@@ -29,7 +32,8 @@ async function main(port: MessagePort, blocking: Blocking): Promise<void> {
   stream.send({ acks: [{ executionId: "x", attempt: 1, shard: 7 }], drain: true });
   await stream.ended;
   gateway.stop();
-  tell({ heartbeats, result: Buffer.from(result?.result ?? []).toString() });
+  const starts = started.map(({ token, startedAtMs }) => [token?.executionId, token?.attempt, Number(startedAtMs)]);
+  tell({ starts, isBlockedAtStart, heartbeats, result: Buffer.from(result?.result ?? []).toString() });
 }
 
 if (parentPort !== null) await main(parentPort, workerData);

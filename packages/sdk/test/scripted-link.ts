@@ -10,6 +10,7 @@ export class ScriptedConnection implements LinkConnection {
   readonly #sent: WorkerMessage[] = [];
   /** The worker said goodbye. */
   isClosed = false;
+  isBroken = false;
   congested = false;
   /** Says that it is closed while it is being closed, as a link in memory may. */
   echoesClose = false;
@@ -36,6 +37,7 @@ export class ScriptedConnection implements LinkConnection {
   }
 
   break(reason: ClosedReason = { message: "it broke" }): void {
+    this.isBroken = true;
     this.#events.closed(reason);
   }
 

@@ -48,9 +48,15 @@ export function submitCommand(): Command {
     .option("--start-before <time>", "skip it if it has not started by then", instant)
     .option("--concurrency-key <key>", "run at most --concurrency-limit jobs of this key at once")
     .option("--concurrency-limit <count>", "how many of the key (default: 1)", integer(1, 1_000_000))
-    .option("--unique-key <key>", "accept one unfinished job of this key; a repeat gives the one there is")
+    .option(
+      "--unique-key <key>",
+      "one at a time: while an execution with this key is not final, a submit gives that one",
+    )
     .option("--label <key=value>", "a label; may be repeated", label)
-    .option("--idempotency-key <key>", "makes it safe to run this command again: a repeat answers as the first did")
+    .option(
+      "--idempotency-key <key>",
+      "not sure whether it was submitted? a repeat with this key submits nothing, for 7 days",
+    )
     .option("--wait", "wait until it is final; exit code 4 if it did not succeed");
   return withRecurrence(command).action(submit);
 }

@@ -1,18 +1,15 @@
 import { Type } from "typebox";
 import { isFinal } from "../domain/execution.ts";
-import type { Chatter } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { ExecutionSummary } from "../ports/store-queries.ts";
 import { problems } from "./documented.ts";
-import { decodeEventId, type EventCursor, encodeEventId } from "./event-cursor.ts";
+import { decodeEventId } from "./event-cursor.ts";
 import { EventStream } from "./event-stream.ts";
+import { EventTeller } from "./event-teller.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
-import type { Follower, Followers } from "./followers.ts";
+import type { Followers } from "./followers.ts";
 import type { HttpApp } from "./http-app.ts";
-import { formatInstant } from "./instants.ts";
 import { Uuid } from "./schemas/fields.ts";
-import { executionSummaryBody } from "./views.ts";
 
 /** A stream is ended then; its client comes back. */
 const STREAM_MAX_MS = 24 * 3_600_000;
@@ -31,7 +28,7 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
     const view = await reader.read(executionId);
     if (view === null) throw noSuch("execution");
     if (isFinal(view.state) && seen.state === view.state) return reply.code(204).send();
-    const teller = new Teller(view, seen);
+    const teller = new EventTeller(view, seen, () => reader.read(executionId));
     const leave = isFinal(view.state) ? () => {} : followers.enter(teller);
     reply.hijack();
     const gone = new AbortController();
@@ -40,11 +37,12 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
     teller.begin(stream);
     try {
       const last = isFinal(view.state) ? null : await reader.readFinal(executionId, STREAM_MAX_MS, gone.signal);
-      if (last !== null) teller.changed(last);
+      if (last !== null) teller.changed(last, last);
     } catch {
       // Too many wait, or the store is away: the client comes back, and is told then if that is still so.
     } finally {
       leave();
+      await teller.told;
       stream.end();
     }
     return reply;
@@ -54,7 +52,8 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
 const schema = {
   operationId: "followExecution",
   tags: ["executions"],
-  summary: "Follow an execution by server-sent events: `state`, `progress` and `log`, until it is final",
+  summary:
+    "Follow an execution by server-sent events: `state`, `attempt` (one that did not succeed), `progress` and `log`, until it is final",
   params: Type.Object({ executionId: Uuid("the execution") }),
   headers: Type.Object({
     "last-event-id": Type.Optional(
@@ -73,41 +72,3 @@ const schema = {
     ...problems("not-found", "invalid-cursor"),
   },
 };
-
-/** Tells one client of its execution. */
-class Teller implements Follower {
-  row: ExecutionSummary;
-  #cursor: EventCursor;
-  #stream: EventStream | null = null;
-
-  constructor(row: ExecutionSummary, seen: EventCursor) {
-    this.row = row;
-    this.#cursor = seen;
-  }
-
-  get seq(): number {
-    return this.#cursor.seq;
-  }
-
-  begin(stream: EventStream): void {
-    this.#stream = stream;
-    const { state, attempt } = this.#cursor;
-    if (state !== this.row.state || attempt !== this.row.attempt) this.changed(this.row);
-  }
-
-  changed(row: ExecutionSummary): void {
-    this.row = row;
-    const { state, attempt } = row;
-    this.#cursor = { ...this.#cursor, state, attempt };
-    this.#stream?.send("state", encodeEventId(this.#cursor), executionSummaryBody(row));
-  }
-
-  heard(item: Chatter): void {
-    const { attempt, seq } = item;
-    this.#cursor = { ...this.#cursor, seq };
-    const id = encodeEventId(this.#cursor);
-    const at = formatInstant(item.at);
-    if (item.kind === "LOG") this.#stream?.send("log", id, { attempt, at, level: item.level, line: item.line });
-    else this.#stream?.send("progress", id, { attempt, at, fraction: item.fraction, message: item.message });
-  }
-}

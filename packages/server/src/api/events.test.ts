@@ -86,6 +86,48 @@ describe("following an execution by server-sent events", () => {
     assert.deepEqual(follows.at(-1), { kind: "UNFOLLOW", executionIds: [job.executionId] });
   });
 
+  it("tells when each state began, and what an attempt failed by as soon as it has failed", async () => {
+    const job = await scene.submitted();
+    const since = 1_700_000_000_123;
+    let live: Pick<LiveExecution, "state" | "since"> = { state: "RUNNING", since };
+    const endOwner = playOwner(api.bus, (message, node) => {
+      if (message.kind !== "ASK") return;
+      const held = { attempt: 1, workerId: "w1", startedAt: since, cancelRequested: false };
+      const executions = message.executionIds.map((executionId): LiveExecution => ({ executionId, ...held, ...live }));
+      api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
+    });
+    const stream = await open(job);
+    assert.match(await until(stream, /"state":"RUNNING".*\n\n/), /"at":"2023-11-14T22:13:20.123Z"/);
+    const error = { name: "RangeError", message: "no such city" };
+    const failed = {
+      attempt: 1,
+      workerId: "w1",
+      state: "FAILED",
+      startedAt: since,
+      finishedAt: since + 7,
+      error,
+    } as const;
+    const change = { state: "PENDING", attempt: 1, failures: 1, queue: "WAITING", dueAt: Date.now() + 60_000 } as const;
+    await scene.applied(job.shard, {
+      changes: [scene.succeeded(job, { ...change, startedAt: null, finishedAt: null, ended: [failed] })],
+    });
+    live = { state: "PENDING", since: null };
+    const told = await until(stream, /"state":"PENDING".*\n\n/);
+    assert.match(told, /event: attempt\nid: PENDING\.1\.0\ndata: .*"state":"FAILED".*"message":"no such city"/);
+    assert.match(told, /event: state\nid: PENDING\.1\.0\ndata: .*"failures":1.*"at":"2023-11-14T22:13:20.130Z"/);
+    endOwner();
+    stream.destroy();
+
+    // A stream that goes on behind it does not tell it again; one from the beginning does.
+    const behind = await open(job, "PENDING.1.0");
+    line(job, 9, "later");
+    assert.doesNotMatch(await until(behind, /later/), /no such city/);
+    behind.destroy();
+    const anew = await open(job);
+    assert.match(await until(anew, /event: state/), /no such city/);
+    anew.destroy();
+  });
+
   it("goes on behind the last event that was seen, and has no more to tell of the end", async () => {
     const job = await scene.submitted();
     const asked = new EventEmitter();

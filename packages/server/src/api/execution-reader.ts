@@ -9,7 +9,7 @@ import type {
   Page,
   StoreQueries,
 } from "../ports/store-queries.ts";
-import type { LiveView } from "./live.ts";
+import type { LiveView, Overlaid } from "./live.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** Executions as they are now: the rows, and what their owners know beyond them. */
@@ -27,7 +27,7 @@ export class ExecutionReader {
   }
 
   /** @throws {StoreUnavailable} */
-  async read(id: ExecutionId): Promise<ExecutionView | null> {
+  async read(id: ExecutionId): Promise<Overlaid<ExecutionView> | null> {
     const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
     if (row === null) return null;
     const [view] = await this.#live.overlay([row]);

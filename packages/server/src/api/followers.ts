@@ -4,7 +4,7 @@ import type { Chatter } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ExecutionSummary } from "../ports/store-queries.ts";
 import { busy } from "./errors.ts";
-import type { LiveView } from "./live.ts";
+import type { LiveView, Overlaid } from "./live.ts";
 
 /** Streams of events at once. */
 const FOLLOWERS_MAX = 1_000;
@@ -19,7 +19,7 @@ export interface Follower {
   row: ExecutionSummary;
   /** The last that was heard of its handler. */
   readonly seq: number;
-  changed(row: ExecutionSummary): void;
+  changed(row: Overlaid): void;
   heard(item: Chatter): void;
 }
 

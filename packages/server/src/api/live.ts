@@ -1,5 +1,5 @@
 import { type ExecutionState, isFinal } from "../domain/execution.ts";
-import type { ExecutionId, Incarnation } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId, Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { LiveExecution } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -8,6 +8,12 @@ import type { Inbox } from "./inbox.ts";
 
 /** An owner that is slower than this is not waited for: the row is told as it is. */
 const ASK_TIMEOUT_MS = 250;
+
+/** A row with what its owner says. */
+export type Overlaid<T extends ExecutionSummary = ExecutionSummary> = T & {
+  /** Time at which the attempt entered the state that the owner says; null or left out: the owner does not say. */
+  since?: EpochMs | null;
+};
 
 /** Asks owners what they know beyond the rows. */
 export class LiveView {
@@ -22,7 +28,7 @@ export class LiveView {
   }
 
   /** The rows with what their owners say of those that are not final. One question an owner. */
-  async overlay<T extends ExecutionSummary>(rows: readonly T[]): Promise<T[]> {
+  async overlay<T extends ExecutionSummary>(rows: readonly T[]): Promise<Overlaid<T>[]> {
     const byOwner = this.#byOwner(rows);
     if (byOwner.size === 0) return [...rows];
     const request = this.#runtime.uuid();
@@ -48,7 +54,7 @@ export class LiveView {
 }
 
 /** An answer may be older than the row: an attempt never goes back. */
-function withLive<T extends ExecutionSummary>(row: T, live: LiveExecution | undefined): T {
+function withLive<T extends ExecutionSummary>(row: T, live: LiveExecution | undefined): Overlaid<T> {
   if (live === undefined || isFinal(row.state) || live.attempt < row.attempt) return row;
   const state: ExecutionState = live.state;
   return {
@@ -57,5 +63,6 @@ function withLive<T extends ExecutionSummary>(row: T, live: LiveExecution | unde
     attempt: live.attempt,
     workerId: live.workerId,
     startedAt: row.startedAt ?? live.startedAt,
+    since: live.since ?? null,
   };
 }

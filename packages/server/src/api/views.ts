@@ -1,3 +1,4 @@
+import type { EndedAttempt } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
@@ -25,15 +26,16 @@ export function executionBody(view: ExecutionView, progress: Progress | null): E
       message: progress.message,
       at: formatInstant(progress.at),
     },
-    attempts: view.attempts.map(({ attempt, workerId, state, startedAt, finishedAt, error }) => ({
-      attempt,
-      workerId,
-      state,
-      startedAt: formatInstantOrNull(startedAt),
-      finishedAt: formatInstant(finishedAt),
-      error,
-    })),
+    attempts: view.attempts.map(attemptBody),
     ...timesOf(view),
+  };
+}
+
+export function attemptBody({ attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt) {
+  return {
+    ...{ attempt, workerId, state, error },
+    startedAt: formatInstantOrNull(startedAt),
+    finishedAt: formatInstant(finishedAt),
   };
 }
 

@@ -160,12 +160,18 @@ export class Stage {
   readonly runtime: ManualRuntime;
   readonly bus: RecordingBus;
   readonly gateway: Gateway;
+  /** Lines of the gateway's log, as JSON. */
+  readonly logged: string[] = [];
 
   /** @param runtime that of another stage, where there are two */
   constructor(node: Incarnation = NODE, runtime = new ManualRuntime()) {
     this.runtime = runtime;
     this.bus = new RecordingBus(node);
-    this.gateway = createGateway({ bus: this.bus, runtime, log: pino({ level: "silent" }) });
+    this.gateway = createGateway({
+      bus: this.bus,
+      runtime,
+      log: pino({ level: "info" }, { write: (line) => void this.logged.push(line) }),
+    });
   }
 
   /** `from` owns these shards, all where none are named, under this epoch, which is its term as well. */

@@ -8,6 +8,7 @@ import { Owners } from "../shard/owners.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
 import { Demands } from "./demands.ts";
+import { FailedAttemptsLog } from "./failed-attempts-log.ts";
 import { Fleet } from "./fleet.ts";
 import { readHello } from "./hello.ts";
 import {
@@ -79,7 +80,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     const nextAccount = () => ++accounts;
     this.#bus = bus;
     const shared = { node: bus.node, runtime, log, owners, demands: new Demands(), news, counters, nextAccount };
-    this.#shared = { ...shared, talk: new Talk(bus, runtime) };
+    this.#shared = { ...shared, talk: new Talk(bus, runtime), failures: new FailedAttemptsLog(log, runtime) };
     this.#fleet = new Fleet(this.#shared);
     this.#orders = new Orders(this.#fleet, this.#shared);
     this.#rollCalledAtMs = runtime.monotonicMs();

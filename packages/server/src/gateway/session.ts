@@ -7,6 +7,7 @@ import type { Owners } from "../shard/owners.ts";
 import type { Counters } from "./counters.ts";
 import { Credits } from "./credits.ts";
 import type { Demands } from "./demands.ts";
+import type { FailedAttemptsLog } from "./failed-attempts-log.ts";
 import { hearHolds } from "./hear-holds.ts";
 import { type Held, HeldAttempts } from "./held.ts";
 import { capacityOf, takenOf } from "./hello-holds.ts";
@@ -32,6 +33,7 @@ export interface Surroundings {
   news: News;
   counters: Counters;
   talk: Talk;
+  failures: FailedAttemptsLog;
   /** @returns the number of a new account; they grow */
   nextAccount(): number;
 }
@@ -217,7 +219,11 @@ export class Session {
     if (news.outcome === Outcome.RELEASED) {
       this.held.delete(token);
       this.#returned.add(finished, runtime.monotonicMs());
-    } else if (held !== null) this.finish(held, news.stillRunning);
+    } else if (held !== null) {
+      // A result that comes again was logged when it came first.
+      if (held.state !== "FINISHED") this.#shared.failures.add(finished, held.handler);
+      this.finish(held, news.stillRunning);
+    }
     this.#shared.news.finished(owners.of(token.shard), finished);
   }
 

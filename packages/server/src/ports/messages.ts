@@ -340,6 +340,8 @@ export interface LiveExecution {
   attempt: number;
   workerId: WorkerId | null;
   startedAt: EpochMs | null;
+  /** Time at which the present attempt was assigned, or started where it runs; null: there is none. Left out by the release before. */
+  since?: EpochMs | null;
   cancelRequested: boolean;
 }
 

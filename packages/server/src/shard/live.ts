@@ -14,6 +14,7 @@ export function liveExecution(state: MachineState, id: ExecutionId): LiveExecuti
     attempt: entry.row.attempt,
     workerId: assigned?.workerId ?? null,
     startedAt: entry.row.startedAt,
+    since: assigned === null ? null : (assigned.startedAt ?? assigned.at),
     cancelRequested: isCancelled(entry),
   };
 }

@@ -68,7 +68,11 @@ export const JobSubmission = Type.Object(
     concurrencyLimit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "default 1; the last writer's limit wins" }),
     ),
-    uniqueKey: Type.Optional(Line("at most one execution that is not final has it; up to 255 characters")),
+    uniqueKey: Type.Optional(
+      Line(
+        "for one at a time: at most one execution that is not final has it, and it is free again afterwards; to repeat a submit safely use the header Idempotency-Key; up to 255 characters",
+      ),
+    ),
     labels: Type.Optional(Labels),
   },
   closed,

@@ -1,0 +1,21 @@
+import type { GrpcTarget } from "./grpc-target.ts";
+
+const HINT = "is MAINSPRING_GRPC_URL (or the option url) right";
+
+/**
+ * Reason why a connection ended, with the address and what may be wrong with it.
+ * @param details what gRPC says of it; without times, so that the same trouble has the same text
+ */
+export function troubleAt({ address, isTls }: GrpcTarget, details: string): string {
+  const said = plain(details);
+  if (/ECONNREFUSED/.test(said)) return `connection refused at ${address}: ${HINT}, and is the server running?`;
+  if (/Name resolution failed/.test(said)) return `the host of ${address} is not known: ${HINT}?`;
+  if (/Protocol error/.test(said))
+    return `${address} does not speak gRPC ${isTls ? "over" : "without"} TLS: ${HINT}? The HTTP API has another port`;
+  return `${address}: ${said}`;
+}
+
+function plain(details: string): string {
+  const reason = details.replace(/^No connection established\. Last error: (Error: )?/, "");
+  return reason.replace(/ \(\d{4}-[\d:T.-]+Z\)/g, "").replace(/\.? Resolution note: *$/, "");
+}

@@ -1,0 +1,82 @@
+import { MainspringError } from "./errors.ts";
+import { printable } from "./printable.ts";
+import type { Runtime } from "./runtime.ts";
+
+const HINT = "is MAINSPRING_URL (or the option url) right";
+/** Codes of failures before a request is sent. */
+const NEVER_SENT: readonly string[] = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
+/** A request that fails for a shorter time is repeated silently. */
+const WARN_AFTER_MS = 1_000;
+/** A client writes one warning in this time at most. */
+const WARN_EVERY_MS = 30_000;
+
+/** Whether no server has seen the request. @param cause what `fetch` threw */
+export function wasNeverSent(cause: unknown): boolean {
+  return NEVER_SENT.includes(codeOf(cause));
+}
+
+/** The error for a request without an answer. @param isLate the client gave the request up. @param cause what `fetch` threw */
+export function unreachable(url: string, isLate: boolean, cause: unknown): MainspringError {
+  const code = codeOf(cause);
+  // The other side is no HTTP server: a repeat would not change that.
+  if (!isLate && (code === "HTTPParserError" || code.startsWith("HPE_")))
+    return new MainspringError("UNEXPECTED_ANSWER", `${url} does not speak HTTP: ${HINT}? Workers have another port`, {
+      cause,
+    });
+  return new MainspringError(
+    "UNAVAILABLE",
+    isLate ? `the server at ${url} did not answer in time` : whyNot(url, code, cause),
+    { cause },
+  );
+}
+
+function whyNot(url: string, code: string, cause: unknown): string {
+  if (code === "ECONNREFUSED") return `connection refused at ${url}: ${HINT}, and is the server running?`;
+  if (code === "ENOTFOUND") return `the host of ${url} is not known: ${HINT}?`;
+  if (wasNeverSent(cause)) return `no connection to ${url} (${code}): ${HINT}?`;
+  return `the server at ${url} cannot be reached: ${code === "" ? messageOf(cause) : code}`;
+}
+
+/** The platform's code of a failed `fetch`; empty where there is none. An answer that is not HTTP may have a name in place of a code. */
+function codeOf(cause: unknown): string {
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    if (typeof code === "string") return code;
+    if (name === "HTTPParserError") return name;
+  }
+  return "";
+}
+
+/** The innermost message: that of a failed `fetch` itself says nothing. */
+function messageOf(cause: unknown): string {
+  let message = String(cause);
+  for (let error = cause; error instanceof Error; error = error.cause) message = error.message;
+  return message;
+}
+
+/** Says that requests are being repeated: without it a program with a wrong URL would seem to hang. */
+export class OutageWarning {
+  readonly #runtime: Runtime;
+  readonly #warn: (message: string) => void;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ runtime, warn }: { runtime: Runtime; warn(message: string): void }) {
+    this.#runtime = runtime;
+    this.#warn = warn;
+  }
+
+  /** @param elapsedMs time since the request failed first, in milliseconds */
+  lasts(error: MainspringError, elapsedMs: number): void {
+    const nowMs = this.#runtime.monotonicMs();
+    if (elapsedMs < WARN_AFTER_MS || nowMs - this.#lastMs < WARN_EVERY_MS) return;
+    this.#lastMs = nowMs;
+    this.#warn(`${printable(error.message)}; the client repeats the request`);
+  }
+}

@@ -1,0 +1,43 @@
+import type { Logger } from "pino";
+import type { FinishedAttempt } from "../ports/messages.ts";
+import type { Runtime } from "../ports/runtime.ts";
+
+/** A gateway logs this many failed attempts within `WINDOW_MS`; the rest is counted. */
+const LINES_MAX = 20;
+const WINDOW_MS = 60_000;
+const MESSAGE_MAX_CHARS = 500;
+
+/** Says which attempts have failed at the workers of a gateway, in a bounded number of lines. */
+export class FailedAttemptsLog {
+  readonly #log: Logger;
+  readonly #runtime: Runtime;
+  #windowBeganMs = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(log: Logger, runtime: Runtime) {
+    this.#log = log;
+    this.#runtime = runtime;
+  }
+
+  /** @param handler null: not known here */
+  add({ executionId, attempt, workerId, state, error }: FinishedAttempt, handler: string | null): void {
+    if (state !== "FAILED" && state !== "TIMED_OUT") return;
+    const nowMs = this.#runtime.monotonicMs();
+    if (nowMs - this.#windowBeganMs >= WINDOW_MS) this.#begin(nowMs);
+    if (++this.#count > LINES_MAX) return;
+    const message = error?.message.slice(0, MESSAGE_MAX_CHARS);
+    const facts = { executionId, attempt, workerId, handler, state, error: error?.name, message };
+    this.#log.info(
+      facts,
+      "an attempt failed at its worker; the retry policy of the job decides whether another one follows",
+    );
+  }
+
+  /** No timer: the number that was not told is told with the next failure. */
+  #begin(nowMs: number): void {
+    const untold = this.#count - LINES_MAX;
+    if (untold > 0) this.#log.info({ untold }, "more attempts failed than this gateway logs in a minute");
+    this.#windowBeganMs = nowMs;
+    this.#count = 0;
+  }
+}
