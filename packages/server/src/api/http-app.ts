@@ -14,6 +14,7 @@ import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http
 import { PARSED_BYTES_MAX } from "./json-body.ts";
 import { type BodyParts, JobParts } from "./json-parts.ts";
 import { writeJson } from "./raw-json.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { type ApiKeys, guard } from "./security.ts";
 import { type BodyScope, takeBodies } from "./take-bodies.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
@@ -53,9 +54,10 @@ export interface HttpAppParts {
 export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpAppParts): HttpApp {
   const limits = { ...HTTP_LIMITS, ...parts.limits };
   const connections = boundsOf(limits);
+  const turns = new RequestTurns(runtime);
   const app: HttpApp = Fastify({
     // Of each server that listens: a name such as localhost may stand for several addresses.
-    serverFactory: (handle) => createHttpServer({ limits, runtime, connections }, handle),
+    serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns }, handle),
     bodyLimit: PARSED_BYTES_MAX,
     // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
     routerOptions: { maxParamLength: 255 * 9 },
@@ -73,6 +75,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
   countRequests(app, metrics);
   partOnClose(app);
+  spreadAnswers(app, turns);
   return app;
 }
 
@@ -129,6 +132,11 @@ function countRequests(app: HttpApp, metrics: ApiMetrics): void {
     metrics.request({ method: request.method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
+}
+
+/** One commit, or the end of one execution, answers thousands of requests at once. */
+function spreadAnswers(app: HttpApp, turns: RequestTurns): void {
+  app.addHook("onSend", (_request, _reply, _payload, done) => turns.enter(() => done()));
 }
 
 /** A connection that stays open for more requests would hold up the stop for as long as it is kept alive. */

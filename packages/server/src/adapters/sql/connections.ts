@@ -9,6 +9,7 @@ import { isRefusal, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
+import { WaitingLine } from "./waiting-line.ts";
 
 /**
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
@@ -81,6 +82,9 @@ const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   lease: 1,
 };
 
+/** Reads of clients: all that a pool has under way, and what pg itself may let wait. */
+const QUERY_LINE = { inside: 2 * POOL_SIZES.query, waitMs: CONNECT_TIMEOUT_MS, perTurn: 100 };
+
 /** People wait for these. */
 const IMPATIENT: readonly Purpose[] = ["submit", "query"];
 
@@ -122,10 +126,13 @@ export class Connections {
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
   readonly #silence: Silence;
+  /** Thousands of clients may read at once. */
+  readonly #queries: WaitingLine;
 
   constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
     this.#runtime = runtime;
     this.#silence = new Silence(runtime);
+    this.#queries = new WaitingLine(runtime, QUERY_LINE);
     const primary = primaryAt(connection, incarnation);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
@@ -193,7 +200,8 @@ export class Connections {
   load(): ConnectionLoad[] {
     return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
       const idle = idleCount + (this.#spare.get(purpose)?.count ?? 0);
-      return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount };
+      const inLine = purpose === "query" ? this.#queries.length : 0;
+      return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount + inLine };
     });
   }
 
@@ -215,7 +223,9 @@ export class Connections {
     use: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     const work = () => this.#use(purpose, isHarmless, use);
-    return IMPATIENT.includes(purpose) ? this.#silence.watchImpatiently(work) : this.#silence.watch(work);
+    if (!IMPATIENT.includes(purpose)) return this.#silence.watch(work);
+    const watched = () => this.#silence.watchImpatiently(work);
+    return purpose === "query" ? this.#queries.through(watched) : watched();
   }
 
   async #use<T>(
