@@ -75,7 +75,6 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
   countRequests(app, metrics);
   partOnClose(app);
-  spreadAnswers(app, turns);
   return app;
 }
 
@@ -132,11 +131,6 @@ function countRequests(app: HttpApp, metrics: ApiMetrics): void {
     metrics.request({ method: request.method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
-}
-
-/** One commit, or the end of one execution, answers thousands of requests at once. */
-function spreadAnswers(app: HttpApp, turns: RequestTurns): void {
-  app.addHook("onSend", (_request, _reply, _payload, done) => turns.enter(() => done()));
 }
 
 /** A connection that stays open for more requests would hold up the stop for as long as it is kept alive. */

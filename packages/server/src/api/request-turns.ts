@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 
 export interface TurnLimits {
-  /** Time that requests and answers take in one turn of the event loop. */
+  /** Time that requests take in one turn of the event loop. */
   turnMs: number;
   /** Requests, errors and ends of connections in one turn; after them the turn reads no more connections. */
   heard: number;
@@ -13,9 +13,8 @@ export interface TurnLimits {
 const TURN_LIMITS: TurnLimits = { turnMs: 5, heard: 128, readAgain: 64 };
 
 /**
- * Spreads requests and answers over turns of the event loop. Thousands of connections may have something to read at the
- * same moment, and Node would handle all of them in one turn. Requests and answers beyond the time of a turn wait in
- * order. Reading a request takes time too, so beyond a number of requests the server reads no connection until it has
+ * Spreads requests over turns of the event loop. Thousands of connections may have something to read at the same moment,
+ * and Node would handle all of them in one turn. Requests beyond the time of a turn wait in order. Reading a request takes time too, so beyond a number of requests the server reads no connection until it has
  * handled what waits, and then some connections in each turn.
  */
 export class RequestTurns {
