@@ -50,6 +50,33 @@ describe("an executor", () => {
     assert.equal(scene.executor.occupied, 0);
   });
 
+  it("starts no more in a turn of the loop than it may parse, and the rest in the turns that follow", async () => {
+    const large = task({ name: "large", run: () => undefined });
+    const scene = new ExecutorScene(10, [large]);
+    const payload = JSON.stringify("x".repeat(200 * 1024));
+    scene.obey({ assigns: ["a", "b", "c", "d", "e"].map((id) => assignment(id, { handler: "large", payload })) });
+    await scene.runtime.turn();
+    // A report tells of a turn.
+    assert.deepEqual(
+      scene.reports.map(({ finished }) => finished.length),
+      [2, 2, 1],
+    );
+  });
+
+  it("gives the text of a payload to a handler that forwards it, without parsing it", async () => {
+    const forwarding = {
+      ...task({ name: "forwards", run: () => assert.fail("invoked") }),
+      forward: (text: string) => text,
+    };
+    const scene = new ExecutorScene(1, [forwarding]);
+    const payload = '{"a": 1.0, "a": 2}';
+    scene.obey({ assigns: [assignment("a", { handler: "forwards", payload })] });
+    assert.deepEqual(
+      (await scene.finished()).map(({ outcome, result }) => [outcome, result]),
+      [["SUCCEEDED", payload]],
+    );
+  });
+
   it("frees one slot for one handler, even where what it returned answers twice", async () => {
     const odd = task({ name: "odd", run: () => ANSWERS_TWICE as unknown });
     const scene = new ExecutorScene(1, [odd]);

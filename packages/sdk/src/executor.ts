@@ -2,7 +2,7 @@ import { Attempt, AttemptContext } from "./attempt.ts";
 import { Chatter } from "./chatter.ts";
 import type { AbortCause } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
-import { endingOfForce, endingOfReturn, endingOfThrow, terminal } from "./outcome.ts";
+import { endingOfForce, endingOfReturn, endingOfThrow, succeeded, terminal } from "./outcome.ts";
 import { defer, type Runtime } from "./runtime.ts";
 import type { StallGuard } from "./stall-guard.ts";
 import type { StartBoard } from "./start-board.ts";
@@ -26,6 +26,9 @@ export interface ExecutorOptions {
   warn(message: string): void;
 }
 
+/** Once so many are parsed for handlers, other handlers start in the next turn of the loop. */
+const PAYLOAD_CHARS_PER_TURN = 256 * 1024;
+
 /**
  * Runs handlers: as many at once as there are slots, the rest in the order they came. What happens in one turn of the
  * loop is one report.
@@ -48,6 +51,8 @@ export class Executor {
   #head = 0;
   #occupied = 0;
   #isFilling = false;
+  /** Characters of the payloads of what started in this turn of the loop. */
+  #startedChars = 0;
   #isDraining = false;
   #started: Attempt[] = [];
   #finished: FinishedReport[] = [];
@@ -144,7 +149,7 @@ export class Executor {
       this.#handBackWaiting();
       this.#hooks.stalled({ reason: "PROCESS_STOPPED" });
     }
-    while (this.#occupied < this.#slots) {
+    while (this.#occupied < this.#slots && this.#startedChars < PAYLOAD_CHARS_PER_TURN) {
       const next = this.#next();
       if (next === null) break;
       this.#start(next);
@@ -169,6 +174,7 @@ export class Executor {
     attempt.beganMs = nowMs;
     attempt.dueMs = nowMs + attempt.assignment.timeoutMs;
     this.#occupied++;
+    this.#startedChars += attempt.assignment.payload.length;
     this.#started.push(attempt);
     this.#setFlush();
     this.#deadlines.watch(attempt, nowMs);
@@ -181,6 +187,7 @@ export class Executor {
   }
 
   #run(task: Task<never, unknown>, attempt: Attempt): void {
+    if (task.forward !== undefined) return this.#end(attempt, succeeded(task.forward(attempt.assignment.payload)));
     let payload: unknown;
     try {
       if (attempt.assignment.payload !== "") payload = JSON.parse(attempt.assignment.payload);
@@ -276,7 +283,10 @@ export class Executor {
     this.#isFlushSet = true;
     defer(this.#runtime, () => {
       this.#isFlushSet = false;
+      const isHeldUp = this.#startedChars >= PAYLOAD_CHARS_PER_TURN;
+      this.#startedChars = 0;
       this.#flush();
+      if (isHeldUp) this.#fill();
     });
   }
 

@@ -43,7 +43,8 @@ export function terminal(name: string, message: string): Ending {
   return { outcome: "FAILED", result: "", error: { name, message }, advice: { kind: "NEVER" } };
 }
 
-function succeeded(result: string): Ending {
+/** @param result JSON text */
+export function succeeded(result: string): Ending {
   return { outcome: "SUCCEEDED", result, error: null, advice: null };
 }
 

@@ -43,6 +43,8 @@ export interface Task<Input = never, R = unknown> {
   readonly name: string;
   /** Runs the handler here and now, as a worker does: with the payload checked first. */
   invoke(payload: unknown, ctx: TaskContext): R | Promise<R>;
+  /** In place of `invoke` where the handler neither reads nor makes values: JSON text of the payload, "" for none, to that of the result. */
+  readonly forward?: (payload: string) => string;
   /**
    * The request that `submit` sends, for `client.submitBatch`.
    * @throws {MainspringError} INVALID_PAYLOAD

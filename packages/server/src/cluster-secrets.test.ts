@@ -7,6 +7,7 @@ import { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
 import { startTestServer, type TestServer } from "./adapters/sql/testing/databases.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
+import type { Readiness } from "./ops/health.ts";
 
 const KEY = "the-api-key-of-all-clients";
 const SECRET = "the-secret-of-this-cluster";
@@ -90,6 +91,26 @@ describe("a cluster that is given a secret, node by node", () => {
       assert.match(error.message, /has a secret.*set MAINSPRING_CLUSTER_SECRET/);
       return true;
     });
+    await runs(first);
+  });
+
+  it("gives no shard to a node with another one, which says that it is not ready", async () => {
+    const [first, second] = [await start(withSecret), await start(withSecret)];
+    const stranger = await start({ MAINSPRING_CLUSTER_SECRET: "the-secret-of-another-cluster" });
+    const readyz = async ({ httpUrl }: RunningNode) => {
+      const { status, checks } = (await (await fetch(`${httpUrl}/readyz`)).json()) as Readiness;
+      return { status, detail: checks.find(({ name }) => name === "peers")?.detail ?? "" };
+    };
+    let said = await readyz(stranger);
+    while (said.status === "ready") said = await readyz(stranger);
+    assert.match(said.detail, /do not all reach each other, so it takes none: its cluster secret, /);
+    for (const node of [first, second]) {
+      let theirs = await readyz(node);
+      // Shards that are on their way make a node unready for a moment.
+      while (theirs.status !== "ready") theirs = await readyz(node);
+    }
+    const { nodes: listed } = await new Client({ url: first.httpUrl, apiKey: KEY }).cluster.status();
+    assert.equal(listed.find(({ address }) => address === stranger.grpcAddress)?.shards, 0);
     await runs(first);
   });
 

@@ -185,7 +185,7 @@ function openBus(
   log: Logger,
 ): { bus: Bus; mesh: MeshBus | null } {
   const node = runtime.uuid();
-  if (config.bus === "memory") return { bus: memoryBus(node), mesh: null };
+  if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null };
   const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
   const mesh = new MeshBus({ node, level, ...shown, runtime, log });
   return { bus: mesh, mesh };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { Command } from "commander";
-import { Output, table } from "../output.ts";
+import { Output, screenText, table } from "../output.ts";
 import { shown } from "../secrets.ts";
 
 interface Setting {
@@ -26,7 +26,7 @@ async function* settingsOf(env: NodeJS.ProcessEnv): AsyncGenerator<Setting, void
   const { describeKeys, loadConfig } = await import("@mainspring/server");
   // Before anything is shown: what is shown is what would be used.
   const { warnings } = loadConfig(env);
-  for (const warning of warnings) process.stderr.write(`mainspring: ${warning}\n`);
+  for (const warning of warnings) process.stderr.write(`mainspring: ${screenText(warning)}\n`);
   const file = env["MAINSPRING_CONFIG"] ?? "";
   const inFile = file === "" ? {} : (JSON.parse(readFileSync(file, "utf8")) as Record<string, string | number>);
   for (const { name, fallback } of describeKeys()) {

@@ -33,7 +33,7 @@ export function createIntake(parts: IntakeParts): JobIntake {
     written: (submissions, outcomes) => {
       const jobs = writtenJobs(submissions, outcomes);
       metrics.submitted(jobs.length);
-      sendHints(bus, jobs);
+      return sendHints(bus, jobs, runtime);
     },
   });
   return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking, warnings });

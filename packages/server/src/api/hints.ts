@@ -1,8 +1,12 @@
 import type { Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { HintedRow } from "../ports/messages.ts";
+import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import { candidateOf } from "./new-job.ts";
+
+type WrittenJob = NewJob | NewRecurringJob;
+type TurnClock = Pick<Runtime, "defer" | "setTimer">;
 
 /** Larger payloads are read from the store when they are needed. */
 const PAYLOAD_BYTES_MAX = 4 * 1024;
@@ -11,10 +15,7 @@ const PAYLOAD_BYTES_MAX = 4 * 1024;
 const LOOK_AHEAD_MS = 10_000;
 
 /** The jobs that a commit has really written: neither replays of an earlier request nor repeats of a held unique key. */
-export function writtenJobs(
-  submissions: readonly Submission[],
-  outcomes: readonly SubmitOutcome[],
-): (NewJob | NewRecurringJob)[] {
+export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): WrittenJob[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
@@ -24,8 +25,27 @@ export function writtenJobs(
   });
 }
 
-/** Tells the owners of new jobs about them, so that they need not be found. */
-export function sendHints(bus: Bus, jobs: readonly (NewJob | NewRecurringJob)[]): void {
+/** Jobs that owners are told of in one turn of the event loop: each owner takes in all of a turn at once. */
+const JOBS_PER_TURN = 1_000;
+
+/**
+ * Tells the owners of new jobs about them, so that they need not be found.
+ * @returns null: they have been told; else resolves when they were, some in each turn of the event loop
+ */
+export function sendHints(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnClock): Promise<void> | null {
+  hintJobs(bus, jobs.slice(0, JOBS_PER_TURN));
+  return jobs.length <= JOBS_PER_TURN ? null : hintInTurns(bus, jobs, runtime);
+}
+
+async function hintInTurns(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnClock): Promise<void> {
+  for (let from = JOBS_PER_TURN; from < jobs.length; from += JOBS_PER_TURN) {
+    await new Promise<void>((resolve) => atEndOfTurn(runtime, resolve));
+    hintJobs(bus, jobs.slice(from, from + JOBS_PER_TURN));
+  }
+}
+
+/** Tells the owners of few jobs. */
+export function hintJobs(bus: Bus, jobs: readonly WrittenJob[]): void {
   hintRows(
     bus,
     jobs.flatMap((job) => (job.executionId === null ? [] : hintOf(job))),

@@ -14,6 +14,7 @@ import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http
 import { PARSED_BYTES_MAX } from "./json-body.ts";
 import { type BodyParts, JobParts } from "./json-parts.ts";
 import { writeJson } from "./raw-json.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { type ApiKeys, guard } from "./security.ts";
 import { type BodyScope, takeBodies } from "./take-bodies.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
@@ -55,9 +56,10 @@ export interface HttpAppParts {
 export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpAppParts): HttpApp {
   const limits = { ...HTTP_LIMITS, ...parts.limits };
   const connections = boundsOf(limits);
+  const turns = new RequestTurns(runtime);
   const app: HttpApp = Fastify({
     // Of each server that listens: a name such as localhost may stand for several addresses.
-    serverFactory: (handle) => createHttpServer({ limits, runtime, connections }, handle),
+    serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns }, handle),
     bodyLimit: PARSED_BYTES_MAX,
     // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
     routerOptions: { maxParamLength: 255 * 9 },

@@ -4,6 +4,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
+import type { RequestTurns } from "./request-turns.ts";
 
 /** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
 export interface HttpLimits {
@@ -45,6 +46,7 @@ export interface Listener {
   limits: HttpLimits;
   runtime: Pick<Runtime, "setTimer">;
   connections: Connections;
+  turns: RequestTurns;
 }
 
 export function boundsOf({ connections, peerConnections, reservedConnections }: HttpLimits): Connections {
@@ -52,7 +54,7 @@ export function boundsOf({ connections, peerConnections, reservedConnections }: 
 }
 
 /** The HTTP server under the framework: bounds what connections hold before a request of theirs is looked at. */
-export function createHttpServer({ limits, runtime, connections }: Listener, handle: RequestListener): Server {
+export function createHttpServer({ limits, runtime, connections, turns }: Listener, handle: RequestListener): Server {
   const outstanding = new WeakMap<Socket, number>();
   const server = createServer(
     {
@@ -66,10 +68,16 @@ export function createHttpServer({ limits, runtime, connections }: Listener, han
       const { socket } = request;
       const count = (outstanding.get(socket) ?? 0) + 1;
       outstanding.set(socket, count);
-      if (count > limits.pipelined) return count === limits.pipelined + 1 ? refusePipeline(response) : undefined;
+      turns.heard();
+      if (count > limits.pipelined + 1) return;
+      if (count > limits.pipelined) {
+        turns.leave(socket);
+        readNoMore(socket);
+        return refusePipeline(response);
+      }
       response.once("close", () => outstanding.set(socket, (outstanding.get(socket) ?? 1) - 1));
       if (connections.isReserved(socket)) return serveHealth(request, response, handle);
-      handle(request, response);
+      turns.enter(() => handle(request, response));
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -77,9 +85,13 @@ export function createHttpServer({ limits, runtime, connections }: Listener, han
   server.setTimeout(SILENCE_MS);
   server.on("connection", (socket: Socket) => {
     connections.admit(socket);
-    lingerAfterEnd(socket, runtime, limits.lingerMs);
+    turns.opened(socket);
+    lingerAfterEnd(socket, { runtime, turns }, limits.lingerMs);
   });
-  server.on("clientError", answerBrokenRequest);
+  server.on("clientError", (error, socket: Socket) => {
+    turns.heard();
+    turns.enter(() => answerBrokenRequest(error, socket));
+  });
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
     lastWords(response, problem("expectation-failed"));
   });
@@ -92,6 +104,17 @@ function refusePipeline(response: ServerResponse): void {
     response,
     problem("too-many-requests", "too many requests wait on this connection: wait for their answers"),
   );
+}
+
+/**
+ * The end of each request reads on. A piece of 64 KiB, which may hold thousands of requests, is parsed to its end all the same, and Node
+ * makes two errors for each of them when the connection closes; the stacks of the errors would take most of that time.
+ */
+function readNoMore(socket: Socket): void {
+  socket.on("resume", () => socket.pause()).pause();
+  const { stackTraceLimit } = Error;
+  socket.prependOnceListener("close", () => (Error.stackTraceLimit = 0));
+  socket.once("close", () => (Error.stackTraceLimit = stackTraceLimit));
 }
 
 /** Answers a health check, and closes: others need the room. */
@@ -109,9 +132,13 @@ function serveHealth(request: IncomingMessage, response: ServerResponse, handle:
  * A connection is half closed with its last answer, and cut off a little later, whatever its peer does: the answer would be
  * lost if the connection were cut off at once while the peer still sends, and a peer that never closes would hold it.
  */
-function lingerAfterEnd(socket: Socket, runtime: Pick<Runtime, "setTimer">, lingerMs: number): void {
+function lingerAfterEnd(
+  socket: Socket,
+  { runtime, turns }: Pick<Listener, "runtime" | "turns">,
+  lingerMs: number,
+): void {
   const cutOffLater = () => {
-    const timer = runtime.setTimer(lingerMs, () => socket.destroy());
+    const timer = runtime.setTimer(lingerMs, () => turns.enterAlone(() => socket.destroy()));
     socket.once("close", () => timer.cancel());
   };
   socket.once("finish", cutOffLater);

@@ -14,7 +14,7 @@ import { refusalOf } from "./change-refusals.ts";
 import type { Commands } from "./commands.ts";
 import { invalid, type Problem, ProblemError } from "./errors.ts";
 import type { Lacking } from "./feature-gate.ts";
-import { sendHints } from "./hints.ts";
+import { hintJobs } from "./hints.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { neverFires, type ReceivedJob } from "./job-intake.ts";
 import { JobRuns } from "./job-runs.ts";
@@ -97,7 +97,7 @@ export class JobChanger {
     const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() });
     if (outcome.kind !== "CREATED") return this.#follow(outcome, definition, at);
     metrics.submitted(1);
-    sendHints(bus, [fresh]);
+    hintJobs(bus, [fresh]);
     const { jobId, executionId } = fresh;
     const fireAt = fresh.executionId === null ? fresh.firstFireAt : ahead(definition, at);
     return { jobId, state: "ACTIVE", version: 1, executionId, fireAt, execution: "CREATED" };

@@ -6,7 +6,7 @@ import type { NewRun } from "../ports/store-jobs.ts";
 import type { JobView } from "../ports/store-queries.ts";
 import { refusalOf } from "./change-refusals.ts";
 import { ProblemError } from "./errors.ts";
-import { sendHints } from "./hints.ts";
+import { hintJobs } from "./hints.ts";
 import { newJob, shardOfJob } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 
@@ -52,7 +52,7 @@ export class JobRuns {
       const run = await this.#runOf(job, retryOf);
       const outcome = await store.jobs.run(run);
       if (outcome.kind === "ACCEPTED") {
-        sendHints(bus, [run]);
+        hintJobs(bus, [run]);
         return run;
       }
       // It was changed since it was read.

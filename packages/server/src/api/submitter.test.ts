@@ -35,7 +35,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
     storeOutage: () => counted.push("outage"),
     text: async () => ({ contentType: "", body: "" }),
   };
-  const submitter = new Submitter({ store, runtime, metrics, written: () => {} }, { ...SUBMIT_LIMITS, ...limits });
+  const submitter = new Submitter({ store, runtime, metrics, written: () => null }, { ...SUBMIT_LIMITS, ...limits });
   const submit = (jobs = 1, payload: Buffer | null = null) => {
     const definition = jobDefinition({ target: { handler: "echo" } }, 0);
     const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime);
@@ -85,6 +85,21 @@ describe("the submitter", () => {
     store.commits[1]?.answer();
     await settled();
     assert.deepEqual(sizes(store), [1, 2, 1]);
+  });
+
+  it("answers thousands whose commit is through some in each turn of the loop, also where it failed", async () => {
+    for (const end of ["answer", "fail"] as const) {
+      const { store, submit, turn } = scene();
+      let settledCount = 0;
+      const count = () => void settledCount++;
+      for (let caller = 0; caller < 450; caller++) void submit().then(count, count);
+      await turn();
+      store.commits[0]?.[end]();
+      await settled();
+      assert.equal(settledCount, 200);
+      await turn();
+      assert.equal(settledCount, 450);
+    }
   });
 
   it("gives everybody his own answer", async () => {

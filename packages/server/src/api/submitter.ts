@@ -26,6 +26,9 @@ export const SUBMIT_LIMITS: SubmitLimits = {
   crowdJobs: 32,
 };
 
+/** Submissions that are answered in one turn of the event loop when their commit is through. */
+const SETTLED_PER_TURN = 200;
+
 interface Waiting {
   submission: Submission;
   bytes: number;
@@ -37,8 +40,8 @@ interface SubmitterParts {
   store: Pick<Store, "submit">;
   runtime: Runtime;
   metrics: ApiMetrics;
-  /** Told of all that a commit wrote, before any submitter has its answer. */
-  written(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): void;
+  /** Told of all that a commit wrote; no submitter has its answer before the promise resolves. null: at once. */
+  written(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): Promise<void> | null;
 }
 
 /**
@@ -121,18 +124,29 @@ export class Submitter {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    const submissions = group.map(({ submission }) => submission);
+    const settle = await this.#settling(group);
+    for (const [index, waiting] of group.slice(0, SETTLED_PER_TURN).entries()) settle(waiting, index);
+    this.#inFlight--;
+    this.#release(group);
+    this.#dispatch();
+    for (let index = SETTLED_PER_TURN; index < group.length; index++) {
+      if (index % SETTLED_PER_TURN === 0) await this.#nextTurn();
+      settle(group[index] as Waiting, index);
+    }
+  }
+
+  async #settling(group: readonly Waiting[]): Promise<(waiting: Waiting, index: number) => void> {
     try {
-      const outcomes = await this.#write(submissions);
-      for (const [index, waiting] of group.entries()) waiting.resolve(outcomes[index] as SubmitOutcome);
+      const outcomes = await this.#write(group.map(({ submission }) => submission));
+      return ({ resolve }, index) => resolve(outcomes[index] as SubmitOutcome);
     } catch (error) {
       if (error instanceof StoreUnavailable) this.#parts.metrics.storeOutage();
-      for (const waiting of group) waiting.reject(error);
-    } finally {
-      this.#inFlight--;
-      this.#release(group);
-      this.#dispatch();
+      return ({ reject }) => reject(error);
     }
+  }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resolve) => atEndOfTurn(this.#parts.runtime, resolve));
   }
 
   async #write(submissions: readonly Submission[]): Promise<SubmitOutcome[]> {
@@ -141,7 +155,8 @@ export class Submitter {
     const outcomes = await store.submit(submissions);
     const jobs = submissions.reduce((sum, { jobs }) => sum + jobs.length, 0);
     metrics.submitCommit({ durationMs: runtime.monotonicMs() - beganMs, jobs });
-    written(submissions, outcomes);
+    const told = written(submissions, outcomes);
+    if (told !== null) await told;
     return outcomes;
   }
 

@@ -1,15 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ManualRuntime } from "./gateway.fixture.ts";
+import { fromBinary } from "@bufbuild/protobuf";
+import { ServerMessageSchema } from "@mainspring/proto";
+import { assignment, ManualRuntime } from "./gateway.fixture.ts";
 import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
-import { serverMessage } from "./outgoing.ts";
+import { MESSAGE_MAX_TOKENS } from "./limits.ts";
+import { Outgoing, serverMessage } from "./outgoing.ts";
+import { wireTokenOf } from "./translate.ts";
+
+const TOKEN = wireTokenOf(assignment(1));
 
 /** A stream whose other end reads when the test says so. */
 function scene() {
   const runtime = new ManualRuntime();
   const unread: (() => void)[] = [];
   const stuck: string[] = [];
-  const call = { write: (_: Buffer, done: () => void) => unread.push(done) } as unknown as WorkerCall;
+  const written: Buffer[] = [];
+  const write = (bytes: Buffer, done: () => void) => {
+    written.push(bytes);
+    unread.push(done);
+  };
+  const call = { write } as unknown as WorkerCall;
   const connection = new GrpcConnection(
     call,
     runtime,
@@ -17,7 +28,7 @@ function scene() {
     () => undefined,
   );
   const send = () => connection.send(serverMessage({ drain: true }));
-  return { runtime, connection, send, read: () => unread.shift()?.(), stuck };
+  return { runtime, connection, send, read: () => unread.shift()?.(), stuck, written };
 }
 
 describe("a worker's stream", () => {
@@ -50,5 +61,17 @@ describe("a worker's stream", () => {
     connection.ended();
     runtime.advance(60_000);
     assert.deepEqual(stuck, []);
+  });
+
+  it("carries refusals of thousands of attempts in several messages, one in each turn, and what follows behind them", () => {
+    const { runtime, connection, send, written } = scene();
+    const outgoing = new Outgoing();
+    outgoing.refused = Array.from({ length: 3 * MESSAGE_MAX_TOKENS }, () => TOKEN);
+    for (const message of outgoing.take()) connection.send(message);
+    send();
+    assert.equal(written.length, 0);
+    runtime.advance(0);
+    const counts = written.map((bytes) => fromBinary(ServerMessageSchema, bytes).refused.length);
+    assert.deepEqual(counts, [MESSAGE_MAX_TOKENS, MESSAGE_MAX_TOKENS, MESSAGE_MAX_TOKENS, 0]);
   });
 });

@@ -1,8 +1,8 @@
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { encodeServerMessage, type ServerMessage } from "@mainspring/proto";
-import type { Runtime, Timer } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime, type Timer } from "../ports/runtime.ts";
 import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
-import { CONGESTED_BYTES, GOODBYE_MAX_MS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "./limits.ts";
+import { CONGESTED_BYTES, GOODBYE_MAX_MS, MESSAGE_MAX_TOKENS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "./limits.ts";
 
 /** Both ways bytes, so that sizes are known and nothing is read before it is counted. */
 export type WorkerCall = ServerDuplexStream<Buffer, Buffer>;
@@ -21,6 +21,8 @@ export class GrpcConnection implements WorkerConnection {
   /** Runs from the first message on that is not read at once; then while the goodbye is not taken. */
   #patience: Timer | null = null;
   #isClosing = false;
+  /** Messages of thousands of tokens, each of which is written in a turn of its own, and those behind them. */
+  readonly #later: ServerMessage[] = [];
 
   constructor(call: WorkerCall, runtime: Runtime, onStuck: (detail: string) => void, cut: () => void) {
     this.#call = call;
@@ -35,6 +37,19 @@ export class GrpcConnection implements WorkerConnection {
 
   send(message: ServerMessage): void {
     if (this.#isClosing) return;
+    const isLong = message.acks.length + message.refused.length >= MESSAGE_MAX_TOKENS;
+    if (!isLong && this.#later.length === 0) this.#write(message);
+    else if (this.#later.push(message) === 1) atEndOfTurn(this.#runtime, () => this.#writeNext());
+  }
+
+  #writeNext(): void {
+    const next = this.#later.shift();
+    if (next === undefined || this.#isClosing) return;
+    this.#write(next);
+    if (this.#later.length > 0) atEndOfTurn(this.#runtime, () => this.#writeNext());
+  }
+
+  #write(message: ServerMessage): void {
     const bytes = encodeServerMessage(message);
     if (this.#unreadBytes === 0) this.#readAtMs = this.#runtime.monotonicMs();
     this.#unreadBytes += bytes.length;
@@ -50,6 +65,7 @@ export class GrpcConnection implements WorkerConnection {
 
   /** The worker has said goodbye. */
   finish(): void {
+    for (const message of this.#later.splice(0)) this.#write(message);
     if (this.#beginClosing()) this.#call.end();
   }
 

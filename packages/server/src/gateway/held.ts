@@ -34,6 +34,10 @@ export class HeldAttempts {
   #unacknowledged = 0;
   #stuck = 0;
 
+  get isEmpty(): boolean {
+    return this.#byExecution.size === 0;
+  }
+
   /** Attempts that take a slot or wait for one, those included whose handlers outlive them. */
   get occupied(): number {
     return this.#occupied;

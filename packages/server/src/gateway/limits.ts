@@ -19,6 +19,8 @@ export const HELLO_WITHIN_MS = 10_000;
 /** A message to a worker carries no more payloads than this, but one: gRPC clients take 4 MiB by default. */
 export const MESSAGE_MAX_PAYLOAD_BYTES = 2 * 1024 * 1024;
 export const MESSAGE_MAX_ASSIGNS = 2_000;
+/** Acknowledgements and refusals in one message to a worker, each; a message with this many is written in a turn of the loop of its own. */
+export const MESSAGE_MAX_TOKENS = 2_000;
 
 /** What `Welcome` asks of workers. */
 export const HEARTBEAT_INTERVAL_MS = 10_000;

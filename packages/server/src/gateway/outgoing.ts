@@ -1,6 +1,6 @@
 import type { Ask, Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
 import { attemptKey } from "../domain/ids.ts";
-import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES } from "./limits.ts";
+import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES, MESSAGE_MAX_TOKENS } from "./limits.ts";
 import type { ReportedHold } from "./translate.ts";
 
 /** What goes to one worker next: gathered, so that all that came together leaves together. */
@@ -31,11 +31,12 @@ export class Outgoing {
     const messages = parts.map((assigns) => serverMessage({ assigns }));
     const { cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
     if (messages.length === 0) messages.push(serverMessage({}));
-    Object.assign(messages[0] as ServerMessage, { acks, refused, resendResults });
+    const [first, ...others] = splitTokens(acks, refused);
+    Object.assign(messages[0] as ServerMessage, { ...first, resendResults });
     // After the assigns that they may be about.
     Object.assign(messages.at(-1) as ServerMessage, { cancels, drain, takeBack, ...(ask !== null && { ask }) });
     this.clear();
-    return messages;
+    return others.length === 0 ? messages : [...others.map(serverMessage), ...messages];
   }
 
   /** Without results whose acknowledgement the worker did not get. A handler that outlives its attempt keeps its slot all the same. */
@@ -78,6 +79,15 @@ export function serverMessage(fields: Partial<ServerMessage>): ServerMessage {
     takeBack: [],
     ...fields,
   };
+}
+
+function splitTokens(acks: Token[], refused: Token[]): Pick<ServerMessage, "acks" | "refused">[] {
+  const longest = Math.max(acks.length, refused.length);
+  if (longest <= MESSAGE_MAX_TOKENS) return [{ acks, refused }];
+  return Array.from({ length: Math.ceil(longest / MESSAGE_MAX_TOKENS) }, (_, part) => {
+    const [from, to] = [part * MESSAGE_MAX_TOKENS, (part + 1) * MESSAGE_MAX_TOKENS];
+    return { acks: acks.slice(from, to), refused: refused.slice(from, to) };
+  });
 }
 
 function splitAssigns(assigns: Assign[]): Assign[][] {

@@ -34,7 +34,8 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
  * back; what it holds and nobody knew of here is adopted.
  */
 export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
-  returnUndelivered(session, new Set(holds.map(keyOf)));
+  // Thousands of keys are made only where there is something to compare them with.
+  if (!session.held.isEmpty) returnUndelivered(session, new Set(holds.map(keyOf)));
   for (const hold of holds) adopt(session, hold, shared);
 }
 

@@ -86,6 +86,6 @@ function checkShards(share: ReturnType<Standing["share"]>, isMember: boolean): C
 function checkPeers({ isCutOff, owners }: ReturnType<Standing["reach"]>): Check {
   const detail =
     `this node and the ${owners} that may own shards do not all reach each other, so it takes none: ` +
-    "its API key, its advertised address or the network between the nodes is wrong; its log names the nodes";
+    "its cluster secret, API key, advertised address or the network between the nodes is wrong; its log names the nodes";
   return check("peers", !isCutOff, detail);
 }

@@ -3,12 +3,21 @@ import { invariant } from "../domain/invariant.ts";
 import type { Bus, Envelope, Mail, Role } from "./bus.ts";
 import { OwnerMap } from "./owner-map.ts";
 
+/** Messages, and attempts that they are about, beyond which they are delivered in a turn of the event loop of their own. */
+const LONG_ITEMS = 2_000;
+
+type Defer = (run: () => void) => void;
 type Listener = (messages: readonly Envelope<never>[]) => void;
 
 /** What has come for the roles of one node, from itself or from others. Delivers in order, once, unless nobody listens. */
 export class Mailboxes {
   readonly #owners = new OwnerMap();
-  readonly #boxes: Record<Role, Mailbox> = { api: new Mailbox(), scheduler: new Mailbox(), gateway: new Mailbox() };
+  readonly #boxes: Record<Role, Mailbox>;
+
+  /** @param defer runs something when the turn of the event loop is over; left out: long mail needs no turn of its own */
+  constructor(defer: Defer = queueMicrotask) {
+    this.#boxes = { api: new Mailbox(defer), scheduler: new Mailbox(defer), gateway: new Mailbox(defer) };
+  }
 
   ownerOf: Bus["ownerOf"] = (shard) => this.#owners.ownerOf(shard);
 
@@ -25,9 +34,24 @@ export class Mailboxes {
   }
 }
 
+/** How many attempts it is about; what is about fewer than thousands by its nature is not looked at. */
+function itemsOf(message: Mail[Role]): number {
+  if ("holds" in message) return message.holds.length;
+  return "tokens" in message ? message.tokens.length : 0;
+}
+
 class Mailbox {
   listener: Listener | null = null;
+  readonly #defer: Defer;
   #waiting: Envelope<never>[] = [];
+  /** Messages that wait, and attempts that they are about. */
+  #items = 0;
+  /** Whether what waits has been left to the next turn. */
+  #isDeferred = false;
+
+  constructor(defer: Defer) {
+    this.#defer = defer;
+  }
 
   open(listener: Listener): () => void {
     invariant(this.listener === null, "a role has one listener");
@@ -39,10 +63,15 @@ class Mailbox {
 
   put(envelope: Envelope<never>): void {
     this.#waiting.push(envelope);
+    this.#items += 1 + itemsOf(envelope.message);
     if (this.#waiting.length === 1) queueMicrotask(() => this.#deliver());
   }
 
   #deliver(): void {
+    const isLong = this.#items > LONG_ITEMS && !this.#isDeferred;
+    this.#isDeferred = isLong;
+    if (isLong) return this.#defer(() => this.#deliver());
+    this.#items = 0;
     const messages = this.#waiting;
     this.#waiting = [];
     this.listener?.(messages);

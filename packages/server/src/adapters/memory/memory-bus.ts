@@ -1,10 +1,14 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 
-/** The bus of a server that is alone: its roles talk within one process. Delivers in order, once, unless nobody listens. */
-export function memoryBus(node: Incarnation): Bus {
-  const mailboxes = new Mailboxes();
+/**
+ * The bus of a server that is alone: its roles talk within one process. Delivers in order, once, unless nobody listens.
+ * @param runtime gives long messages a turn of the event loop of their own; left out: they have none
+ */
+export function memoryBus(node: Incarnation, runtime?: Pick<Runtime, "defer" | "setTimer">): Bus {
+  const mailboxes = new Mailboxes(runtime && ((run) => atEndOfTurn(runtime, run)));
   return {
     node,
     ownerOf: mailboxes.ownerOf,

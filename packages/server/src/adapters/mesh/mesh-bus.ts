@@ -3,7 +3,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
-import type { Runtime } from "../../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { Door, type DoorParts } from "./door.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
@@ -24,7 +24,7 @@ export class MeshBus implements Bus {
   readonly service: MeshServer;
   readonly #parts: MeshParts;
   readonly #door: Door;
-  readonly #mailboxes = new Mailboxes();
+  readonly #mailboxes: Mailboxes;
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
   #isClosed = false;
@@ -34,6 +34,7 @@ export class MeshBus implements Bus {
     this.node = parts.node;
     this.#door = new Door(parts);
     const { node, level, runtime, log } = parts;
+    this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
     this.service = new MeshServer({
       ...{ node, level, door: this.#door, runtime, log },
       receive: (from, letters) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { status } from "@grpc/grpc-js";
+import { createLog } from "../../ops/logging.ts";
 import type { ToApi } from "../../ports/messages.ts";
 import { Cluster, KEY, type TestNode } from "./mesh.fixture.ts";
 import { packed } from "./packet.ts";
@@ -53,9 +54,12 @@ describe("the secret of a cluster", () => {
 
   it("keeps nodes apart that have different ones, though they have the same API key", async () => {
     const a = await cluster.startAs("a", { secrets: [OLD] });
-    const b = await cluster.startAs("b", { secrets: [NEW] });
+    const lines: string[] = [];
+    const log = createLog("warn", { write: (line) => void lines.push(line) });
+    const b = await cluster.startAs("b", { secrets: [NEW], log });
     cluster.meet();
     await isApart(a, b);
+    assert.match(lines.join(""), /"node":"a".*"the node there has another MAINSPRING_CLUSTER_SECRET"/);
     assert.deepEqual([a.bus.load().connections, b.bus.load().connections], [0, 0]);
   });
 

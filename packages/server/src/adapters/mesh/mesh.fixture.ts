@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import { authorizes } from "../../api/security.ts";
 import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { type GrpcServer, startGrpcServer } from "../../gateway/grpc-server.ts";
@@ -16,6 +17,7 @@ export interface Making {
   /** Default: none. */
   secrets?: readonly string[];
   leaseWithinMs?: number;
+  log?: Logger;
 }
 
 const log = createLog("silent");

@@ -9,6 +9,7 @@ import { isMissingMonth, isRefusal, isWriteRefusal, listTimeout, storeError } fr
 import { Primary } from "./primary.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
+import { type LineLimits, WaitingLine } from "./waiting-line.ts";
 
 /**
  * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
@@ -90,6 +91,14 @@ const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::tex
 /** Connections that a node may have open at once, the one of its claim included. */
 export const CONNECTIONS_MAX = 1 + Object.values(POOL_SIZES).reduce((sum, size) => sum + size, 0);
 
+/** Reads of clients wait in a line each, before the pool: it has this many under way, half of them in pg's own queue. */
+const LINES = new Map<Purpose, LineLimits>(
+  (["query", "list"] as const).map((purpose) => [
+    purpose,
+    { inside: 2 * POOL_SIZES[purpose], waitMs: CONNECT_TIMEOUT_MS, perTurn: 100 },
+  ]),
+);
+
 /** People wait for these. */
 const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
 
@@ -150,10 +159,13 @@ export class Connections {
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
   readonly #silence: Silence;
+  /** Thousands of clients may read at once. */
+  readonly #lines: ReadonlyMap<Purpose, WaitingLine>;
 
   constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
     this.#runtime = runtime;
     this.#silence = new Silence(runtime);
+    this.#lines = new Map(Array.from(LINES, ([purpose, limits]) => [purpose, new WaitingLine(runtime, limits)]));
     const primary = primaryAt(connection, incarnation);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
@@ -254,7 +266,8 @@ export class Connections {
   load(): ConnectionLoad[] {
     return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
       const idle = idleCount + (this.#spare.get(purpose)?.count ?? 0);
-      return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount };
+      const inLine = this.#lines.get(purpose)?.length ?? 0;
+      return { purpose, busy: totalCount - idle, max: options.max, waiting: waitingCount + inLine };
     });
   }
 
@@ -276,7 +289,9 @@ export class Connections {
     use: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     const work = () => this.#use(purpose, isHarmless, use);
-    return IMPATIENT.includes(purpose) ? this.#silence.watchImpatiently(work) : this.#silence.watch(work);
+    if (!IMPATIENT.includes(purpose)) return this.#silence.watch(work);
+    const watched = () => this.#silence.watchImpatiently(work);
+    return this.#lines.get(purpose)?.through(watched) ?? watched();
   }
 
   async #use<T>(
