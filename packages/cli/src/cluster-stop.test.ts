@@ -19,13 +19,16 @@ describe("a node that starts or stops beside others", () => {
     const [, leaving] = nodes as [ClusterNode, ClusterNode];
     for (const node of nodes) while (!(await isReady(node)));
     const healthy = new Set(nodes);
-    let isOver = false;
+    const over = new AbortController();
     const looks = nodes.map(async (node) => {
-      while (!isOver) (await isReady(node)) ? healthy.add(node) : healthy.delete(node);
+      while (!over.signal.aborted) {
+        if (await isReady(node)) healthy.add(node);
+        else healthy.delete(node);
+      }
     });
     const answers: string[] = [];
     const clients = Array.from({ length: 4 }, async () => {
-      for (let turn = 0; !isOver; turn++) {
+      for (let turn = 0; !over.signal.aborted; turn++) {
         const all = [...healthy];
         const { httpUrl } = all[turn % all.length] as ClusterNode;
         answers.push(await submitted(httpUrl));
@@ -37,7 +40,7 @@ describe("a node that starts or stops beside others", () => {
     assert.equal(leaving.command.hasEnded, false, "the node serves on after /readyz has answered 503");
     assert.equal(await submitted(leaving.httpUrl), "201");
     await leaving.command.done;
-    isOver = true;
+    over.abort();
     await Promise.all([...clients, ...looks]);
     assert.deepEqual(new Set(answers), new Set(["201"]));
   });

@@ -15,7 +15,7 @@ import { Uuid } from "./schemas/fields.ts";
 import { executionSummaryBody } from "./views.ts";
 
 /** A stream is ended then; its client comes back. */
-const STREAM_MAX_MS = 24 * 3_600_000;
+export const STREAM_MAX_MS = 24 * 3_600_000;
 
 interface EventsParts {
   reader: ExecutionReader;
