@@ -8,11 +8,13 @@ import {
   PROBLEM_NAMES,
   PROCESS_FIGURES,
 } from "../../packages/server/src/testing.ts";
+import { LIMITS } from "./limits.ts";
 
 /** Descriptions in the code, as tables of docs/reference. */
 export const TABLES: Record<string, () => string> = {
   "problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
   "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
+  "limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
   "configuration.md": () =>
     `${table(["key", "default", "what it is for", "value"], keyRows())}\n\nNot of the server itself:\n\n` +
     table(

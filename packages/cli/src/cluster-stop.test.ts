@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
-import { Client } from "@mainspring/sdk";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 describe("a node that starts or stops beside others", () => {
@@ -19,13 +20,16 @@ describe("a node that starts or stops beside others", () => {
     const [, leaving] = nodes as [ClusterNode, ClusterNode];
     for (const node of nodes) while (!(await isReady(node)));
     const healthy = new Set(nodes);
-    let isOver = false;
+    const over = new AbortController();
     const looks = nodes.map(async (node) => {
-      while (!isOver) (await isReady(node)) ? healthy.add(node) : healthy.delete(node);
+      while (!over.signal.aborted) {
+        if (await isReady(node)) healthy.add(node);
+        else healthy.delete(node);
+      }
     });
     const answers: string[] = [];
     const clients = Array.from({ length: 4 }, async () => {
-      for (let turn = 0; !isOver; turn++) {
+      for (let turn = 0; !over.signal.aborted; turn++) {
         const all = [...healthy];
         const { httpUrl } = all[turn % all.length] as ClusterNode;
         answers.push(await submitted(httpUrl));
@@ -37,20 +41,22 @@ describe("a node that starts or stops beside others", () => {
     assert.equal(leaving.command.hasEnded, false, "the node serves on after /readyz has answered 503");
     assert.equal(await submitted(leaving.httpUrl), "201");
     await leaving.command.done;
-    isOver = true;
+    over.abort();
     await Promise.all([...clients, ...looks]);
     assert.deepEqual(new Set(answers), new Set(["201"]));
   });
 
   it("takes no shards where its HTTP port is taken", async () => {
-    const first = await cluster.node();
-    while (!(await isReady(first)));
-    const shards = async () => (await new Client({ url: first.httpUrl }).cluster.status()).shards;
-    const before = await shards();
-    const second = cluster.start({ MAINSPRING_HTTP: new URL(first.httpUrl).host });
-    const { code } = await second.done;
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const env = { MAINSPRING_HTTP: `127.0.0.1:${port}`, MAINSPRING_LOG_LEVEL: "debug" };
+    const { code, stdout, stderr } = await cluster.start(env).done;
+    other.close();
     assert.notEqual(code, 0);
-    assert.deepEqual(await shards(), before);
+    assert.match(stderr, /is taken by another program/);
+    assert.match(stdout, /"part":"store".*"stopped"/, "the log names the parts that were started");
+    assert.doesNotMatch(stdout, /"part":"scheduler"/);
   });
 });
 

@@ -1,7 +1,7 @@
 import { busy } from "./errors.ts";
 
 /** Bodies of all requests under way together. Without it every connection could hold a batch in memory. */
-const BUDGET_BYTES = 256 * 1024 * 1024;
+export const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
 /** Smaller bodies are not counted: the number of connections bounds them. */
 const SMALL_BYTES = 16 * 1024;
 
@@ -10,7 +10,7 @@ export class BodyBudget {
   readonly #maxBytes: number;
   #takenBytes = 0;
 
-  constructor(maxBytes: number = BUDGET_BYTES) {
+  constructor(maxBytes: number = BODY_BUDGET_BYTES) {
     this.#maxBytes = maxBytes;
   }
 

@@ -12,7 +12,7 @@ import type { HttpApp } from "./http-app.ts";
 import { Uuid } from "./schemas/fields.ts";
 
 /** A stream is ended then; its client comes back. */
-const STREAM_MAX_MS = 24 * 3_600_000;
+export const STREAM_MAX_MS = 24 * 3_600_000;
 
 interface EventsParts {
   reader: ExecutionReader;

@@ -7,7 +7,7 @@ import { busy } from "./errors.ts";
 import type { LiveView, Overlaid } from "./live.ts";
 
 /** Streams of events at once. */
-const FOLLOWERS_MAX = 1_000;
+export const FOLLOWERS_MAX = 1_000;
 /** How often owners are asked for the state of all that is followed. */
 const LOOK_MS = 500;
 /** How often gateways are told that it is still followed; what was lost on the way comes again then. */

@@ -5,7 +5,7 @@ import type { Store } from "../ports/store.ts";
 import { busy } from "./errors.ts";
 
 /** Requests that may wait for an execution at one time. */
-const WAITERS_MAX = 10_000;
+export const WAITERS_MAX = 10_000;
 /** An execution may become final between the reading of its row and the watching: this soon is looked again. */
 const FRESH_LOOK_MS = 25;
 /** Messages may be lost: this often is looked at everything that is waited for. */

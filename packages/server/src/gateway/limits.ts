@@ -121,3 +121,12 @@ export const KEEPALIVE_INTERVAL_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** A worker that does not take a goodbye within this is cut off. */
 export const GOODBYE_MAX_MS = 1_000;
+
+/** What a worker may say of itself, as the reference tells it. */
+export const WORKER_LIMITS = {
+  connections: CONNECTIONS_MAX,
+  slots: SLOTS_MAX,
+  prefetch: PREFETCH_MAX,
+  handlers: HANDLERS_MAX,
+  resultBytes: RESULT_MAX_BYTES,
+} as const;

@@ -55,12 +55,10 @@ it("answers a read by id while lists keep all connections for lists", async () =
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
   const lists = [1, 2].map(() => db.session("list", () => held));
   assert.deepEqual(await db.run("query", { text: "SELECT 1" }), [[1]]);
-  let isOver = false;
-  const third = db.run("list", { text: "SELECT 1" }).finally(() => {
-    isOver = true;
-  });
+  const over = new AbortController();
+  const third = db.run("list", { text: "SELECT 1" }).finally(() => over.abort());
   const refused = assert.rejects(third, { name: "StoreUnavailable", isListTimeout: true });
-  while (!isOver) await db.run("query", { text: "SELECT pg_sleep(0.2)" });
+  while (!over.signal.aborted) await db.run("query", { text: "SELECT pg_sleep(0.2)" });
   await refused;
   letGo();
   await Promise.all(lists);

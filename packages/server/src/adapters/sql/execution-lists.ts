@@ -90,29 +90,49 @@ async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row
 }
 
 /** By the indexes that owners read by, each in its own order. */
-const OPEN = {
-  WAITING: `e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id`,
-  READY: `e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id`,
-  HELD: `e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard`,
-};
+const WAITING = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
+const HELD = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard LIMIT ${SPARSE}`;
+const READY = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id LIMIT ${SPARSE}`;
+/** @param lanes a parameter with their numbers */
+const readyOf = (lanes: string) => `SELECT r.* FROM unnest(${lanes}::bigint[]) l (lane), LATERAL (
+  SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} AND e.lane = l.lane ORDER BY e.rank, e.id LIMIT ${SPARSE}
+) r LIMIT ${SPARSE}`;
 
 /** Executions that are not over; null: there are too many of them. */
 async function open(session: Session, asked: Asked): Promise<Row[] | null> {
-  const { state } = asked.filter;
-  const kinds = [
-    ...(state === "RUNNING" ? [] : [OPEN.WAITING, OPEN.READY]),
-    ...(state === "PENDING" ? [] : [OPEN.HELD]),
+  const { state, handler, pool } = asked.filter;
+  const isOfKind = handler !== undefined || pool !== undefined;
+  const lanes = isOfKind && state !== "RUNNING" ? await lanesOf(session, asked.filter) : null;
+  const partsWith = (lanesParameter: string) => [
+    ...(state === "RUNNING" ? [] : [WAITING, lanes === null ? READY : readyOf(lanesParameter)]),
+    ...(state === "PENDING" ? [] : [HELD]),
   ];
-  const counted = kinds.map(
-    (kind) => `(SELECT count(*) FROM (SELECT FROM executions e WHERE ${kind} LIMIT ${SPARSE}) s)`,
-  );
-  const [counts] = await session.run({ text: `SELECT ${counted.join(", ")}` });
+  const counted = partsWith("$1").map((part) => `(SELECT count(*) FROM (${part}) s)`);
+  const values = lanes === null ? [] : [lanes];
+  const [counts] = await session.run({ text: `SELECT ${counted.join(", ")}`, values });
   if (counts?.includes(SPARSE)) return null;
   const where = matching(asked);
-  const parts = kinds.map((kind) => `(SELECT e.* FROM executions e WHERE ${kind} LIMIT ${SPARSE})`);
+  const parts = partsWith(lanes === null ? "" : where.value(lanes)).map((part) => `(${part})`);
   const text = `SELECT ${SUMMARY_COLUMNS} FROM (${parts.join(" UNION ALL ")}) e WHERE ${where.text}
     ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
   return session.run({ text, values: where.values });
+}
+
+/** Lanes are of one handler and one pool; a list by these looks at so many. */
+const LANES_MAX = 300;
+const nextLane = (after: string) => `SELECT e.lane, e.handler, e.pool FROM executions e
+  WHERE e.queue = ${QUEUE_CODES.READY} AND ${after} ORDER BY e.lane, e.rank, e.id LIMIT 1`;
+const LANES = `WITH RECURSIVE lanes AS (
+    (${nextLane("true")}) UNION ALL SELECT n.* FROM lanes l, LATERAL (${nextLane("e.lane > l.lane")}) n
+  ) SELECT lane, handler, pool FROM lanes LIMIT ${LANES_MAX + 1}`;
+
+/** The lanes of ready executions that a filter takes; null: there are too many lanes to tell. */
+async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Promise<number[] | null> {
+  const rows = (await session.run({ text: LANES })) as [lane: number, handler: string, pool: string][];
+  if (rows.length > LANES_MAX) return null;
+  return rows
+    .filter((lane) => (handler === undefined || lane[1] === handler) && (pool === undefined || lane[2] === pool))
+    .map(([lane]) => lane);
 }
 
 /** Bounds as rows, and not as equations: those would let the planner take the order of the primary key for the index's. */

@@ -12,6 +12,9 @@ export const pageQuery = {
 export function pageOf<T extends TSchema>(item: T) {
   return Type.Object({
     items: Type.Array(item),
-    nextCursor: orNull(Type.String(), "what to pass as `cursor` for the next page; null: there is none"),
+    nextCursor: orNull(
+      Type.String(),
+      "what to pass as `cursor` for the next page, which may follow a page that is short or empty; null: there is none",
+    ),
   });
 }
