@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   type ChangedJob,
+  type ChangedPool,
   type ClusterStatus,
   type DeadLetter,
   type DeadLetterRun,
@@ -173,7 +174,16 @@ describe("operating by the command line", () => {
   });
 
   it("pauses a pool, sets it up, and resumes it", async () => {
-    assert.equal((await json<Pool>("pools", "pause", "mail")).paused, true);
+    const unknown = await run(["pools", "pause", "mail"]);
+    assert.match(unknown.stderr, /^mainspring: no pool is called "mail": .*there are default.*--force/);
+    assert.equal(unknown.code, 1);
+    const made = await json<ChangedPool>("pools", "pause", "mail", "--force");
+    assert.equal(made.paused, true);
+    assert.match(made.warnings?.[0] ?? "", /^the pool "mail" was not known before: .*Is its name right\?$/);
+    // Known from now on.
+    assert.equal((await json<ChangedPool>("pools", "pause", "mail")).warnings, undefined);
+    await submit("echo", "--pool", "waits-for-workers");
+    assert.equal((await json<ChangedPool>("pools", "pause", "waits-for-workers")).warnings, undefined);
     const set = ["--strategy", "PRIORITY", "--priority-step", "10m", "--placement", "ROUND_ROBIN"];
     assert.match(await done("pools", "set", "mail", ...set), /state +PAUSED\n[^]*priority step +600 s a level/);
     const pool = await json<Pool>("pools", "get", "mail");

@@ -12,6 +12,7 @@ import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
 import { durationMs, limit } from "../option-values.ts";
 import { facts, table } from "../output.ts";
+import { demandKnownPool } from "../pool-argument.ts";
 
 interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
   priorityStep?: number;
@@ -29,12 +30,25 @@ export function poolsCommand(): Command {
       }),
     )
     .addCommand(poolCommand("get", "show a pool"))
-    .addCommand(poolCommand("pause", "start nothing of a pool any more; what runs goes on"))
+    .addCommand(pauseCommand())
     .addCommand(poolCommand("resume", "start what a paused pool holds"))
     .addCommand(setCommand());
 }
 
-function poolCommand(verb: "get" | "pause" | "resume", description: string): Command {
+function pauseCommand(): Command {
+  return clientCommand("pause")
+    .description("start nothing of a pool any more; what runs goes on")
+    .argument("<pool>")
+    .option("--force", "also a pool that has no workers, no jobs and no settings yet")
+    .action(async (name: string, options: ConnectionOptions & { force?: boolean }) => {
+      const { client, output } = connect(options);
+      if (options.force !== true) await demandKnownPool(client, name);
+      const pool = await client.pools.pause(name);
+      output.print(pool, () => poolText(pool));
+    });
+}
+
+function poolCommand(verb: "get" | "resume", description: string): Command {
   return clientCommand(verb)
     .description(description)
     .argument("<pool>")
@@ -114,6 +128,7 @@ function poolText(pool: ChangedPool): string {
     ["max running", pool.maxRunning === null ? null : `${pool.limitUse?.taken ?? "?"} of ${pool.maxRunning}`],
     ["rate", pool.ratePerSec === null ? null : `${pool.ratePerSec} a second`],
     ["unconfirmed", unconfirmedText(pool)],
+    ["warning", pool.warnings?.join("; ") ?? null],
   ]);
 }
 
