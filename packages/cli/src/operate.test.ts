@@ -173,6 +173,34 @@ describe("operating by the command line", () => {
     assert.equal(await done("dead-letters", "list", "--handler", "sleep"), "no dead letters\n");
   });
 
+  it("takes the beginning of an id, where it means one, and states in any case", async () => {
+    const { jobId, executionId } = await submit("echo", "--delay", "1h");
+    const other = await submit("echo", "--delay", "1h");
+    const short = executionId.slice(0, 30);
+    assert.match(
+      await done("executions", "get", short.replaceAll("-", "").toUpperCase()),
+      new RegExp(`execution +${executionId}`),
+    );
+    assert.match(await done("jobs", "get", jobId.slice(0, 30)), new RegExp(jobId));
+    assert.match(
+      await done("executions", "list", "--state", "pending", "--job", jobId.slice(0, 30)),
+      new RegExp(executionId),
+    );
+    const shared = executionId.slice(0, 6);
+    const several = await run(["executions", "cancel", shared]);
+    assert.match(
+      several.stderr,
+      new RegExp(
+        `several executions have an id that begins with ${shared}: give more of it\\. They are .*${other.executionId}`,
+      ),
+    );
+    const none = await run(["executions", "get", "ffff-0000"]);
+    assert.match(none.stderr, /no execution has an id that begins with ffff-0000: see `executions list`/);
+    assert.deepEqual([several.code, none.code], [1, 1]);
+    assert.match((await run(["executions", "list", "--state", "done"])).stderr, /Allowed choices are PENDING, /);
+    assert.equal(await done("executions", "cancel", short), "cancelled\n");
+  });
+
   it("pauses a pool, sets it up, and resumes it", async () => {
     const unknown = await run(["pools", "pause", "mail"]);
     assert.match(unknown.stderr, /^mainspring: no pool is called "mail": .*there are default.*--force/);
@@ -236,7 +264,7 @@ describe("operating by the command line", () => {
 
   it("says what is wrong with the command line, and what would be right", async () => {
     for (const [args, problem] of [
-      [["executions", "get", "7"], /Give an id as `list` shows it: 0189/],
+      [["executions", "get", "7"], /Give an id as `list` shows it, or its beginning: 0189/],
       [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, PAUSED, FINISHED, DELETED/],
       [["jobs", "replace", NOBODY, "[]"], /must be an object such as/],
       [["jobs", "replace", NOBODY, "@nowhere.json"], /^mainspring: the definition: .*nowhere\.json/],

@@ -283,6 +283,8 @@ export interface JobFilter {
   name?: string;
   /** Each is `key` or `key=value`; a job has to have all of them. */
   label?: string | readonly string[];
+  /** Beginning of their ids. */
+  idPrefix?: string;
   /** How many are read at once; 1 to 1000, default 50. */
   limit?: number;
 }
@@ -296,6 +298,8 @@ export interface ExecutionFilter {
   since?: Date | string;
   /** Created before. */
   until?: Date | string;
+  /** Beginning of their ids. */
+  idPrefix?: string;
   /** How many are read at once; 1 to 1000, default 50. */
   limit?: number;
 }

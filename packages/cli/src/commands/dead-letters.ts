@@ -11,7 +11,8 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
-import { id, ids, instant } from "../option-values.ts";
+import { executionIdsOf } from "../id-argument.ts";
+import { ids, instant, wholeId } from "../option-values.ts";
 import { facts, table } from "../output.ts";
 
 interface FilterOptions {
@@ -51,7 +52,8 @@ function settleCommand(verb: "replay" | "discard", description: string): Command
     const { client, output } = connect(options);
     const { deadLetters } = client;
     if (filter === null) {
-      const items = await (verb === "replay" ? deadLetters.replay(executionIds) : deadLetters.discard(executionIds));
+      const whole = await executionIdsOf(client, executionIds);
+      const items = await (verb === "replay" ? deadLetters.replay(whole) : deadLetters.discard(whole));
       if (items.some((item) => item.outcome !== "REPLAYED" && item.outcome !== "DISCARDED"))
         process.exitCode = EXIT.failed;
       return await output.list(each(items), items.length, settledText);
@@ -64,7 +66,7 @@ function settleCommand(verb: "replay" | "discard", description: string): Command
 function runCommand(): Command {
   return clientCommand("run")
     .description("show how far a replay or discard with --all is")
-    .argument("<runId>", "", id)
+    .argument("<runId>", "", wholeId)
     .action(async (runId: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
       const run = await client.deadLetters.run(runId);
@@ -76,7 +78,7 @@ function filtered(command: Command): Command {
   return command
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
-    .option("--job <jobId>", "only those of this job", id)
+    .option("--job <jobId>", "only those of this job", wholeId)
     .option("--since <time>", "only those that died at or after", instant)
     .option("--until <time>", "only those that died before", instant);
 }

@@ -1,5 +1,5 @@
 import type { ChangedPool, Pool, PoolSettings } from "@mainspring/sdk";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import {
   type ConnectionOptions,
   clientCommand,
@@ -10,7 +10,7 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
-import { durationMs, limit } from "../option-values.ts";
+import { choiceOption, durationMs, limit } from "../option-values.ts";
 import { facts, table } from "../output.ts";
 import { demandKnownPool } from "../pool-argument.ts";
 
@@ -64,14 +64,14 @@ function setCommand(): Command {
     .description("set how a pool orders and places its work, and its limits; what is left out stays")
     .argument("<pool>")
     .addOption(
-      new Option("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone").choices([
+      choiceOption("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone", [
         "PRIORITY",
         "FIFO",
       ]),
     )
     .option("--priority-step <duration>", "with PRIORITY: the head start of one level, as 10m", durationMs)
     .addOption(
-      new Option("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn").choices([
+      choiceOption("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn", [
         "LEAST_LOADED",
         "ROUND_ROBIN",
       ]),

@@ -10,7 +10,7 @@ import type { HttpApp } from "./http-app.ts";
 import { parseInstant } from "./instants.ts";
 import { ExecutionBody, ExecutionState, ExecutionSummaryBody } from "./schemas/execution.ts";
 import { Instant, Uuid, Word } from "./schemas/fields.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { IdPrefix, idsWith, LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { executionBody, executionSummaryBody } from "./views.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -19,6 +19,7 @@ const listFields = {
   pool: Type.Optional(Word("a pool's name")),
   since: Type.Optional(Instant("created at or after")),
   until: Type.Optional(Instant("created before")),
+  idPrefix: IdPrefix,
   ...pageQuery,
 };
 const ListQuery = Type.Object(listFields, closed);
@@ -113,12 +114,13 @@ export function noSuch(what: "job" | "execution"): ProblemError {
   return new ProblemError(problem("not-found", `there is no such ${what}, or it is so old that it was dropped`));
 }
 
-function filterOf({ state, pool, since, until }: Static<typeof ListQuery>, jobId: string | undefined) {
+function filterOf({ state, pool, since, until, idPrefix }: Static<typeof ListQuery>, jobId: string | undefined) {
   return {
     ...(state !== undefined && { state }),
     ...(pool !== undefined && { pool }),
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),
     ...(jobId !== undefined && { jobId }),
+    ...(idPrefix !== undefined && { ids: idsWith(idPrefix) }),
   };
 }

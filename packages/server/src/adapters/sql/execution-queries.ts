@@ -27,6 +27,7 @@ export async function listExecutions(
   if (filter.pool !== undefined) where.add("e.pool = ?", filter.pool);
   if (filter.jobId !== undefined) where.add("e.job_id = ?", filter.jobId);
   if (filter.state !== undefined) where.fixed(stateCondition(filter.state));
+  if (filter.ids !== undefined) where.add("e.id >= ?", filter.ids.first).add("e.id <= ?", filter.ids.last);
   // The second condition of each says nothing new, but by the key it says where to begin and where to end.
   if (filter.since !== undefined) {
     where.add("e.created_at >= ?", filter.since).add("e.id >= ?", uuidFloor(filter.since - ID_SLACK_MS));

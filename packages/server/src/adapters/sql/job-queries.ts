@@ -73,6 +73,7 @@ export async function listJobs(
 ): Promise<Listing<JobSummary>> {
   const where = new Conditions().add("j.tenant = ?", tenant);
   if (page.after !== null) where.add("j.id < ?", page.after);
+  if (filter.ids !== undefined) where.add("j.id >= ?", filter.ids.first).add("j.id <= ?", filter.ids.last);
   if (filter.pool !== undefined) where.add("j.pool = ?", filter.pool);
   if (filter.handler !== undefined) where.add("j.handler = ?", filter.handler);
   if (filter.name !== undefined) where.add("j.name = ?", filter.name);
