@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import {
   type ChangedJob,
   type ChangedPool,
+  Client,
   type ClusterStatus,
   type DeadLetter,
   type DeadLetterRun,
@@ -171,6 +172,21 @@ describe("operating by the command line", () => {
       ({ state } = await json<DeadLetterRun>("dead-letters", "run", discarding.runId));
     assert.match(await done("dead-letters", "run", discarding.runId), /settled +2\n/);
     assert.equal(await done("dead-letters", "list", "--handler", "sleep"), "no dead letters\n");
+  });
+
+  it("shows all that a job was submitted with, by the SDK's own type", async () => {
+    const client = new Client({ url: server.httpUrl });
+    const runAt = "2031-01-01T00:00:00.000Z";
+    const startBefore = "2031-01-02T00:00:00.000Z";
+    const rules = { timeoutSec: 7, cancelGraceSec: 3, maxLost: 4, onWorkerLost: "DEAD" } as const;
+    const keys = { concurrencyKey: "c", concurrencyLimit: 6, uniqueKey: "u" };
+    const target = { handler: "echo", pool: "shown", requires: ["gpu"] };
+    const { jobId } = await client.submit({ target, runAt, startBefore, ...rules, ...keys });
+    const job: Job = await client.getJob(jobId);
+    assert.deepEqual([job.runAt, job.startBefore, job.target], [runAt, startBefore, target]);
+    const { timeoutSec, cancelGraceSec, maxLost, onWorkerLost, concurrencyKey, concurrencyLimit, uniqueKey } = job;
+    assert.deepEqual({ timeoutSec, cancelGraceSec, maxLost, onWorkerLost }, rules);
+    assert.deepEqual({ concurrencyKey, concurrencyLimit, uniqueKey }, keys);
   });
 
   it("takes the beginning of an id, where it means one, and states in any case", async () => {
