@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterRun, SettledDeadLetter } from "@mainspring/sdk";
+import type { Client, DeadLetter, DeadLetterRun, SettledDeadLetter } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
@@ -12,6 +12,7 @@ import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
 import { executionIdsOf } from "../id-argument.ts";
+import { jobIdOf } from "../job-argument.ts";
 import { ids, instant, wholeId } from "../option-values.ts";
 import { facts, table } from "../output.ts";
 
@@ -33,7 +34,8 @@ export function deadLettersCommand(): Command {
     .addCommand(
       filtered(listCommand("list dead letters, newest first")).action(async (options: ListOptions & FilterOptions) => {
         const { client, output } = connect(options);
-        const letters = client.deadLetters.list({ ...filterOf(options), limit: pageOf(options.limit) });
+        const filter = await withJobId(client, filterOf(options));
+        const letters = client.deadLetters.list({ ...filter, limit: pageOf(options.limit) });
         await output.list(letters, options.limit, lettersText);
       }),
     )
@@ -58,7 +60,8 @@ function settleCommand(verb: "replay" | "discard", description: string): Command
         process.exitCode = EXIT.failed;
       return await output.list(each(items), items.length, settledText);
     }
-    const run = await (verb === "replay" ? deadLetters.replayAll(filter) : deadLetters.discardAll(filter));
+    const whole = await withJobId(client, filter);
+    const run = await (verb === "replay" ? deadLetters.replayAll(whole) : deadLetters.discardAll(whole));
     output.print(run, () => runText(run));
   });
 }
@@ -78,13 +81,18 @@ function filtered(command: Command): Command {
   return command
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
-    .option("--job <jobId>", "only those of this job", wholeId)
+    .option("--job <job>", "only those of this job: its name, its id, or the beginning of its id")
     .option("--since <time>", "only those that died at or after", instant)
     .option("--until <time>", "only those that died before", instant);
 }
 
 function filterOf({ pool, handler, job, since, until }: FilterOptions) {
   return given({ pool, handler, jobId: job, since, until });
+}
+
+/** The job was given by its name or by its id. */
+async function withJobId<T extends { jobId?: string }>(client: Client, filter: T): Promise<T> {
+  return filter.jobId === undefined ? filter : { ...filter, jobId: await jobIdOf(client, filter.jobId) };
 }
 
 /** A filter settles many at once: it is never what is left when the ids were forgotten. @returns null: those of the ids */
