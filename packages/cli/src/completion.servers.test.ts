@@ -23,7 +23,7 @@ const LINES: readonly [line: string, ...offers: string[]][] = [
   ["mainspring jobs trigger --js", "--json"],
   ["mainspring completion z", "zsh"],
   // A value that may be anything: files, as shells do it.
-  ["mainspring jobs list --pool only-f", "only-file"],
+  ["mainspring jobs list --label only-f", "only-file"],
   ["mainspring nonsens"],
 ];
 

@@ -40,7 +40,7 @@ describe("mainspring migrate", () => {
     const dead = await runJson<Execution>(from, "submit", "sleep", "--payload", '{"ms":-1}', "--wait");
     const later = await submit("echo", "--delay", "1h");
     const soon = await submit("echo", "--delay", "3s", "--payload", '"soon"');
-    await mainspring(["pools", "pause", "held"], { env: from.clientEnv });
+    await mainspring(["pools", "pause", "held", "--force"], { env: from.clientEnv });
     const held = await submit("echo", "--pool", "held");
     const keyed = ["submit", "echo", "--delay", "1h", "--unique-key", "once"];
     const kept = await runJson<SubmittedJob>(from, ...keyed);

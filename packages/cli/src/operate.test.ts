@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   type ChangedJob,
+  type ChangedPool,
+  Client,
   type ClusterStatus,
   type DeadLetter,
   type DeadLetterRun,
@@ -172,8 +174,60 @@ describe("operating by the command line", () => {
     assert.equal(await done("dead-letters", "list", "--handler", "sleep"), "no dead letters\n");
   });
 
+  it("shows all that a job was submitted with, by the SDK's own type", async () => {
+    const client = new Client({ url: server.httpUrl });
+    const runAt = "2031-01-01T00:00:00.000Z";
+    const startBefore = "2031-01-02T00:00:00.000Z";
+    const rules = { timeoutSec: 7, cancelGraceSec: 3, maxLost: 4, onWorkerLost: "DEAD" } as const;
+    const keys = { concurrencyKey: "c", concurrencyLimit: 6, uniqueKey: "u" };
+    const target = { handler: "echo", pool: "shown", requires: ["gpu"] };
+    const { jobId } = await client.submit({ target, runAt, startBefore, ...rules, ...keys });
+    const job: Job = await client.getJob(jobId);
+    assert.deepEqual([job.runAt, job.startBefore, job.target], [runAt, startBefore, target]);
+    const { timeoutSec, cancelGraceSec, maxLost, onWorkerLost, concurrencyKey, concurrencyLimit, uniqueKey } = job;
+    assert.deepEqual({ timeoutSec, cancelGraceSec, maxLost, onWorkerLost }, rules);
+    assert.deepEqual({ concurrencyKey, concurrencyLimit, uniqueKey }, keys);
+  });
+
+  it("takes the beginning of an id, where it means one, and states in any case", async () => {
+    const { jobId, executionId } = await submit("echo", "--delay", "1h");
+    const other = await submit("echo", "--delay", "1h");
+    const short = executionId.slice(0, 30);
+    assert.match(
+      await done("executions", "get", short.replaceAll("-", "").toUpperCase()),
+      new RegExp(`execution +${executionId}`),
+    );
+    assert.match(await done("jobs", "get", jobId.slice(0, 30)), new RegExp(jobId));
+    assert.match(
+      await done("executions", "list", "--state", "pending", "--job", jobId.slice(0, 30)),
+      new RegExp(executionId),
+    );
+    const shared = executionId.slice(0, 6);
+    const several = await run(["executions", "cancel", shared]);
+    assert.match(
+      several.stderr,
+      new RegExp(
+        `several executions have an id that begins with ${shared}: give more of it\\. They are .*${other.executionId}`,
+      ),
+    );
+    const none = await run(["executions", "get", "ffff-0000"]);
+    assert.match(none.stderr, /no execution has an id that begins with ffff-0000: see `executions list`/);
+    assert.deepEqual([several.code, none.code], [1, 1]);
+    assert.match((await run(["executions", "list", "--state", "done"])).stderr, /Allowed choices are PENDING, /);
+    assert.equal(await done("executions", "cancel", short), "cancelled\n");
+  });
+
   it("pauses a pool, sets it up, and resumes it", async () => {
-    assert.equal((await json<Pool>("pools", "pause", "mail")).paused, true);
+    const unknown = await run(["pools", "pause", "mail"]);
+    assert.match(unknown.stderr, /^mainspring: no pool is called "mail": .*there are default.*--force/);
+    assert.equal(unknown.code, 1);
+    const made = await json<ChangedPool>("pools", "pause", "mail", "--force");
+    assert.equal(made.paused, true);
+    assert.match(made.warnings?.[0] ?? "", /^the pool "mail" was not known before: .*Is its name right\?$/);
+    // Known from now on.
+    assert.equal((await json<ChangedPool>("pools", "pause", "mail")).warnings, undefined);
+    await submit("echo", "--pool", "waits-for-workers");
+    assert.equal((await json<ChangedPool>("pools", "pause", "waits-for-workers")).warnings, undefined);
     const set = ["--strategy", "PRIORITY", "--priority-step", "10m", "--placement", "ROUND_ROBIN"];
     assert.match(await done("pools", "set", "mail", ...set), /state +PAUSED\n[^]*priority step +600 s a level/);
     const pool = await json<Pool>("pools", "get", "mail");
@@ -226,7 +280,7 @@ describe("operating by the command line", () => {
 
   it("says what is wrong with the command line, and what would be right", async () => {
     for (const [args, problem] of [
-      [["executions", "get", "7"], /Give an id as `list` shows it: 0189/],
+      [["executions", "get", "7"], /Give an id as `list` shows it, or its beginning: 0189/],
       [["jobs", "list", "--state", "DONE"], /Allowed choices are ACTIVE, PAUSED, FINISHED, DELETED/],
       [["jobs", "replace", NOBODY, "[]"], /must be an object such as/],
       [["jobs", "replace", NOBODY, "@nowhere.json"], /^mainspring: the definition: .*nowhere\.json/],

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 
 /** How values of options are read. Each throws InvalidArgumentError, which commander shows with the option's name. */
 
@@ -67,10 +67,37 @@ export function isId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** The id of a job or an execution. */
+/** The beginning of an id, of 4 characters or more; or all of it. */
+export function isIdPrefix(text: string): boolean {
+  return isId(text) || (/^[0-9a-f-]{4,35}$/i.test(text) && !text.startsWith("-"));
+}
+
+/** The id of a job or an execution, or its beginning. */
 export function id(text: string): string {
+  if (isIdPrefix(text)) return text;
+  throw new InvalidArgumentError(
+    "Give an id as `list` shows it, or its beginning: 01890a5d-ac96-774b-bcce-b302099a8057, or 01890a5d-ac96-77.",
+  );
+}
+
+/** All of an id. */
+export function wholeId(text: string): string {
   if (isId(text)) return text;
   throw new InvalidArgumentError("Give an id as `list` shows it: 01890a5d-ac96-774b-bcce-b302099a8057.");
+}
+
+/** One of these words, in any case. @returns a parser that gives the word as it is in the list */
+export function oneOf(words: readonly string[]): (text: string) => string {
+  return (text) => {
+    const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
+  };
+}
+
+/** An option whose value is one of these words, in any case. */
+export function choiceOption(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description).choices(words).argParser(oneOf(words));
 }
 
 /** Ids, one after the other. */

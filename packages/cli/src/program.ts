@@ -7,6 +7,7 @@ import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { executionsCommand } from "./commands/executions.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { namesCommand } from "./commands/names.ts";
 import { poolsCommand } from "./commands/pools.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -40,6 +41,7 @@ export function program(): Command {
     .addCommand(configCommand())
     .addCommand(migrateCommand())
     .addCommand(completionCommand())
+    .addCommand(namesCommand())
     .addHelpText("after", EXIT_CODES);
   throwInsteadOfExit(commands);
   return commands;

@@ -1,7 +1,7 @@
 import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
 import { given } from "./given.ts";
-import { durationMs, instant, integer } from "./option-values.ts";
+import { choiceOption, durationMs, instant, integer } from "./option-values.ts";
 
 /** What a command line may say of how a job recurs. */
 export interface RecurrenceGiven {
@@ -50,7 +50,7 @@ export function withRecurrence(command: Command): Command {
 }
 
 export function choice(flags: string, description: string, choices: readonly string[]): Option {
-  return new Option(flags, description).choices(choices);
+  return choiceOption(flags, description, choices);
 }
 
 /** @returns null: it runs once. The server judges what does not fit together, and names it. */

@@ -127,6 +127,8 @@ export interface JobSummary {
   version: number;
   /** When it is to run next, while that lies ahead; null while it is PAUSED. */
   nextFireAt: string | null;
+  /** Time of a job that runs once; left out where it recurs. */
+  runAt?: string;
   target: { pool: string; handler: string; requires?: string[] };
   priority: number;
   labels: Record<string, string>;
@@ -149,9 +151,24 @@ export interface Recurrence
 
 /** A job with every default filled in. */
 export interface Job extends JobSummary, Recurrence {
+  target: { pool: string; handler: string; requires: string[] };
   payload: unknown;
+  /** Time after which it is SKIPPED where it has not started; null: none. */
+  startBefore: string | null;
   retryPolicy: Required<RetryPolicy>;
+  /** Hard limit of one attempt, in seconds. */
   timeoutSec: number;
+  /** Time to stop after a cancellation, in seconds. */
+  cancelGraceSec: number;
+  /** Number of lost workers after which it is DEAD. */
+  maxLost: number;
+  /** Consequence of a lost worker. */
+  onWorkerLost: "RETRY" | "DEAD";
+  /** Executions of one key run at most `concurrencyLimit` at once; null: no key. */
+  concurrencyKey: string | null;
+  concurrencyLimit: number;
+  /** At most one execution that is not final has it; null: no key. */
+  uniqueKey: string | null;
   latestExecutions: ExecutionSummary[];
 }
 
@@ -283,6 +300,8 @@ export interface JobFilter {
   name?: string;
   /** Each is `key` or `key=value`; a job has to have all of them. */
   label?: string | readonly string[];
+  /** Beginning of their ids. */
+  idPrefix?: string;
   /** How many are read at once; 1 to 1000, default 50. */
   limit?: number;
 }
@@ -297,6 +316,8 @@ export interface ExecutionFilter {
   since?: Date | string;
   /** Created before. */
   until?: Date | string;
+  /** Beginning of their ids. */
+  idPrefix?: string;
   /** How many are read at once; 1 to 1000, default 50. */
   limit?: number;
 }

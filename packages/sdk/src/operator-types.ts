@@ -82,6 +82,8 @@ export interface ChangedPool extends Pool {
     /** host:port where other servers reach it; null: its lease ended long ago. */
     address: string | null;
   }[];
+  /** Possible mistakes, as a pool that nobody knows. Missing: there are none, or the server is older and does not say. */
+  warnings?: string[];
 }
 
 /** Why an execution waits; which figures there are depends on the reason (GET /openapi.json). */

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterRun, SettledDeadLetter } from "@mainspring/sdk";
+import type { Client, DeadLetter, DeadLetterRun, SettledDeadLetter } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
@@ -11,7 +11,9 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
-import { id, ids, instant } from "../option-values.ts";
+import { executionIdsOf } from "../id-argument.ts";
+import { jobIdOf } from "../job-argument.ts";
+import { ids, instant, wholeId } from "../option-values.ts";
 import { facts, table } from "../output.ts";
 
 interface FilterOptions {
@@ -32,7 +34,8 @@ export function deadLettersCommand(): Command {
     .addCommand(
       filtered(listCommand("list dead letters, newest first")).action(async (options: ListOptions & FilterOptions) => {
         const { client, output } = connect(options);
-        const letters = client.deadLetters.list({ ...filterOf(options), limit: pageOf(options.limit) });
+        const filter = await withJobId(client, filterOf(options));
+        const letters = client.deadLetters.list({ ...filter, limit: pageOf(options.limit) });
         await output.list(letters, options.limit, lettersText);
       }),
     )
@@ -51,12 +54,14 @@ function settleCommand(verb: "replay" | "discard", description: string): Command
     const { client, output } = connect(options);
     const { deadLetters } = client;
     if (filter === null) {
-      const items = await (verb === "replay" ? deadLetters.replay(executionIds) : deadLetters.discard(executionIds));
+      const whole = await executionIdsOf(client, executionIds);
+      const items = await (verb === "replay" ? deadLetters.replay(whole) : deadLetters.discard(whole));
       if (items.some((item) => item.outcome !== "REPLAYED" && item.outcome !== "DISCARDED"))
         process.exitCode = EXIT.failed;
       return await output.list(each(items), items.length, settledText);
     }
-    const run = await (verb === "replay" ? deadLetters.replayAll(filter) : deadLetters.discardAll(filter));
+    const whole = await withJobId(client, filter);
+    const run = await (verb === "replay" ? deadLetters.replayAll(whole) : deadLetters.discardAll(whole));
     output.print(run, () => runText(run));
   });
 }
@@ -64,7 +69,7 @@ function settleCommand(verb: "replay" | "discard", description: string): Command
 function runCommand(): Command {
   return clientCommand("run")
     .description("show how far a replay or discard with --all is")
-    .argument("<runId>", "", id)
+    .argument("<runId>", "", wholeId)
     .action(async (runId: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
       const run = await client.deadLetters.run(runId);
@@ -76,13 +81,18 @@ function filtered(command: Command): Command {
   return command
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
-    .option("--job <jobId>", "only those of this job", id)
+    .option("--job <job>", "only those of this job: its name, its id, or the beginning of its id")
     .option("--since <time>", "only those that died at or after", instant)
     .option("--until <time>", "only those that died before", instant);
 }
 
 function filterOf({ pool, handler, job, since, until }: FilterOptions) {
   return given({ pool, handler, jobId: job, since, until });
+}
+
+/** The job was given by its name or by its id. */
+async function withJobId<T extends { jobId?: string }>(client: Client, filter: T): Promise<T> {
+  return filter.jobId === undefined ? filter : { ...filter, jobId: await jobIdOf(client, filter.jobId) };
 }
 
 /** A filter settles many at once: it is never what is left when the ids were forgotten. @returns null: those of the ids */

@@ -1,5 +1,5 @@
 import type { ExecutionState } from "@mainspring/sdk";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import {
   type ConnectionOptions,
   clientCommand,
@@ -11,7 +11,9 @@ import {
 import { executionsText, executionText } from "../execution-text.ts";
 import { explanationText } from "../explanation-text.ts";
 import { given } from "../given.ts";
-import { id, instant } from "../option-values.ts";
+import { executionIdOf } from "../id-argument.ts";
+import { jobIdOf } from "../job-argument.ts";
+import { choiceOption, id, instant } from "../option-values.ts";
 import { waitFor } from "../wait.ts";
 import { watchCommand } from "./watch.ts";
 
@@ -39,15 +41,16 @@ export function executionsCommand(): Command {
 
 function executionsListCommand(): Command {
   return listCommand("list executions, newest first")
-    .addOption(new Option("--state <state>", "only those in this state").choices(STATES))
+    .addOption(choiceOption("--state <state>", "only those in this state", STATES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those of this handler")
-    .option("--job <jobId>", "only those of this job", id)
+    .option("--job <job>", "only those of this job: its id, or its name")
     .option("--since <time>", "only those created at or after", instant)
     .option("--until <time>", "only those created before", instant)
     .action(async ({ state, pool, handler, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
       const { client, output } = connect(connection);
-      const filter = given({ state, pool, handler, jobId: job, since, until, limit: pageOf(limit) });
+      const jobId = job === undefined ? undefined : await jobIdOf(client, job);
+      const filter = given({ state, pool, handler, jobId, since, until, limit: pageOf(limit) });
       await output.list(client.listExecutions(filter), limit, executionsText);
     });
 }
@@ -57,8 +60,9 @@ function getCommand(): Command {
     .description("show an execution: its state, attempts and result")
     .argument("<executionId>", "", id)
     .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
-    .action(async (executionId: string, options: ConnectionOptions & { wait?: boolean }) => {
+    .action(async (prefix: string, options: ConnectionOptions & { wait?: boolean }) => {
       const { client, output } = connect(options);
+      const executionId = await executionIdOf(client, prefix);
       const execution = await (options.wait ? waitFor(client, executionId) : client.getExecution(executionId));
       output.print(execution, () => executionText(execution));
     });
@@ -68,8 +72,9 @@ function explainCommand(): Command {
   return clientCommand("explain")
     .description("say why an execution waits: every reason that holds now")
     .argument("<executionId>", "", id)
-    .action(async (executionId: string, options: ConnectionOptions) => {
+    .action(async (prefix: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
+      const executionId = await executionIdOf(client, prefix);
       const explanation = await client.explain(executionId);
       output.print(explanation, () => explanationText(explanation));
     });
@@ -79,8 +84,9 @@ function cancelCommand(): Command {
   return clientCommand("cancel")
     .description("cancel an execution that is not final")
     .argument("<executionId>", "", id)
-    .action(async (executionId: string, options: ConnectionOptions) => {
+    .action(async (prefix: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
+      const executionId = await executionIdOf(client, prefix);
       const outcome = await client.cancelExecution(executionId);
       const text = outcome === "CANCELLED" ? "cancelled" : "cancellation requested: its worker is told";
       output.print({ executionId, outcome }, () => text);
@@ -92,8 +98,9 @@ function retryCommand(): Command {
     .description("run the job of a final execution once more, by a new execution")
     .argument("<executionId>", "", id)
     .option("--wait", "wait until the new one is final; exit code 4 if it did not succeed")
-    .action(async (retryOf: string, options: ConnectionOptions & { wait?: boolean }) => {
+    .action(async (prefix: string, options: ConnectionOptions & { wait?: boolean }) => {
       const { client, output } = connect(options);
+      const retryOf = await executionIdOf(client, prefix);
       const executionId = await client.retryExecution(retryOf);
       if (!options.wait) return output.print({ executionId, retryOf }, () => `accepted: execution ${executionId}`);
       const execution = await waitFor(client, executionId);

@@ -1,5 +1,5 @@
 import type { JobRequest, JobState, JobType, RecurringJobRequest } from "@mainspring/sdk";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import {
   type ConnectionOptions,
   clientCommand,
@@ -14,12 +14,12 @@ import { given } from "../given.ts";
 import { jobIdOf } from "../job-argument.ts";
 import { changeText, jobsText, jobText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
-import { integer, isId, repeated } from "../option-values.ts";
+import { choiceOption, integer, isId, repeated } from "../option-values.ts";
 import { recurringCommands } from "./recurring-jobs.ts";
 
 const STATES: JobState[] = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"];
 const TYPES: JobType[] = ["ONCE", "CRON", "INTERVAL"];
-const JOB = "its id, or its name";
+const JOB = "its name, its id, or the beginning of its id";
 
 interface JobsListOptions extends ListOptions {
   state?: JobState;
@@ -44,8 +44,8 @@ export function jobsCommand(): Command {
 
 function jobsListCommand(): Command {
   return listCommand("list jobs, newest first")
-    .addOption(new Option("--state <state>", "only those in this state").choices(STATES))
-    .addOption(new Option("--type <type>", "only those of this type").choices(TYPES))
+    .addOption(choiceOption("--state <state>", "only those in this state", STATES))
+    .addOption(choiceOption("--type <type>", "only those of this type", TYPES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
     .option("--name <name>", "only those of this name")

@@ -1,5 +1,5 @@
 import type { ChangedPool, Pool, PoolSettings } from "@mainspring/sdk";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import {
   type ConnectionOptions,
   clientCommand,
@@ -10,8 +10,9 @@ import {
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
-import { durationMs, limit } from "../option-values.ts";
+import { choiceOption, durationMs, limit } from "../option-values.ts";
 import { facts, table } from "../output.ts";
+import { demandKnownPool } from "../pool-argument.ts";
 
 interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
   priorityStep?: number;
@@ -29,12 +30,25 @@ export function poolsCommand(): Command {
       }),
     )
     .addCommand(poolCommand("get", "show a pool"))
-    .addCommand(poolCommand("pause", "start nothing of a pool any more; what runs goes on"))
+    .addCommand(pauseCommand())
     .addCommand(poolCommand("resume", "start what a paused pool holds"))
     .addCommand(setCommand());
 }
 
-function poolCommand(verb: "get" | "pause" | "resume", description: string): Command {
+function pauseCommand(): Command {
+  return clientCommand("pause")
+    .description("start nothing of a pool any more; what runs goes on")
+    .argument("<pool>")
+    .option("--force", "also a pool that has no workers, no jobs and no settings yet")
+    .action(async (name: string, options: ConnectionOptions & { force?: boolean }) => {
+      const { client, output } = connect(options);
+      if (options.force !== true) await demandKnownPool(client, name);
+      const pool = await client.pools.pause(name);
+      output.print(pool, () => poolText(pool));
+    });
+}
+
+function poolCommand(verb: "get" | "resume", description: string): Command {
   return clientCommand(verb)
     .description(description)
     .argument("<pool>")
@@ -50,14 +64,14 @@ function setCommand(): Command {
     .description("set how a pool orders and places its work, and its limits; what is left out stays")
     .argument("<pool>")
     .addOption(
-      new Option("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone").choices([
+      choiceOption("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone", [
         "PRIORITY",
         "FIFO",
       ]),
     )
     .option("--priority-step <duration>", "with PRIORITY: the head start of one level, as 10m", durationMs)
     .addOption(
-      new Option("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn").choices([
+      choiceOption("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn", [
         "LEAST_LOADED",
         "ROUND_ROBIN",
       ]),
@@ -114,6 +128,7 @@ function poolText(pool: ChangedPool): string {
     ["max running", pool.maxRunning === null ? null : `${pool.limitUse?.taken ?? "?"} of ${pool.maxRunning}`],
     ["rate", pool.ratePerSec === null ? null : `${pool.ratePerSec} a second`],
     ["unconfirmed", unconfirmedText(pool)],
+    ["warning", pool.warnings?.join("; ") ?? null],
   ]);
 }
 

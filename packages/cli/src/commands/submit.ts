@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import { given } from "../given.ts";
 import { warningsText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
-import { durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
+import { choiceOption, durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
 import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../recurrence-options.ts";
 import { waitFor } from "../wait.ts";
 
@@ -43,7 +43,7 @@ export function submitCommand(): Command {
     .addOption(new Option("--delay <duration>", "how long from now, as 10s").argParser(durationMs).conflicts("runAt"))
     .option("--priority <level>", "0 to 9, or LOW, NORMAL, HIGH, CRITICAL", priority)
     .option("--max-attempts <count>", "how often it may fail before it is DEAD (default: 5)", integer(1, 1_000_000))
-    .addOption(new Option("--backoff <kind>", "how delays between attempts grow").choices(["FIXED", "EXPONENTIAL"]))
+    .addOption(choiceOption("--backoff <kind>", "how delays between attempts grow", ["FIXED", "EXPONENTIAL"]))
     .option("--timeout <duration>", "the longest that one attempt may take, as 90s (default: 1h)", durationMs)
     .option("--start-before <time>", "skip it if it has not started by then", instant)
     .option("--concurrency-key <key>", "run at most --concurrency-limit jobs of this key at once")

@@ -3,6 +3,7 @@ import type { Client, ExecutionEvent, ExecutionState } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
 import { EXIT } from "../exit-codes.ts";
+import { executionIdsOf } from "../id-argument.ts";
 import { LiveLines } from "../live-lines.ts";
 import { ids } from "../option-values.ts";
 import type { Output } from "../output.ts";
@@ -15,8 +16,9 @@ export function watchCommand(): Command {
     .action(watch);
 }
 
-async function watch(executionIds: string[], options: ConnectionOptions): Promise<void> {
+async function watch(prefixes: string[], options: ConnectionOptions): Promise<void> {
   const { client, output } = connect(options);
+  const executionIds = await executionIdsOf(client, prefixes);
   // Following goes on through every failure of the server; one that is not there at all is to be told.
   await Promise.all(executionIds.map((executionId) => client.getExecution(executionId)));
   const follow = output.json ? followForPrograms(client, output) : followForPeople(client, executionIds);

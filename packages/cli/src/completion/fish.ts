@@ -1,4 +1,4 @@
-import type { Flag, Offer, Place } from "./places.ts";
+import type { Flag, NameKind, Offer, Place } from "./places.ts";
 
 /** The program's completion for fish. */
 export function fishCompletion(name: string, places: readonly Place[]): string {
@@ -16,18 +16,25 @@ complete -c ${name} -f
 ${places.flatMap((place) => linesOf(name, place)).join("\n")}`;
 }
 
-function linesOf(name: string, { at, words, flags }: Place): string[] {
+function linesOf(name: string, { at, words, flags, names }: Place): string[] {
   const begin = `complete -c ${name} -n ${quoted(`__${name}_at ${at}`)}`;
   return [
+    ...(names === null ? [] : [`${begin} -a ${quoted(namesOf(name, names))}`]),
     ...words.map((offer) => `${begin} -a ${quoted(offer.word)} ${about(offer)}`),
-    ...flags.map((flag) => `${begin} -l ${flag.word.replace(/^--/, "")}${valueOf(flag)} ${about(flag)}`),
+    ...flags.map((flag) => `${begin} -l ${flag.word.replace(/^--/, "")}${valueOf(name, flag)} ${about(flag)}`),
   ];
 }
 
 /** A value that is no closed list may be a file. */
-function valueOf({ takesValue, choices }: Flag): string {
+function valueOf(name: string, { takesValue, choices, names }: Flag): string {
+  if (names !== null) return ` -x -a ${quoted(namesOf(name, names))}`;
   if (choices.length > 0) return ` -x -a ${quoted(choices.join(" "))}`;
   return takesValue ? " -r -F" : "";
+}
+
+/** A command that fish runs when it needs the names. */
+function namesOf(name: string, names: NameKind): string {
+  return `(${name} names ${names} 2>/dev/null)`;
 }
 
 function about(offer: Offer): string {

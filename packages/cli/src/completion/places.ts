@@ -7,7 +7,13 @@ export interface Place {
   /** Commands, and what an argument may be. */
   words: Offer[];
   flags: Flag[];
+  /** Kind of name that an argument here may be; null: none. */
+  names: NameKind | null;
 }
+
+/** Names that only the server knows: `mainspring names KIND` prints them. */
+export const NAME_KINDS = ["pools", "jobs"] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
 
 export interface Offer {
   word: string;
@@ -20,12 +26,19 @@ export interface Flag extends Offer {
   takesValue: boolean;
   /** What its value may be; empty: not a closed list. */
   choices: readonly string[];
+  /** Kind of name that its value is; null: another value. */
+  names: NameKind | null;
 }
 
 /** Every place that a program has, from its own commands and options: what completes can never be out of date. */
 export function placesOf(command: Command, before = ""): Place[] {
   const at = `${before}${command.name()}`;
-  const place = { at, words: [...commandsOf(command), ...argumentsOf(command)], flags: flagsOf(command) };
+  const place = {
+    at,
+    words: [...commandsOf(command), ...argumentsOf(command)],
+    flags: flagsOf(command),
+    names: namesOf(command),
+  };
   return [place, ...command.commands.flatMap((child) => placesOf(child, `${at} `))];
 }
 
@@ -42,6 +55,14 @@ function argumentsOf(command: Command): Offer[] {
   );
 }
 
+const ARGUMENTS: Readonly<Record<string, NameKind>> = { pool: "pools", job: "jobs" };
+const FLAGS: Readonly<Record<string, NameKind>> = { "--pool": "pools", "--job": "jobs" };
+
+function namesOf(command: Command): NameKind | null {
+  const [first] = command.registeredArguments;
+  return ARGUMENTS[first?.name() ?? ""] ?? null;
+}
+
 function flagsOf(command: Command): Flag[] {
   return command
     .createHelp()
@@ -51,5 +72,6 @@ function flagsOf(command: Command): Flag[] {
       about: option.description,
       takesValue: option.required || option.optional,
       choices: option.argChoices ?? [],
+      names: FLAGS[option.long ?? ""] ?? null,
     }));
 }

@@ -4,7 +4,9 @@ import type { Offer, Place } from "./places.ts";
 export function zshCompletion(name: string, places: readonly Place[]): string {
   const flags = places.flatMap(({ at, flags }) => flags.map((flag) => ({ ...flag, at: `${at} ${flag.word}` })));
   const closed = flags.filter(({ choices }) => choices.length > 0);
-  const open = flags.filter(({ takesValue, choices }) => takesValue && choices.length === 0);
+  const named = flags.filter(({ names }) => names !== null);
+  const open = flags.filter(({ takesValue, choices, names }) => takesValue && choices.length === 0 && names === null);
+  const taking = places.filter(({ names }) => names !== null);
   return `#compdef ${name}
 # Completion of ${name} for zsh: source <(${name} completion zsh)
 _${name}() {
@@ -16,8 +18,14 @@ _${name}() {
   done
   case "$at \${words[CURRENT-1]}" in
 ${closed.map(({ at, choices }) => `    ("${at}") compadd -- ${choices.join(" ")}; return ;;`).join("\n")}
+${named.map(({ at, names }) => `    ("${at}") compadd -- \${(f)"$(${name} names ${names} 2>/dev/null)"}; return ;;`).join("\n")}
     (${patterns(open)}) _default; return ;;
   esac
+  if [[ "$PREFIX" != -* ]]; then
+    case "$at" in
+${taking.map(({ at, names }) => `      ("${at}") compadd -- \${(f)"$(${name} names ${names} 2>/dev/null)"} ;;`).join("\n")}
+    esac
+  fi
   local -a offers
   case "$at" in
 ${places.map(({ at, words, flags }) => `    ("${at}") offers=(${[...words, ...flags].map(described).join(" ")}) ;;`).join("\n")}

@@ -10,7 +10,7 @@ import type { HttpApp } from "./http-app.ts";
 import { parseInstant } from "./instants.ts";
 import { ExecutionBody, ExecutionState, ExecutionSummaryBody } from "./schemas/execution.ts";
 import { Instant, Uuid, Word } from "./schemas/fields.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { IdPrefix, idsWith, LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { executionBody, executionSummaryBody } from "./views.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -20,6 +20,7 @@ const listFields = {
   handler: Type.Optional(Word("a handler's name")),
   since: Type.Optional(Instant("created at or after")),
   until: Type.Optional(Instant("created before")),
+  idPrefix: IdPrefix,
   ...pageQuery,
 };
 const ListQuery = Type.Object(listFields, closed);
@@ -114,7 +115,8 @@ export function noSuch(what: "job" | "execution"): ProblemError {
   return new ProblemError(problem("not-found", `there is no such ${what}, or it is so old that it was dropped`));
 }
 
-function filterOf({ state, pool, handler, since, until }: Static<typeof ListQuery>, jobId: string | undefined) {
+function filterOf(query: Static<typeof ListQuery>, jobId: string | undefined) {
+  const { state, pool, handler, since, until, idPrefix } = query;
   return {
     ...(state !== undefined && { state }),
     ...(pool !== undefined && { pool }),
@@ -122,5 +124,6 @@ function filterOf({ state, pool, handler, since, until }: Static<typeof ListQuer
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),
     ...(jobId !== undefined && { jobId }),
+    ...(idPrefix !== undefined && { ids: idsWith(idPrefix) }),
   };
 }

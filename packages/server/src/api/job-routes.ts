@@ -9,7 +9,7 @@ import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
 import { Line, Uuid, Word } from "./schemas/fields.ts";
 import { JobBody, JobState, JobSummaryBody, JobType } from "./schemas/job.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { IdPrefix, idsWith, LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { jobBody, jobSummaryBody } from "./views.ts";
 
 const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
@@ -24,6 +24,7 @@ const ListQuery = Type.Object(
     name: Type.Optional(Line("a job's name")),
     label: Type.Optional(LabelFilter),
     type: Type.Optional(JobType),
+    idPrefix: IdPrefix,
     ...pageQuery,
   },
   { additionalProperties: false },
@@ -75,7 +76,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
   );
 }
 
-function filterOf({ state, type, pool, handler, name, label }: Static<typeof ListQuery>): JobFilter {
+function filterOf({ state, type, pool, handler, name, label, idPrefix }: Static<typeof ListQuery>): JobFilter {
   return {
     ...(state !== undefined && { state }),
     ...(type !== undefined && { type }),
@@ -83,5 +84,6 @@ function filterOf({ state, type, pool, handler, name, label }: Static<typeof Lis
     ...(handler !== undefined && { handler }),
     ...(name !== undefined && { name }),
     ...(label !== undefined && { labels: label }),
+    ...(idPrefix !== undefined && { ids: idsWith(idPrefix) }),
   };
 }

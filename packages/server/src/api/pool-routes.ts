@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { DEFAULT_TENANT } from "../domain/ids.ts";
 import { defaultPool, isLimited, type Pool } from "../domain/pool.ts";
 import type { PoolUse, WorkerStatus } from "../ports/messages.ts";
 import type { PoolChange, Store } from "../ports/store.ts";
@@ -19,7 +20,7 @@ const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
 interface PoolParts {
-  store: Pick<Store, "readPools">;
+  store: Pick<Store, "readPools" | "queries">;
   changer: PoolChanger;
   workers(): Promise<WorkerStatus[]>;
   /** What is used of the limits of pools that have some. */
@@ -95,8 +96,9 @@ function putRoute(app: HttpApp, parts: PoolParts): void {
     const { name } = request.params;
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", parts.lacking);
     await refuseTooMany(store, name);
+    const warnings = await warningsOf(parts, name);
     const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body));
-    const body = await bodyOf(parts, pool, await livingWorkers(parts));
+    const body = { ...(await bodyOf(parts, pool, await livingWorkers(parts))), ...warnings };
     return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
   });
 }
@@ -110,6 +112,19 @@ async function refuseTooMany(store: PoolParts["store"], name: string): Promise<v
   const pools = await store.readPools();
   if (pools.length < POOLS_MAX || pools.some((pool) => pool.name === name)) return;
   throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));
+}
+
+/** Before the change: it makes the pool known. The settings of a pool may come before its workers and jobs, so that it is not refused. */
+async function warningsOf(parts: PoolParts, name: string): Promise<{ warnings?: string[] }> {
+  const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
+  if ([...pools.map((pool) => pool.name), ...living.map(({ pool }) => pool)].includes(name)) return {};
+  const { items } = await parts.store.queries.listJobs(DEFAULT_TENANT, { pool: name }, { limit: 1, after: null });
+  if (items.length > 0) return {};
+  return {
+    warnings: [
+      `the pool "${name}" was not known before: it has no workers, no jobs and no settings. Is its name right?`,
+    ],
+  };
 }
 
 function changeOf(name: string, settings: PoolSettings): PoolChange {

@@ -129,6 +129,23 @@ export function queriesConformance(scene: () => Scene): void {
     assert.deepEqual(await listed({ since: now - 4_999, pool: "default" }), idsOf(later, running, done, dead));
   });
 
+  it("lists the executions and jobs within a range of ids, both ends included", async () => {
+    const jobs = [
+      await scene().submitted(),
+      await scene().submitted(),
+      await scene().submitted(),
+      await scene().submitted(),
+    ];
+    const executionIds = jobs.map(({ executionId }) => executionId).sort();
+    const jobIds = jobs.map(({ jobId }) => jobId).sort();
+    const rangeOf = (ids: string[]) => ({ first: ids[1] as string, last: ids[2] as string });
+    const { queries } = scene().store;
+    const executions = await queries.listExecutions(TENANT, { ids: rangeOf(executionIds) }, FIRST);
+    assert.deepEqual(executions.items.map(({ executionId }) => executionId).sort(), executionIds.slice(1, 3));
+    const listed = await queries.listJobs(TENANT, { ids: rangeOf(jobIds) }, FIRST);
+    assert.deepEqual(listed.items.map(({ jobId }) => jobId).sort(), jobIds.slice(1, 3));
+  });
+
   it("counts what is not final and what is dead, up to a limit", async () => {
     const now = scene().runtime.now();
     await scene().submitted({ scheduledAt: now + 60_000 });

@@ -79,9 +79,17 @@ export interface ExecutionFilter {
   since?: EpochMs;
   /** Created before. */
   until?: EpochMs;
+  ids?: IdRange;
+}
+
+/** Ids from the first to the last one, both included. */
+export interface IdRange {
+  first: string;
+  last: string;
 }
 
 export interface JobFilter {
+  ids?: IdRange;
   state?: JobState;
   type?: JobType;
   pool?: string;

@@ -5,6 +5,7 @@ import {
   type ExecutionId,
   type ExecutionSummary,
   type ExecutionView,
+  type IdRange,
   isRecurringJobId,
   type JobFilter,
   type JobId,
@@ -36,10 +37,12 @@ export function listExecutions(
   filter: ExecutionFilter,
   page: Page,
 ): Listing<ExecutionSummary> {
-  const { jobId, pool, handler, state, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { jobId, pool, handler, state, ids } = filter;
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const isAsked = (row: ExecutionRow) =>
     row.job.tenant === tenant &&
     (jobId === undefined || row.job.jobId === jobId) &&
+    isWithin(row.id, ids) &&
     (pool === undefined || row.job.definition.pool === pool) &&
     (handler === undefined || row.job.definition.handler === handler) &&
     (state === undefined || row.state === state) &&
@@ -51,6 +54,10 @@ export function listExecutions(
     return rows.length <= page.limit;
   });
   return listing(rows.map(summary), page.limit, (item) => item.executionId);
+}
+
+function isWithin(id: string, ids: IdRange | undefined): boolean {
+  return ids === undefined || (id >= ids.first && id <= ids.last);
 }
 
 export function getJob(data: StoreData, tenant: string, id: JobId): JobView | null {
@@ -65,9 +72,10 @@ export function getJob(data: StoreData, tenant: string, id: JobId): JobView | nu
 }
 
 export function listJobs(data: StoreData, tenant: string, filter: JobFilter, page: Page): Listing<JobSummary> {
-  const { state, type, pool, handler, name, labels = [] } = filter;
+  const { state, type, pool, handler, name, labels = [], ids } = filter;
   const isAsked = ({ job: { tenant: of, definition, jobId } }: JobRow) =>
     of === tenant &&
+    isWithin(jobId, ids) &&
     (pool === undefined || definition.pool === pool) &&
     (handler === undefined || definition.handler === handler) &&
     (name === undefined || definition.name === name) &&

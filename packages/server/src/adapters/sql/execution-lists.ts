@@ -4,7 +4,7 @@ import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Connections, Row, Session } from "./connections.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
 import { isComplete } from "./late-indexes.ts";
-import { FIRST_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked } from "./list-walk.ts";
+import { FIRST_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked, within } from "./list-walk.ts";
 import { uuidFloor } from "./partitions.ts";
 import { Conditions, listing } from "./query.ts";
 
@@ -42,12 +42,10 @@ export function listExecutions(
   });
 }
 
-function rangeOf({ since, until }: ExecutionFilter, { after }: Page): IdRange {
+function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRange {
   const end = until === undefined ? LAST_ID : uuidFloor(until + ID_SLACK_MS);
-  return {
-    from: since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS),
-    until: after !== null && after < end ? after : end,
-  };
+  const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
+  return within({ from, until: after !== null && after < end ? after : end }, ids);
 }
 
 /** @returns null: no index leads to it, or to too much */

@@ -9,9 +9,11 @@ import {
   type IdRange,
   LAST_ID,
   LOOKED_AT,
+  later,
   newestOf,
   SPARSE,
   walked,
+  within,
 } from "./list-walk.ts";
 import { Conditions, listing } from "./query.ts";
 
@@ -46,11 +48,11 @@ export function listJobs(db: Connections, tenant: string, filter: JobFilter, pag
 }
 
 /** Recurring jobs have ids of a range of their own. */
-function rangeOf({ type }: JobFilter, { after }: Page): IdRange {
+function rangeOf({ type, ids }: JobFilter, { after }: Page): IdRange {
   const until = after ?? LAST_ID;
-  if (type === undefined) return { from: FIRST_ID, until };
-  if (type !== "ONCE") return { from: FIRST_RECURRING_ID, until };
-  return { from: FIRST_ID, until: until < FIRST_RECURRING_ID ? until : FIRST_RECURRING_ID };
+  const isRecurring = type !== undefined && type !== "ONCE";
+  const end = type === "ONCE" && until > FIRST_RECURRING_ID ? FIRST_RECURRING_ID : until;
+  return within({ from: isRecurring ? FIRST_RECURRING_ID : FIRST_ID, until: end }, ids);
 }
 
 /** The jobs that a source leads to next, newest first. */
@@ -76,14 +78,14 @@ async function byIds(session: Session, asked: Asked, ids: readonly string[]): Pr
 /** Recurring jobs come before one-time ones, and each kind is active for reasons of its own. */
 async function inTurn(session: Session, asked: Asked): Promise<Listing<JobSummary>> {
   const { range, page } = asked;
-  const first = { ...asked, range: { from: FIRST_RECURRING_ID, until: range.until } };
+  const first = { ...asked, range: { from: later(range.from, FIRST_RECURRING_ID), until: range.until } };
   const recurring =
     range.until > FIRST_RECURRING_ID ? await recurringByState(session, first) : { items: [], next: null };
   if (recurring.next !== null) return recurring;
   const limit = page.limit - recurring.items.length;
   if (limit === 0) return { ...recurring, next: FIRST_RECURRING_ID };
   const until = range.until < FIRST_RECURRING_ID ? range.until : FIRST_RECURRING_ID;
-  const once = await onceByState(session, { ...asked, page: { ...page, limit }, range: { from: FIRST_ID, until } });
+  const once = await onceByState(session, { ...asked, page: { ...page, limit }, range: { from: range.from, until } });
   return { items: [...recurring.items, ...once.items], next: once.next };
 }
 

@@ -1,4 +1,4 @@
-import type { Listing } from "../../ports/store-queries.ts";
+import type { IdRange as AskedIds, Listing } from "../../ports/store-queries.ts";
 import type { Row, Session } from "./connections.ts";
 import { listing } from "./query.ts";
 
@@ -20,6 +20,23 @@ export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** Ids of recurring jobs begin here. */
 export const FIRST_RECURRING_ID = "80000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** The part of a range that lies within the ids that a filter asks for. @param ids both ends included; absent: every id */
+export function within(range: IdRange, ids: AskedIds | undefined): IdRange {
+  if (ids === undefined) return range;
+  const end = nextId(ids.last);
+  return { from: later(range.from, ids.first), until: range.until < end ? range.until : end };
+}
+
+export function later(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+function nextId(id: string): string {
+  if (id >= LAST_ID) return LAST_ID;
+  const digits = (BigInt(`0x${id.replaceAll("-", "")}`) + 1n).toString(16).padStart(32, "0");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
 
 /** The newest rows of a range, at most `most`; `rest`: whether there are older ones in the range. */
 export async function newestOf(

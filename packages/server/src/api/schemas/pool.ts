@@ -51,4 +51,7 @@ export const ChangedPoolBody = Type.Object({
   unconfirmedBy: Type.Array(Owner, {
     description: "servers that own shards and did not confirm in time that they go by the change; empty: all did",
   }),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: "what may be a mistake, as a pool that nobody knows; left out: nothing" }),
+  ),
 });
