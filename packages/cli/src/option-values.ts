@@ -87,7 +87,7 @@ export function wholeId(text: string): string {
 }
 
 /** One of these words, in any case. @returns a parser that gives the word as it is in the list */
-export function oneOf(words: readonly string[]): (text: string) => string {
+function oneOf(words: readonly string[]): (text: string) => string {
   return (text) => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found !== undefined) return found;

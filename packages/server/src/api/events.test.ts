@@ -107,7 +107,13 @@ describe("following an execution by server-sent events", () => {
       finishedAt: since + 7,
       error,
     } as const;
-    const change = { state: "PENDING", attempt: 1, failures: 1, queue: "WAITING", dueAt: Date.now() + 60_000 } as const;
+    const change = {
+      state: "PENDING",
+      attempt: 1,
+      failures: 1,
+      queue: "WAITING",
+      dueAt: scene.runtime.now() + 60_000,
+    } as const;
     await scene.applied(job.shard, {
       changes: [scene.succeeded(job, { ...change, startedAt: null, finishedAt: null, ended: [failed] })],
     });
