@@ -59,7 +59,7 @@ export async function fill(client: pg.Client, scene: Scene, rows: number): Promi
   const queue = scene.queue.replaceAll("$1", String(rows));
   await client.query(`INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, finished_at, concurrency_limit,
       payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler)
-    SELECT ${ID(at, "n")}, ${ID(at, "n")}, n % 100, ${at}, ${at}, ${at}, ${at}, ${at}, CASE WHEN ${queue} = 0 THEN ${at} END, 1,
+    SELECT ${ID(at, "n")}, ${ID(at, "n")}, hashtext(${pool} || ${handler}), ${at}, ${at}, ${at}, ${at}, ${at}, CASE WHEN ${queue} = 0 THEN ${at} END, 1,
       7, n % 64, ${state}, ${queue}, 50, 1, false, 'default', ${pool}, ${handler} FROM generate_series(1, ${rows}) n`);
   await recurring(client, rows / 10, startMs);
   await client.query(scene.analyzed === "AFTER" ? "VACUUM ANALYZE" : "VACUUM");
