@@ -106,6 +106,7 @@ describe("connections of every kind", () => {
     standsBriefly(t, async () => {
       await open(1, "GET / HTTP/1.1\r\n\r\n".repeat(36_000), true);
       await fallsTo(OWN_MAX);
+      await serves(HEALTH);
     }));
 
   it("takes no memory for announced bodies that do not come", (t) =>

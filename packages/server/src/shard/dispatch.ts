@@ -8,8 +8,7 @@ import { pickWorker, type WorkerSlots } from "./workers.ts";
 /** Gives ready executions to free workers, the smallest rank of a pool first, until the batch is full. */
 export function dispatch(step: Step): void {
   for (const pool of step.state.lanes.pools()) {
-    // A pool that nobody has configured is made when somebody asks for it, which costs too much for thousands of them.
-    if (step.state.pools.get(pool)?.paused !== true) dispatchPool(step, pool);
+    if (!poolOf(step.state, pool).paused) dispatchPool(step, pool);
   }
 }
 
