@@ -5,6 +5,7 @@ import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
 import type { RequestTurns } from "./request-turns.ts";
+import { gatheringMessages } from "./small-pieces.ts";
 
 /** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
 export interface HttpLimits {
@@ -58,6 +59,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   const outstanding = new WeakMap<Socket, number>();
   const server = createServer(
     {
+      IncomingMessage: gatheringMessages(turns, runtime),
       maxHeaderSize: 16 * 1024,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
@@ -106,11 +108,15 @@ function refusePipeline(response: ServerResponse): void {
   );
 }
 
+/** Connections that may hold thousands of requests, so that the end of each takes a turn of the event loop. */
+const CROWDED = new WeakSet<Socket>();
+
 /**
  * The end of each request reads on. A piece of 64 KiB, which may hold thousands of requests, is parsed to its end all the same, and Node
  * makes two errors for each of them when the connection closes; the stacks of the errors would take most of that time.
  */
 function readNoMore(socket: Socket): void {
+  CROWDED.add(socket);
   socket.on("resume", () => socket.pause()).pause();
   const { stackTraceLimit } = Error;
   socket.prependOnceListener("close", () => (Error.stackTraceLimit = 0));
@@ -138,7 +144,10 @@ function lingerAfterEnd(
   lingerMs: number,
 ): void {
   const cutOffLater = () => {
-    const timer = runtime.setTimer(lingerMs, () => turns.enterAlone(() => socket.destroy()));
+    const timer = runtime.setTimer(lingerMs, () => {
+      if (CROWDED.has(socket)) turns.enterAlone(() => socket.destroy());
+      else turns.enter(() => socket.destroy());
+    });
     socket.once("close", () => timer.cancel());
   };
   socket.once("finish", cutOffLater);

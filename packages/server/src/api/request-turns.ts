@@ -4,7 +4,7 @@ import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 export interface TurnLimits {
   /** Time that requests take in one turn of the event loop. */
   turnMs: number;
-  /** Requests, errors and ends of connections in one turn; after them the turn reads no more connections. */
+  /** Requests, errors and ends of connections, and small pieces of bodies, in one turn; after them the turn reads no more connections. */
   heard: number;
   /** Connections that are read again in one turn, at most. */
   readAgain: number;
@@ -40,6 +40,10 @@ export class RequestTurns {
   opened(socket: Socket): void {
     this.#connections.add(socket);
     socket.once("end", () => this.heard()).once("close", () => this.leave(socket));
+    // The reader of a body reads on by itself.
+    socket.on("resume", () => {
+      if (this.#unread.has(socket)) socket.pause();
+    });
     if (this.#unread.size > 0) this.#leaveUnread(socket);
   }
 
@@ -49,7 +53,7 @@ export class RequestTurns {
     this.#unread.delete(socket);
   }
 
-  /** Counts a request, an error or the end of a connection. */
+  /** Counts a request, pieces of a body, an error or the end of a connection. */
   heard(): void {
     this.#beginTurn();
     if (++this.#heard !== this.#limits.heard) return;
