@@ -55,6 +55,12 @@ class World {
     this.story.lose(name);
   }
 
+  /** Time passes, and the gateway says again what it lends, as a living gateway does: a silent one gets no work. */
+  later(ms: number): void {
+    this.story.later(ms);
+    for (const name of this.alive.keys()) this.story.credit(name, 0);
+  }
+
   /** The batch reaches the store, the answer comes back, and what depends on it is delivered. */
   commit(): void {
     const { batch } = this.story;
@@ -182,7 +188,7 @@ class World {
     if (this.alive.size === 0) this.join(4);
     for (let round = 0; this.store.open().length > 0; round++) {
       assert.ok(round < 2_000, `never final: ${this.store.open().join(" ")}`);
-      this.story.later(60_000);
+      this.later(60_000);
       this.commit();
       this.read();
       this.commit();
@@ -229,7 +235,7 @@ it("whatever happens in whatever order: no attempt twice, no limit exceeded, no 
         else if (move.kind === "hintAgain") world.hintAgain(move.n);
         else if (move.kind === "changeJob") world.changeJob(move.n);
         else if (move.kind === "finish") world.finish(move.n, { state: move.state ?? "SUCCEEDED" });
-        else world.story.later(move.n);
+        else world.later(move.n);
       }
       world.drain();
     }),
