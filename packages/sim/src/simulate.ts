@@ -1,6 +1,6 @@
-import { isFinal, packagedZones, type Role } from "@mainspring/server/testing";
+import { isFinal, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
-import type { Checker } from "./checkers/checker.ts";
+import { Broken, type Checker } from "./checkers/checker.ts";
 import type { Shown } from "./checkers/counters-equal-a-recount.ts";
 import { Ledger } from "./checkers/ledger.ts";
 import { Dice } from "./dice.ts";
@@ -24,6 +24,7 @@ import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
+import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -41,6 +42,8 @@ export interface SimulationOptions {
   jobs: number;
   /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
   waysBack?: readonly WayBack[];
+  /** Whether the rules of clocks change every few minutes; default: one version of the time zone data is in force. */
+  tzChanges?: boolean;
   /** What of all that the seed plans is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;
 }
@@ -145,6 +148,7 @@ class World {
   readonly #lonely: LonelyNodes;
   readonly #faults: Faults;
   readonly #goingBack: GoingBack;
+  readonly #ruleChanges: RuleChanges;
   /** Every connection to the store that may still have something on its way. */
   readonly #stores = new Set<{ store: SimStore; process: SimProcess }>();
   readonly #sightings: Sightings;
@@ -166,7 +170,8 @@ class World {
       owners: () => this.#data.holders(),
       isLinked: (one: string, other: string) => !this.#network.isDisconnected(one, other),
     };
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), topology)];
+    const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
+    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, () => this.#shown(), topology, rules)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -191,6 +196,9 @@ class World {
     this.#crowd = new CrowdedInbox(this.#clock, this.#dice.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const dice = this.#dice.fork("operators");
+    this.#ruleChanges = new RuleChanges(this.#clock, this.#dice.fork("rule changes"), this.history, () =>
+      server("api"),
+    );
     this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
@@ -219,12 +227,13 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, nodes, workers, jobs, waysBack = [], only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     this.#limits.start(this.#data);
+    if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, partOf(only, only.jobs));
-    const recurring = this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
+    const recurring = tzChanges ? 5 * RECURRING_MAX : this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
     this.#recurring.plan(
       recurring,
       hours * HOUR_MS,
@@ -242,6 +251,7 @@ class World {
     this.#lonely.stop();
     this.#faults.stop();
     this.#goingBack.stop();
+    this.#ruleChanges.stop();
     this.#operators.stop();
     this.#limits.stop(this.#data);
     this.#drains.stop();
@@ -318,7 +328,7 @@ class World {
           diceLatency(() => dice.roll(), this.#weather),
         ),
       connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#weather)),
-      offered: () => [packagedZones()],
+      offered: () => this.#ruleChanges.offered(),
       history: this.history,
     });
     void machine.server.start();
@@ -384,16 +394,5 @@ class World {
       events: this.#clock.ran,
       figures: this.#sightings.figures(),
     };
-  }
-}
-
-/** Says who saw a violation. */
-class Broken extends Error {
-  readonly checker: string;
-
-  constructor(checker: string, cause: Error) {
-    super(`${checker}: ${cause.message}`, { cause });
-    this.name = cause.name;
-    this.checker = checker;
   }
 }

@@ -1,6 +1,7 @@
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
+import type { ChangingRules } from "./changing-rules.ts";
 import type { Checker } from "./checker.ts";
 import { commandsAreObeyed } from "./commands-are-obeyed.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
@@ -66,8 +67,14 @@ const GO_ON = new Set([
  * @param ledger hears of everything before they do
  * @param servers what living servers show of themselves
  * @param topology all nodes that have a lease, who owns what, and which of them can reach each other
+ * @param rules null: there is one version of the time zone data
  */
-export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], topology: Topology): Checker[] {
+export function allCheckers(
+  ledger: Ledger,
+  servers: () => readonly Shown[],
+  topology: Topology,
+  rules: ChangingRules | null,
+): Checker[] {
   const { nodes } = topology;
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -87,7 +94,7 @@ export function allCheckers(ledger: Ledger, servers: () => readonly Shown[], top
     drainedNodesAreEmptied(nodes),
     epochsGrow(),
     finalStatesAbsorb(),
-    instantsAreAccountedFor(books),
+    instantsAreAccountedFor(books, rules),
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
     limitsHold(),

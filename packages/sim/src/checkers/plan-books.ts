@@ -20,6 +20,8 @@ export interface PlanBook {
   readonly versions: BookedVersion[];
   plan: Plan | null;
   deletedAt: number | null;
+  /** When nothing was planned any more. */
+  finishedAt: number | null;
   pausedBefore: boolean;
   /** By its schedule or a misfire, in the order in which they were written. */
   readonly births: ExecutionRow[];
@@ -67,7 +69,7 @@ export class PlanBooks {
   #open(jobId: string, createdAt: number, version: number, rule: RecurrenceRule, at: number): PlanBook {
     const first = { version, rule, writtenAt: Math.min(createdAt, at), followedAt: createdAt };
     const book: PlanBook = {
-      ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, pausedBefore: false },
+      ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, finishedAt: null, pausedBefore: false },
       ...{ births: [], backfills: [], skips: [] },
     };
     this.all.set(jobId, book);
@@ -79,6 +81,7 @@ export class PlanBooks {
       const book = this.all.get(after.jobId);
       if (book === undefined) continue;
       book.plan = after.plan;
+      if (after.plan.state === "FINISHED") book.finishedAt ??= at;
       book.skips.push(...skips);
       const followed = this.versionOf(book, after.plan.version);
       if (followed !== undefined) followed.followedAt ??= at;
