@@ -66,7 +66,8 @@ export class TimeZones implements TimeZoneRules {
   readonly #listeners: (() => void)[] = [];
   readonly #loaded = new Set<string>();
   #changeovers: readonly Changeover[] = [];
-  #told = 0;
+  /** What the node goes by, as the last log line says. */
+  #told: string;
   #timer: Timer | null = null;
   #stopped = false;
 
@@ -74,6 +75,7 @@ export class TimeZones implements TimeZoneRules {
     this.#parts = parts;
     for (const data of parts.offered) if (!hasZoneData(data.version)) keepZoneData(new ZoneData(zoneFilesOf(data)));
     useZoneData(this.newest.version);
+    this.#told = this.newest.version;
   }
 
   /** The newest of the versions that this node brings. */
@@ -169,7 +171,8 @@ export class TimeZones implements TimeZoneRules {
       if (data !== null) keepZoneData(new ZoneData(zoneFilesOf(data)));
       this.#loaded.add(version);
     }
-    if (changeovers.length === this.#changeovers.length) return;
+    // A store that went back to an earlier state may have as many as before, and others.
+    if (JSON.stringify(changeovers) === JSON.stringify(this.#changeovers)) return;
     this.#changeovers = changeovers;
     this.#tell();
   }
@@ -177,8 +180,9 @@ export class TimeZones implements TimeZoneRules {
   /** Goes by what is in force now. */
   #follow(): void {
     const { number, version } = this.#current();
-    if (number === this.#told) return;
-    this.#told = number;
+    const tag = tzdataTag({ number, version });
+    if (tag === this.#told) return;
+    this.#told = tag;
     if (hasZoneData(version)) useZoneData(version);
     const { releasedOn } = zoneData(version);
     this.#parts.log.info({ version, releasedOn, number }, "the node plans by this time zone data");

@@ -83,6 +83,8 @@ export type Seen =
   | { kind: "OPERATED"; deed: string; forMs: number }
   /** An operator who had asked for a pause at `askedMs` was told that every owner goes by it. */
   | { kind: "PAUSE_CONFIRMED"; pool: string; askedMs: number }
+  /** An operator asks a server to bring a version of the time zone data into force. */
+  | { kind: "TIME_ZONES_ASKED"; server: string; version: string }
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }
   | { kind: "NETWORK_FAULT"; fault: string }

@@ -10,6 +10,7 @@ import type { WayBack } from "./world/going-back.ts";
 const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]
        npm run sim -- --failovers           the store loses its last commits now and then, and the servers live on
        npm run sim -- --restores            the store is put back by minutes now and then, and the workers live on
+       npm run sim -- --tz-changes          the time zone data changes now and then, to newer and to older releases
        npm run sim -- --seed N --shrink     makes a failing seed smaller, and tells its story
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     remembered: { type: "boolean", default: false },
     restores: { type: "boolean", default: false },
     failovers: { type: "boolean", default: false },
+    "tz-changes": { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
@@ -55,7 +57,14 @@ function asked(): SimulationOptions[] {
     process.exit(2);
   }
   const ways = waysBack();
-  const world = { hours, nodes, workers, jobs, ...(ways.length > 0 && { waysBack: ways }) };
+  const world = {
+    hours,
+    nodes,
+    workers,
+    jobs,
+    ...(ways.length > 0 && { waysBack: ways }),
+    tzChanges: values["tz-changes"],
+  };
   return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, ...world }));
 }
 

@@ -1,6 +1,6 @@
-import { isFinal, packagedZones, type Role } from "@mainspring/server/testing";
+import { isFinal, type Role } from "@mainspring/server/testing";
 import { allCheckers } from "./checkers/all.ts";
-import type { Checker } from "./checkers/checker.ts";
+import { Broken, type Checker } from "./checkers/checker.ts";
 import { Ledger } from "./checkers/ledger.ts";
 import { Dice } from "./dice.ts";
 import { History } from "./history.ts";
@@ -24,6 +24,7 @@ import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
+import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
@@ -106,6 +107,7 @@ class World {
   readonly #lonely: LonelyNodes;
   readonly #faults: Faults;
   readonly #goingBack: GoingBack;
+  readonly #ruleChanges: RuleChanges;
   /** Every connection to the store that may still have something on its way. */
   readonly #stores = new Set<{ store: SimStore; process: SimProcess }>();
   readonly #sightings: Sightings;
@@ -122,7 +124,8 @@ class World {
     this.#dice = new Dice(options.seed);
     const ledger = new Ledger();
     this.#sightings = new Sightings(ledger);
-    const views = viewsOf(() => ({
+    const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
+    const views = viewsOf(rules, () => ({
       servers: () => this.#servers(),
       leases: this.#leases,
       data: this.#data,
@@ -153,6 +156,9 @@ class World {
     this.#crowd = new CrowdedInbox(this.#clock, this.#dice.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const dice = this.#dice.fork("operators");
+    this.#ruleChanges = new RuleChanges(this.#clock, this.#dice.fork("rule changes"), this.history, () =>
+      server("api"),
+    );
     this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
@@ -181,12 +187,13 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, nodes, workers, jobs, waysBack = [], only = {} } = this.#options;
+    const { hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     this.#limits.start(this.#data);
+    if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, partOf(only, only.jobs));
-    const recurring = this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
+    const recurring = tzChanges ? 5 * RECURRING_MAX : this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
     this.#recurring.plan(
       recurring,
       hours * HOUR_MS,
@@ -204,6 +211,7 @@ class World {
     this.#lonely.stop();
     this.#faults.stop();
     this.#goingBack.stop();
+    this.#ruleChanges.stop();
     this.#operators.stop();
     this.#limits.stop(this.#data);
     this.#drains.stop();
@@ -276,7 +284,7 @@ class World {
           diceLatency(() => dice.roll(), this.#weather),
         ),
       connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#weather)),
-      offered: () => [packagedZones()],
+      offered: () => this.#ruleChanges.offered(),
       history: this.history,
     });
     void machine.server.start();
@@ -342,16 +350,5 @@ class World {
       events: this.#clock.ran,
       figures: this.#sightings.figures(),
     };
-  }
-}
-
-/** Says who saw a violation. */
-class Broken extends Error {
-  readonly checker: string;
-
-  constructor(checker: string, cause: Error) {
-    super(`${checker}: ${cause.message}`, { cause });
-    this.name = cause.name;
-    this.checker = checker;
   }
 }

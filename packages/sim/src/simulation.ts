@@ -11,6 +11,8 @@ export interface SimulationOptions {
   jobs: number;
   /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
   waysBack?: readonly WayBack[];
+  /** Whether the rules of clocks change every few minutes; default: one version of the time zone data is in force. */
+  tzChanges?: boolean;
   /** Part of the seed's plan that is left in; absent: everything. For making a failing seed smaller. */
   only?: Only;
 }

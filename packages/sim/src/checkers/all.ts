@@ -1,6 +1,7 @@
 import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
 import { budgetsHold } from "./budgets-hold.ts";
 import { cancellationIsHonest } from "./cancellation-is-honest.ts";
+import type { ChangingRules } from "./changing-rules.ts";
 import type { Checker } from "./checker.ts";
 import { commandsAreObeyed } from "./commands-are-obeyed.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
@@ -69,13 +70,15 @@ export interface Views {
   /** All nodes that have a lease, the owners of shards, and which nodes can reach each other. */
   topology: Topology;
   askGateway: AskGateway;
+  /** null: there is one version of the time zone data. */
+  rules: ChangingRules | null;
 }
 
 /**
  * New ones of each kind.
  * @param ledger hears of everything before they do
  */
-export function allCheckers(ledger: Ledger, { servers, topology, askGateway }: Views): Checker[] {
+export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules }: Views): Checker[] {
   const { nodes } = topology;
   const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -95,7 +98,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway }: V
     drainedNodesAreEmptied(nodes),
     epochsGrow(),
     finalStatesAbsorb(),
-    instantsAreAccountedFor(books),
+    instantsAreAccountedFor(books, rules),
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
     heldIsBelieved(roll, quiet, askGateway),

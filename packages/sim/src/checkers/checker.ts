@@ -16,3 +16,14 @@ export interface Checker extends Observer {
   /** When all has come to rest. */
   atEnd?(history: History): void;
 }
+
+/** Says who saw a violation. */
+export class Broken extends Error {
+  readonly checker: string;
+
+  constructor(checker: string, cause: Error) {
+    super(`${checker}: ${cause.message}`, { cause });
+    this.name = cause.name;
+    this.checker = checker;
+  }
+}

@@ -1,5 +1,6 @@
 import { spreadShiftMs } from "@mainspring/server/testing";
 import type { StoreEvent } from "../store/history.ts";
+import { type ChangingRules, type Expected, expectedInstants } from "./changing-rules.ts";
 import { type Checker, Violation } from "./checker.ts";
 import { plannedInstants } from "./oracle.ts";
 import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
@@ -7,8 +8,9 @@ import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
 /**
  * Each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. An oracle
  * that shares no code with the product says which instants are planned.
+ * @param rules null: there is one version of the time zone data
  */
-export function instantsAreAccountedFor(books: PlanBooks): Checker {
+export function instantsAreAccountedFor(books: PlanBooks, rules: ChangingRules | null): Checker {
   const accounted = new Map<string, Set<number>>();
   const made = new Map<string, Set<number>>();
   const once = (of: Map<string, Set<number>>, jobId: string, instant: number, how: string) => {
@@ -42,21 +44,21 @@ export function instantsAreAccountedFor(books: PlanBooks): Checker {
         if (book.plan === null) continue;
         if (book.plan.state === "ACTIVE" && book.deletedAt === null)
           throw new Violation(`${book.jobId} came to no end: ${JSON.stringify(book.plan)}`);
-        nothingIsMissing(book);
-        nothingIsInvented(book);
+        nothingIsMissing(book, rules);
+        nothingIsInvented(book, rules);
       }
     },
   };
 }
 
 /** Where one version alone counted, every instant that it planned is there. */
-function nothingIsMissing(book: PlanBook): void {
+function nothingIsMissing(book: PlanBook, rules: ChangingRules | null): void {
   const fired = new Set(book.births.map(({ job }) => job.definition.scheduledAt));
   const isSkipped = (at: number) => book.skips.some(({ from, to }) => from <= at && at <= to);
   for (const version of book.versions) {
     if (version.followedAt === null || isFixedDelay(version)) continue;
     const until = Math.min(version.replacedAt ?? Number.POSITIVE_INFINITY, endOf(book, version));
-    for (const at of instantsOf(book, version, version.followedAt + 1, until)) {
+    for (const at of instantsOf(book, version, version.followedAt + 1, until, rules).must) {
       if (!fired.has(at) && !isSkipped(at) && !stillWaits(book, at)) {
         throw new Violation(`${iso(at)} of ${book.jobId} (version ${version.version}) neither ran nor was skipped`);
       }
@@ -79,13 +81,16 @@ function endOf({ plan, deletedAt, births }: PlanBook, { rule }: BookedVersion): 
 }
 
 /** Nothing runs at an instant that no version planned while it counted. */
-function nothingIsInvented(book: PlanBook): void {
+function nothingIsInvented(book: PlanBook, rules: ChangingRules | null): void {
   const planned = new Set<number>();
   book.versions.forEach((version, index) => {
     const next = book.versions[index + 1];
     const until = next === undefined ? Number.POSITIVE_INFINITY : (next.followedAt ?? Number.POSITIVE_INFINITY);
-    if (!isFixedDelay(version))
-      for (const at of instantsOf(book, version, version.writtenAt, until + 1)) planned.add(at);
+    if (isFixedDelay(version)) return;
+    for (const from of new Set([version.writtenAt, (version.followedAt ?? until) + 1])) {
+      const { must, may } = instantsOf(book, version, from, until + 1, rules);
+      for (const at of [...must, ...may]) planned.add(at);
+    }
   });
   if (book.versions.some(isFixedDelay)) return;
   for (const { id, job } of book.births) {
@@ -99,8 +104,20 @@ function nothingIsInvented(book: PlanBook): void {
   }
 }
 
-function instantsOf({ jobId, createdAt }: PlanBook, { rule }: BookedVersion, from: number, until: number): number[] {
-  return plannedInstants(rule, rule.startAt ?? createdAt, spreadShiftMs(jobId, rule.spreadSec), from, until);
+function instantsOf(
+  { jobId, createdAt, finishedAt }: PlanBook,
+  { rule, version }: BookedVersion,
+  from: number,
+  until: number,
+  rules: ChangingRules | null,
+): Expected {
+  const shiftMs = spreadShiftMs(jobId, rule.spreadSec);
+  if (rules !== null && rule.times.type === "CRON") {
+    // No later rules begin a job again that has come to its end.
+    const changeovers = rules.changeovers().filter(({ since }) => since <= (finishedAt ?? since));
+    return expectedInstants(rule, shiftMs, { ...rules, changeovers: () => changeovers }, from, until, version > 1);
+  }
+  return { must: plannedInstants(rule, rule.startAt ?? createdAt, shiftMs, from, until), may: new Set() };
 }
 
 function isFixedDelay({ rule }: BookedVersion): boolean {

@@ -3,8 +3,8 @@ import { EPOCH_MS } from "../sim-process.ts";
 
 const DAY_MS = 86_400_000;
 /** Simulations are a few hours long; the oracle does not judge well within a day of its ends. */
-const FROM_MS = EPOCH_MS - 2 * DAY_MS;
-const UNTIL_MS = EPOCH_MS + 3 * DAY_MS;
+export const FROM_MS = EPOCH_MS - 2 * DAY_MS;
+export const UNTIL_MS = EPOCH_MS + 3 * DAY_MS;
 
 const walks = new Map<string, ReturnType<typeof walk>>();
 

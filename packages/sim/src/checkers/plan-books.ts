@@ -22,6 +22,8 @@ export interface PlanBook {
   readonly versions: BookedVersion[];
   plan: Plan | null;
   deletedAt: number | null;
+  /** When nothing was planned any more. */
+  finishedAt: number | null;
   pausedBefore: boolean;
   /** Executions that its schedule or a misfire created, in the order in which they were written. */
   readonly births: ExecutionRow[];
@@ -75,7 +77,7 @@ export class PlanBooks {
   #open(jobId: string, createdAt: number, version: number, rule: RecurrenceRule, at: number): PlanBook {
     const first = { version, rule, writtenAt: Math.min(createdAt, at), followedAt: createdAt, replacedAt: null };
     const book: PlanBook = {
-      ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, pausedBefore: false },
+      ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, finishedAt: null, pausedBefore: false },
       ...{ births: [], backfills: [], skips: [] },
     };
     this.all.set(jobId, book);
@@ -87,6 +89,7 @@ export class PlanBooks {
       const book = this.all.get(after.jobId);
       if (book === undefined) continue;
       book.plan = after.plan;
+      if (after.plan.state === "FINISHED") book.finishedAt ??= at;
       book.skips.push(...skips);
       const followed = this.versionOf(book, after.plan.version);
       if (followed !== undefined) followed.followedAt ??= at;

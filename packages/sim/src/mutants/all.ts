@@ -3,6 +3,7 @@ import { machineMutants } from "./machine-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
+import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 
@@ -13,6 +14,7 @@ export const allMutants: readonly Mutant[] = [
   ...gatewayMutants,
   ...permitMutants,
   ...planMutants,
+  ...ruleMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

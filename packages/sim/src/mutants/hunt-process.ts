@@ -11,7 +11,7 @@ const QUARTERS = 20;
  * and how many more in search of one that catches it sooner.
  */
 const [first, untilSec, limit, more] = process.argv.slice(2).map(Number) as [number, number, number, number];
-const { waysBack } = mutantNamed(process.env["MAINSPRING_MUTANT"] ?? "");
+const mutant = mutantNamed(process.env["MAINSPRING_MUTANT"] ?? "");
 const seeds = Array.from({ length: limit }, (_, index) => index + 1);
 const tries: Tried[] = [{ seed: first, untilSec }];
 if (limit > 0) tries.push({ seed: first, untilSec: HOUR_SEC });
@@ -21,8 +21,8 @@ let caught: Caught | null = null;
 let left = more;
 for (const next of tries) {
   if (caught !== null && left-- === 0) break;
-  const sooner: Caught | null = await tried(next.seed, Math.min(next.untilSec, caught?.untilSec ?? HOUR_SEC), waysBack);
+  const sooner: Caught | null = await tried(next.seed, Math.min(next.untilSec, caught?.untilSec ?? HOUR_SEC), mutant);
   if (sooner !== null && sooner.afterMs < (caught?.afterMs ?? Number.POSITIVE_INFINITY)) caught = sooner;
 }
-if (caught !== null && more > 0) caught = await shortened(caught, waysBack);
+if (caught !== null && more > 0) caught = await shortened(caught, mutant);
 process.stdout.write(JSON.stringify(caught));

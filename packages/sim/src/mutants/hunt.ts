@@ -2,9 +2,8 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RUN_FLAGS } from "../run-flags.ts";
-import type { WayBack } from "../world/going-back.ts";
 import { type Caught, HOUR_SEC, type Tried, tried } from "./hunted.ts";
-import type { Mutant } from "./mutant.ts";
+import type { MoreFaults, Mutant } from "./mutant.ts";
 import { records } from "./record.ts";
 
 /** Within so many seeds each mutant must be caught. */
@@ -55,7 +54,7 @@ export async function prove(mutant: Mutant): Promise<Hunted | null> {
 
 async function huntFrom(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Hunted> {
   const caught = await run(mutant, first, limit, more);
-  const found = caught === null ? null : await unmutatedVerdict(caught, mutant.waysBack);
+  const found = caught === null ? null : await unmutatedVerdict(caught, mutant);
   return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
 }
 
@@ -72,9 +71,9 @@ async function run(mutant: Mutant, first: Tried, limit: number, more: number): P
 const verdicts = new Map<string, Promise<string | null>>();
 
 /** Once a seed and time: many mutants are caught by the same. */
-function unmutatedVerdict({ seed, untilSec }: Tried, waysBack?: readonly WayBack[]): Promise<string | null> {
-  const name = `${seed} ${untilSec} ${waysBack ?? ""}`;
-  const known = verdicts.get(name) ?? tried(seed, untilSec, waysBack).then((found) => found?.violation ?? null);
+function unmutatedVerdict({ seed, untilSec }: Tried, more: MoreFaults): Promise<string | null> {
+  const name = `${seed} ${untilSec} ${more.waysBack ?? ""} ${more.tzChanges === true}`;
+  const known = verdicts.get(name) ?? tried(seed, untilSec, more).then((found) => found?.violation ?? null);
   verdicts.set(name, known);
   return known;
 }

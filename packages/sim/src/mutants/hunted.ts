@@ -1,5 +1,5 @@
 import { simulate } from "../simulate.ts";
-import type { WayBack } from "../world/going-back.ts";
+import type { MoreFaults } from "./mutant.ts";
 
 /** The simulation that mutants are hunted with. */
 const HUNTED = { hours: 1, nodes: 3, workers: 10, jobs: 2_000 } as const;
@@ -23,8 +23,10 @@ export interface Caught extends Tried {
 }
 
 /** Runs a seed. @param untilSec what it plans beyond that is left out; the rest stays as it is */
-export async function tried(seed: number, untilSec: number, waysBack?: readonly WayBack[]): Promise<Caught | null> {
-  const world = { ...HUNTED, ...(waysBack && { waysBack }), only: { untilMs: untilSec * 1_000 } };
+export async function tried(seed: number, untilSec: number, more: MoreFaults = {}): Promise<Caught | null> {
+  const { waysBack, tzChanges } = more;
+  const faults = { ...(waysBack && { waysBack }), ...(tzChanges && { tzChanges }) };
+  const world = { ...HUNTED, ...faults, only: { untilMs: untilSec * 1_000 } };
   const { violation, checker, simulatedMs } = await simulate({ seed, ...world });
   if (violation === null) return null;
   const neededSec = Math.min(untilSec, Math.ceil(simulatedMs / 1_000));
@@ -32,11 +34,11 @@ export async function tried(seed: number, untilSec: number, waysBack?: readonly 
 }
 
 /** The same catch, of as short a time of faults as still shows it. */
-export async function shortened(caught: Caught, waysBack?: readonly WayBack[]): Promise<Caught> {
+export async function shortened(caught: Caught, more: MoreFaults = {}): Promise<Caught> {
   // It was seen while there were faults: the time until then is what it takes.
   if (caught.afterMs <= caught.untilSec * 1_000) return caught;
   for (const untilSec of SHORTER_SEC.filter((sec) => sec < caught.untilSec)) {
-    const again = await tried(caught.seed, untilSec, waysBack);
+    const again = await tried(caught.seed, untilSec, more);
     if (again !== null && again.checker === caught.checker) return again;
   }
   return caught;

@@ -9,7 +9,12 @@ export interface Mutant extends Edit {
   why: string;
   /** In which ways the store goes back in the worlds in which the bug is looked for; default: in none. */
   waysBack?: readonly WayBack[];
+  /** Whether the time zone data changes in those worlds; default: it does not. */
+  tzChanges?: boolean;
 }
+
+/** Faults of the worlds in which a mutant is looked for, beside those that every world has. */
+export type MoreFaults = Pick<Mutant, "waysBack" | "tzChanges">;
 
 export interface Edit {
   /** From the repository's root. */

@@ -13,8 +13,9 @@ export interface Seen {
 }
 
 /** Views of a simulated world for checkers, beside its history. @param seen called once the world is complete */
-export function viewsOf(seen: () => Seen): Views {
+export function viewsOf(rules: Views["rules"], seen: () => Seen): Views {
   return {
+    rules,
     servers: () =>
       seen()
         .servers()

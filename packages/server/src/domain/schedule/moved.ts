@@ -9,10 +9,10 @@ import { hasZoneData } from "./zone-data.ts";
 /** Where the former rules are not known, an instant is looked for so far from where they had it. */
 const NEAR_MS = 3 * 3_600_000;
 
-/** The rules before the former ones. */
+/** Rules that were in force before others. */
 export interface Earlier {
   version: string;
-  /** When the former rules came into force. */
+  /** When the next rules came into force. */
   until: EpochMs;
 }
 
@@ -24,7 +24,7 @@ export interface Earlier {
  * @param next the first fire that is not accounted for, by the former version
  * @param since when the newer rules came into force: what the former ones have before `next` and from then on stood for times on the wall
  * that still older rules had planned
- * @param earlier the rules before the former ones; null: not known
+ * @param earlier the rules before the former ones, the latest first, as far as they are known
  * @returns null: it never fires again
  */
 export function movedFire(
@@ -33,21 +33,49 @@ export function movedFire(
   next: EpochMs,
   since: EpochMs,
   fired: number,
-  earlier: Earlier | null = null,
+  earlier: readonly Earlier[] = [],
 ): EpochMs | null {
   const { times } = schedule;
   if (times.type !== "CRON" || former === schedule.tzdata) return next;
   if (!hasZoneData(former)) return nearFire(schedule, next, fired);
-  const last = previousFire({ ...schedule, tzdata: former }, next);
+  const last = lastPlanned(schedule, former, next, earlier);
   if (last === null) return nextFire(schedule, (schedule.startAt ?? next - NEAR_MS) - 1, fired);
-  const isEarlier = earlier !== null && last < earlier.until && isFire({ ...schedule, tzdata: earlier.version }, last);
-  const planned = sameWall(schedule, isEarlier ? earlier.version : former, last);
-  return nextFire(schedule, last < since ? Math.max(last, planned) : planned, fired);
+  const planned = sameWall(schedule, last.version, last.at);
+  return nextFire(schedule, last.at < since ? Math.max(last.at, planned) : planned, fired);
 }
 
-/** Whether rules have a fire at this instant: what was in force then has planned it. */
-function isFire(schedule: Schedule, at: EpochMs): boolean {
-  return nextFire({ ...schedule, maxFires: null }, at - 1, 0) === at;
+/** An instant, and the version of the data that has planned it. */
+interface PlannedInstant {
+  at: EpochMs;
+  version: string;
+}
+
+/**
+ * The last instant before `next` that some rules have planned. The former rules have not planned their last fire where it came before the
+ * last one of the rules before them, nor where those had planned its time on the wall: then it is the last one of the rules before them.
+ */
+function lastPlanned(
+  schedule: Schedule,
+  version: string,
+  next: EpochMs,
+  earlier: readonly Earlier[],
+): PlannedInstant | null {
+  const at = previousFire({ ...schedule, tzdata: version }, next);
+  const [before, ...rest] = earlier;
+  if (before === undefined || !hasZoneData(before.version)) return at === null ? null : { at, version };
+  const unlimited = { ...schedule, maxFires: null, tzdata: before.version };
+  const nextBefore = nextFire(unlimited, before.until - 1, 0) ?? before.until;
+  const last = lastPlanned(schedule, before.version, nextBefore, rest);
+  if (last === null || at === null) return last ?? (at === null ? null : { at, version });
+  const isLater = at > last.at && wallAt(schedule, version, at) > wallAt(schedule, last.version, last.at);
+  return isLater ? { at, version } : last;
+}
+
+/** What a schedule by the clock reads at an instant; a schedule of elapsed time goes by no wall. */
+function wallAt({ times, shiftMs }: Schedule, version: string, at: EpochMs): EpochMs {
+  if (times.type !== "CRON") return at;
+  const { plan, zone } = cronClock(times, version);
+  return plan.fixedTime ? at + zone.stretchAt((at - shiftMs) / 1_000).offsetSec * 1_000 : at;
 }
 
 /** The instant of the newer rules that shows the same time on the wall as the former rules did at this fire. */
@@ -57,16 +85,22 @@ function sameWall({ times, shiftMs, tzdata }: Schedule, former: string, at: Epoc
   // A schedule of elapsed time goes on from the last fire, as it does when the clocks are set.
   if (!newer.plan.fixedTime) return at;
   const instant = (at - shiftMs) / 1_000;
-  const { offsetSec } = cronClock(times, former).zone.stretchAt(instant);
-  if (newer.zone.stretchAt(instant).offsetSec === offsetSec) return at;
-  return instantOf(newer.zone, instant + offsetSec, times.dst.fold) * 1_000 + shiftMs;
+  const before = cronClock(times, former).zone.stretchAt(instant);
+  if (newer.zone.stretchAt(instant).offsetSec === before.offsetSec) return at;
+  const fold = times.dst.fold === "BOTH" ? passOf(before, instant) : times.dst.fold;
+  return instantOf(newer.zone, instant + before.offsetSec, fold) * 1_000 + shiftMs;
+}
+
+/** Which time it is that clocks show what they show at this instant: the second time soon after they were set back. */
+function passOf({ start, offsetSec, offsetBeforeSec }: Stretch, instant: EpochSec): "FIRST" | "LAST" {
+  return instant + offsetSec < start + offsetBeforeSec ? "LAST" : "FIRST";
 }
 
 /** When a zone shows a time on the wall; where it does not exist, the first instant after the gap. */
-function instantOf(zone: TimeZone, wall: number, fold: DstPolicy["fold"]): EpochSec {
+function instantOf(zone: TimeZone, wall: number, fold: Exclude<DstPolicy["fold"], "BOTH">): EpochSec {
   let found: EpochSec | null = null;
-  let stretch: Stretch = zone.stretchAt(wall - OFFSET_MAX_SEC);
-  for (; stretch.start <= wall + OFFSET_MAX_SEC; stretch = zone.stretchAt(stretch.end)) {
+  let stretch: Stretch | null = zone.stretchAt(wall - OFFSET_MAX_SEC);
+  for (; stretch !== null && stretch.start <= wall + OFFSET_MAX_SEC; stretch = stretchAfter(zone, stretch)) {
     const instant = wall - stretch.offsetSec;
     const isInGap = instant < stretch.start && wall >= stretch.start + stretch.offsetBeforeSec;
     if (found === null && isInGap) found = stretch.start;
@@ -75,6 +109,12 @@ function instantOf(zone: TimeZone, wall: number, fold: DstPolicy["fold"]): Epoch
     found = instant;
   }
   return found ?? wall;
+}
+
+/** null: the clocks are never set again. */
+function stretchAfter(zone: TimeZone, { start, end }: Stretch): Stretch | null {
+  const next = zone.stretchAt(end);
+  return next.start > start ? next : null;
 }
 
 /** Without the former rules: where the fire stays a fire nothing has moved, else the nearest one stands for it. */

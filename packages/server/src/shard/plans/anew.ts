@@ -3,6 +3,7 @@ import type { RecurrenceRule } from "../../domain/recurrence.ts";
 import { nextFire, previousFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { FormerRule, PlanCommand } from "../../ports/store.ts";
+import { accountPause } from "./changeovers.ts";
 import { isFixedDelay, type PlanDraft } from "./draft.ts";
 import { accountDue, accountPaused } from "./due.ts";
 
@@ -27,7 +28,7 @@ export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readon
   const { plan, facts, now } = draft;
   if (former.version !== plan.version || plan.version === facts.version) return true;
   const until = Math.min(former.until, now + 1);
-  if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return false;
+  if (!(plan.state === "PAUSED" ? accountPause(draft, until, accountPaused) : accountDue(draft, until))) return false;
   // Where the former rule has nothing that is due, all was accounted for up to now.
   const { nextFireAt } = plan;
   const from = nextFireAt === null || nextFireAt > now ? now : lastBefore(draft.schedule, until - 1, nextFireAt);

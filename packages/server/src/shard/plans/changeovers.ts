@@ -1,4 +1,5 @@
 import { type Changeover, nextChangeover, readTzdataTag } from "../../domain/changeover.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import { movedFire } from "../../domain/schedule/moved.ts";
 import { earlierThan } from "../../domain/schedule/planned.ts";
 import type { PlanDraft } from "./draft.ts";
@@ -6,32 +7,47 @@ import { accountDue } from "./due.ts";
 
 /**
  * Lets a plan follow the changeovers that have come since it was made, one after the other: what was planned before one keeps the rules that
- * it was planned by, and what is to come goes by the next.
+ * it was planned by, and what is to come goes by the next. A paused plan whose next instant has passed follows them when the pause ends.
  * @returns false: the budget ended before
  */
 export function followChangeovers(draft: PlanDraft): boolean {
   const { plan, now } = draft;
-  for (;;) {
-    const next = nextChangeover(draft.changeovers, plan.tzdata, now);
-    if (next === null || plan.state === "FINISHED") return true;
-    if (readTzdataTag(plan.tzdata).number === next.number) return true;
+  for (let next = nextFor(draft); next !== null && plan.state !== "FINISHED"; next = nextFor(draft)) {
+    const isWaiting = plan.state === "PAUSED" && plan.nextFireAt !== null && plan.nextFireAt < next.since;
+    if (isWaiting) return true;
     if (plan.state === "ACTIVE" && !accountDue(draft, Math.min(next.since, now + 1))) return false;
     follow(draft, next);
   }
+  return true;
+}
+
+/**
+ * Accounts for what fell into a pause: each instant by the rules that were in force then.
+ * @param account as `accountPaused` does
+ * @returns false: the budget ended before
+ */
+export function accountPause(draft: PlanDraft, until: EpochMs, account: (draft: PlanDraft, until: EpochMs) => boolean) {
+  for (let next = nextFor(draft); next !== null && next.since < until; next = nextFor(draft)) {
+    if (!account(draft, next.since)) return false;
+    follow(draft, next);
+  }
+  return account(draft, until);
+}
+
+function nextFor({ changeovers, plan, now }: PlanDraft): Changeover | null {
+  const next = nextChangeover(changeovers, plan.tzdata, now);
+  return next === null || readTzdataTag(plan.tzdata).number === next.number ? null : next;
 }
 
 function follow(draft: PlanDraft, next: Changeover): void {
   const { plan } = draft;
   const { version: former, number } = readTzdataTag(plan.tzdata);
-  const earlier = earlierThan(
-    draft.changeovers,
-    draft.changeovers.findIndex((one) => one.number === number),
-  );
+  const index = draft.changeovers.findIndex((one) => one.number === number);
+  // Before the job was created nobody had planned it.
+  const earlier = earlierThan(draft.changeovers, index).filter(({ until }) => until > draft.facts.createdAt);
   const at = plan.nextFireAt;
   draft.goByData(next);
   if (at === null || draft.schedule.times.type !== "CRON") return;
-  // In a pause what has passed waits for its end, as it was planned.
-  if (plan.state === "PAUSED" && at <= next.since) return;
   plan.nextFireAt = movedFire(draft.schedule, former, at, next.since, plan.fired, earlier);
   if (plan.nextFireAt !== at) draft.movedFrom ??= at;
 }

@@ -2,6 +2,7 @@ import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { CommandOutcome } from "../../ports/messages.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
 import { replaceRule } from "./anew.ts";
+import { accountPause, followChangeovers } from "./changeovers.ts";
 import type { PlanDraft } from "./draft.ts";
 import { accountDue, accountMisfired, accountPaused, fireBuffered } from "./due.ts";
 
@@ -47,10 +48,10 @@ function pause(draft: PlanDraft, at: number): CommandOutcome | null {
 function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>): CommandOutcome | null {
   // Instants that waited when the pause began are older than instants that fell into it.
   fireBuffered(draft);
-  const isThrough = order.catchUp ? accountMisfired(draft, order.at) : accountPaused(draft, order.at);
-  if (!isThrough) return null;
+  if (!accountPause(draft, order.at, order.catchUp ? accountMisfired : accountPaused)) return null;
   draft.plan.state = "ACTIVE";
-  return "PLANNED";
+  // Changeovers may have come since the order was given.
+  return followChangeovers(draft) ? "PLANNED" : null;
 }
 
 /** What is planned up to its end is accounted for first: no instant is to be fired by both. */
@@ -63,7 +64,7 @@ function backfill(
   if (plan.catchUps.some((catchUp) => catchUp.id === id)) return "PLANNED";
   if (plan.catchUps.some(({ trigger }) => trigger === "BACKFILL")) return "BACKFILL_OPEN";
   const until = Math.min(order.until, now + 1);
-  if (!(plan.state === "PAUSED" ? accountPaused(draft, until) : accountDue(draft, until))) return null;
+  if (!(plan.state === "PAUSED" ? accountPause(draft, until, accountPaused) : accountDue(draft, until))) return null;
   const [first] = plannedInstants(schedule, draft.changeovers, order.since, until, 1).instants;
   const { limit } = order;
   if (first !== undefined) {

@@ -1,0 +1,8 @@
+import type { EpochMs } from "../../ids.ts";
+import { readTimeZone } from "../zone-names.ts";
+
+/** The offset of a zone from UTC, by the data in use. */
+export function zoneOffsetSec(timezone: string, at: EpochMs): number {
+  const zone = readTimeZone(timezone);
+  return "message" in zone ? 0 : zone.stretchAt(Math.floor(at / 1_000)).offsetSec;
+}

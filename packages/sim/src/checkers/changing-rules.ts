@@ -1,0 +1,146 @@
+import { type Changeover, oracleFires, type RecurrenceRule, walk } from "@mainspring/server/testing";
+import { FROM_MS, UNTIL_MS } from "./oracle.ts";
+
+/** The time zone data of a world in which it changes. */
+export interface ChangingRules {
+  /** In order, as the store has them. */
+  changeovers(): readonly Changeover[];
+  /** The zone whose rules a version has under this name. */
+  zoneIn(version: string, timezone: string): string;
+}
+
+/** Planned instants of a stretch of time. */
+export interface Expected {
+  /** Each is accounted for. */
+  must: number[];
+  /** Each of the others may be accounted for too. */
+  may: Set<number>;
+}
+
+interface Clocks {
+  fires: readonly number[];
+  /** Minutes on the wall at each minute. */
+  wallAt(at: number): number;
+}
+
+type CronTimes = Extract<RecurrenceRule["times"], { type: "CRON" }>;
+
+const MINUTE_MS = 60_000;
+const walks = new Map<string, { minutes: ReturnType<typeof walk>; walls: Map<number, number> }>();
+const firesOf = new Map<string, readonly number[]>();
+
+/**
+ * Instants of a rule from `from` to before `until`, while the time zone data changes: each version plans what comes before the next
+ * changeover. What a version has after the last instant of the one before and has on a time of the wall that was not planned yet, is
+ * planned by it, also where it lies before the changeover. Shares nothing with the product's code.
+ * @param isEdited what an earlier definition had planned on the walls is not known: from the next changeover on nothing has to be there
+ */
+export function expectedInstants(
+  rule: RecurrenceRule,
+  shiftMs: number,
+  rules: ChangingRules,
+  from: number,
+  until: number,
+  isEdited: boolean,
+): Expected {
+  const { times } = rule;
+  if (times.type !== "CRON") throw new Error("rules of clocks say nothing of an interval");
+  const expected: Expected = { must: [], may: new Set() };
+  const account = new WallAccount(times);
+  const changeovers = rules.changeovers();
+  for (const [index, { version, since }] of changeovers.entries()) {
+    const end = Math.min(until, changeovers[index + 1]?.since ?? until);
+    if (end <= from) continue;
+    const clocks = clocksOf(times, rules.zoneIn(version, times.timezone));
+    const [startAt, endAt] = [rule.startAt ?? Number.NEGATIVE_INFINITY, rule.endAt ?? Number.POSITIVE_INFINITY];
+    const planned = clocks.fires.filter((at) => at >= startAt && at < endAt).map((at) => at + shiftMs);
+    const wallOf = (at: number) => clocks.wallAt(at - shiftMs);
+    if (account.isEmpty)
+      account.open(
+        planned.filter((at) => at < from),
+        wallOf,
+      );
+    account.plan(
+      planned.filter((at) => at < end),
+      since,
+      wallOf,
+      expected,
+    );
+  }
+  if (isEdited) {
+    const next = changeovers.find(({ since }) => since > from)?.since ?? until;
+    expected.must = expected.must.filter((at) => at < next);
+    const versions = changeovers.flatMap(({ version }) => clocksOf(times, rules.zoneIn(version, times.timezone)).fires);
+    for (const at of versions) expected.may.add(at + shiftMs);
+  }
+  // What a later version has before the beginning stands for a time on the wall that comes after it by the version of then.
+  for (const at of expected.must) if (at < from) expected.may.add(at);
+  expected.must = expected.must.filter((at) => at >= from).sort((a, b) => a - b);
+  return expected;
+}
+
+/** Which times on the wall have been planned, over all versions. */
+class WallAccount {
+  readonly #planned = new Set<number>();
+  readonly #byWall: boolean;
+  readonly #isBoth: boolean;
+  /** The latest instant that the versions before have planned. */
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #lastWall = Number.NEGATIVE_INFINITY;
+  #isFirst = true;
+  isEmpty = true;
+
+  constructor({ cron, dst }: CronTimes) {
+    const [minute = "", hour = ""] = cron.split(" ").slice(-5);
+    this.#byWall = !/[*/]/.test(minute + hour);
+    this.#isBoth = dst.fold === "BOTH";
+  }
+
+  /** The first version has planned these before anybody asks. */
+  open(fires: readonly number[], wallOf: (at: number) => number): void {
+    this.isEmpty = false;
+    this.#note(fires, wallOf);
+  }
+
+  /** @param fires of the next version, ascending, up to the changeover after it */
+  plan(fires: readonly number[], since: number, wallOf: (at: number) => number, expected: Expected): void {
+    this.#note(
+      fires.filter((at) => at > this.#lastAt && this.#takes(at, wallOf(at), since, expected)),
+      wallOf,
+    );
+    this.#isFirst = false;
+  }
+
+  /** @returns whether it is planned now at the latest */
+  #takes(at: number, wall: number, since: number, expected: Expected): boolean {
+    const isNew = !this.#planned.has(wall);
+    const isFree = this.#isFirst || !this.#byWall;
+    if (isFree || (isNew && wall > this.#lastWall)) expected.must.push(at);
+    else if (isNew || this.#isBoth) expected.may.add(at);
+    else return false;
+    return expected.must.at(-1) === at || at >= since;
+  }
+
+  #note(fires: readonly number[], wallOf: (at: number) => number): void {
+    for (const at of fires) {
+      this.#planned.add(wallOf(at));
+      this.#lastAt = Math.max(this.#lastAt, at);
+      this.#lastWall = Math.max(this.#lastWall, wallOf(at));
+    }
+  }
+}
+
+function clocksOf({ cron, dst }: CronTimes, timezone: string): Clocks {
+  const { minutes, walls } = kept(walks, timezone, () => {
+    const walked = walk(timezone, FROM_MS, UNTIL_MS);
+    return { minutes: walked, walls: new Map(walked.map(({ at, wall }) => [at, wall])) };
+  });
+  const fires = kept(firesOf, `${cron} ${dst.gap} ${dst.fold} ${timezone}`, () => oracleFires(cron, dst, minutes));
+  return { fires, wallAt: (at) => walls.get(at - (at % MINUTE_MS)) ?? Number.NaN };
+}
+
+function kept<T>(known: Map<string, T>, key: string, make: () => T): T {
+  let value = known.get(key);
+  if (value === undefined) known.set(key, (value = make()));
+  return value;
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { nextFire, readCron, type Schedule } from "@mainspring/server/testing";
+import { CronExpressionParser } from "cron-parser";
+import { type Case, FIRES } from "./cases.ts";
+
+/** Fires of a case, ISO to the second; a text: the implementation refuses the case, and says so. */
+export type Fires = string[] | string;
+
+/** Each implementation of a case's fires. */
+
+export function mainspring({ cron, timezone, after }: Case): Fires {
+  const read = readCron(cron);
+  if ("message" in read) return read.message;
+  const times = { type: "CRON", cron, timezone, dst: { gap: "SHIFT", fold: "FIRST" } } as const;
+  const schedule: Schedule = { times, startAt: null, endAt: null, maxFires: null, shiftMs: 0 };
+  const found: string[] = [];
+  for (let at: number | null = Date.parse(after); found.length < FIRES; found.push(iso(at))) {
+    at = nextFire(schedule, at, 0);
+    if (at === null) return "never fires";
+  }
+  return found;
+}
+
+/** JavaScript: cron-parser, luxon and the platform's time zone data. */
+export function cronParser({ cron, timezone, after }: Case): Fires {
+  try {
+    const expression = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone });
+    return Array.from({ length: FIRES }, () => iso(expression.next().getTime()));
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Python: cronsim, zoneinfo and the package tzdata. @throws {Error} `pip` or `python3` is missing or fails */
+export function cronsim(cases: readonly Case[]): Fires[] {
+  const input = cases.map((one) => JSON.stringify({ ...one, fires: FIRES })).join("\n");
+  const env = { ...process.env, PYTHONPATH: installed() };
+  const options = { input, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 } as const;
+  const output = execFileSync("python3", [fileURLToPath(new URL("fires.py", import.meta.url))], options);
+  return output
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Fires);
+}
+
+/** The folder of the pinned Python packages. */
+function installed(): string {
+  const folder = fileURLToPath(new URL("../../node_modules/.cache/cron-oracle-2.8-2026.6", import.meta.url));
+  const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
+  if (!existsSync(folder)) {
+    const args = [
+      "install",
+      "--quiet",
+      "--root-user-action=ignore",
+      "--no-deps",
+      "--require-hashes",
+      "--target",
+      folder,
+      "-r",
+      requirements,
+    ];
+    execFileSync("pip", args, { stdio: ["ignore", "ignore", "pipe"] });
+  }
+  return folder;
+}
+
+function iso(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
