@@ -1,11 +1,11 @@
 import { type Client, task } from "@mainspring/sdk";
 
-/** What is paid, by its key: an application has a table, and a payment's key is unique in it. */
+/** Payments by their keys. An application has a table in which a payment's key is unique. */
 export type Payments = Map<string, number>;
 
 /**
- * Salaries, once a month. The key is the month that was planned, not the month in which it happens to run: started late, made up
- * for after an outage, or run twice, each month is paid once.
+ * Salaries, once a month. The key is the month that was planned, not the month in which it happens to run: started
+ * late, made up for after an outage, or run twice, each month is paid once.
  */
 export function payrollTask(payments: Payments) {
   return task({
@@ -18,7 +18,7 @@ export function payrollTask(payments: Payments) {
   });
 }
 
-/** What the application says at each of its starts: said again, it changes nothing. @returns the job's id */
+/** The application calls this at each start. A repeated call changes nothing. @returns the job's id */
 export async function schedulePayroll(client: Client, payroll: ReturnType<typeof payrollTask>): Promise<string> {
   const job = await payroll.job({ salary: 3_000 });
   const { jobId } = await client.jobs.upsert("payroll", {

@@ -16,8 +16,8 @@ export class FencedTable {
   readonly #rows = new Map<string, { value: number; execution: string; attempt: number }>();
 
   /**
-   * In SQL: `INSERT … ON CONFLICT (key) DO UPDATE SET … WHERE (t.execution, t.attempt) <= (excluded.execution, excluded.attempt)`.
-   * Ids of later executions are greater.
+   * In SQL: `INSERT … ON CONFLICT (key) DO UPDATE SET … WHERE (t.execution, t.attempt) <= (excluded.execution,
+   * excluded.attempt)`. Ids of later executions are greater.
    * @param fence `ctx.fence` of the attempt that writes
    * @returns whether it was written
    */
@@ -46,7 +46,7 @@ export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
     run: async ({ day, shops }: Night, ctx) => {
       for (const [index, shop] of shops.entries()) {
         const key = `${day}/${shop}`;
-        // What an attempt before this one has collected is not asked for again.
+        // This attempt does not ask again for figures that an earlier attempt has collected.
         if (sales.read(key) !== undefined) continue;
         ctx.progress(index / shops.length, shop);
         const sum = await fetchSales(day, shop, ctx.signal);
@@ -62,8 +62,8 @@ export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
 }
 
 /**
- * Work of a night, which a timer of the application starts. A second call for the same night is safe, also after a crash and after the first
- * call has ended: by the idempotency keys each step runs once.
+ * Work of a night, which a timer of the application starts. A second call for the same night is safe, also after a
+ * crash and after the first call has ended: by the idempotency keys each step runs once.
  * @returns the day's total
  * @throws {ExecutionFailed} a step used up its attempts; it waits among the dead letters
  */

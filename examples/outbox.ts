@@ -7,7 +7,7 @@ export interface Mail {
   text: string;
 }
 
-/** What a mail server answers. An application has its own way to ask it. */
+/** Answer of a mail server. An application has its own way to ask it. */
 export type Deliver = (mail: Mail) => Promise<{ status: number; retryAt?: Date }>;
 
 const SECOND_MS = 1_000;
@@ -30,10 +30,10 @@ export function mailTask(deliver: Deliver) {
 }
 
 /**
- * Puts mails into the outbox. A program that is not sure whether it did so, because it crashed or lost its connection, repeats
- * all of it within 7 days: by the idempotency key each mail is sent once, also where it has been sent already. (A unique key
- * would hold only until the mail is sent.)
- * The receivers' mail servers take few connections at once: of each domain at most two mails are under way.
+ * Puts mails into the outbox. A program that is not sure whether it did so, because it crashed or lost its connection,
+ * repeats all of it within 7 days: by the idempotency key each mail is sent once, also where it has been sent already.
+ * (A unique key would hold only until the mail is sent.) The receivers' mail servers take few connections at once: of
+ * each domain at most two mails are under way.
  */
 export function post(client: Client, mailing: ReturnType<typeof mailTask>, mails: readonly Mail[]) {
   const submits = mails.map((mail) => {

@@ -24,8 +24,8 @@ export const POOL = "pictures";
 const WIDTHS = [160, 640, 1280];
 
 /**
- * Who has just uploaded a picture looks at the screen: that goes first. What is made anew over night for everybody comes last,
- * and still comes: a level of priority is a head start in time, so nothing waits for ever.
+ * A user who has just uploaded a picture waits at the screen, so that job goes first. The nightly renewal of all
+ * pictures comes last, and still comes: a level of priority is a head start in time, so no job waits for ever.
  * @returns the jobs, in the order of what they make: the sizes, then the enlarged one
  */
 export async function process(

@@ -8,7 +8,7 @@ export { decodeServerMessage, decodeWorkerMessage, encodeServerMessage, encodeWo
 export { contentOf, countFields, type Piece, piecesOf } from "./hot/fields.ts";
 export { isSecretWorkerId, workerIdOf } from "./worker-id.ts";
 
-/** What `Hello.protocol_version` says; a server refuses a worker of a version that it does not know. */
+/** Value of `Hello.protocol_version`; a server refuses a worker of a version that it does not know. */
 export const PROTOCOL_VERSION = 1;
 /** The same of `MeshHello.protocol_version`, between nodes. */
 export const MESH_PROTOCOL_VERSION = 1;

@@ -7,12 +7,12 @@ export type JobState = "ACTIVE" | "PAUSED" | "FINISHED" | "DELETED";
 export type JobType = "ONCE" | "CRON" | "INTERVAL";
 export type Priority = number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
 
-/** What is wrong at one place of a request. */
+/** Fault at one place of a request. */
 export interface FieldError {
   /** JSON pointer or path of the field. */
   field: string;
   message: string;
-  /** Of the first character that is wrong, counted from 1, where the value is a text that was read. */
+  /** Position of the first wrong character, counted from 1, where the value is a text that was parsed. */
   position?: number;
 }
 
@@ -41,7 +41,7 @@ export interface RetryPolicy {
 /** When and how a job is run. Everything may be left out. */
 export interface JobOptions {
   name?: string;
-  /** A Date, or ISO 8601 with a zone; the past means now. Not together with `delayMs`. */
+  /** A Date, or ISO 8601 with a zone; the past means now. Excludes `delayMs`. */
   runAt?: Date | string;
   delayMs?: number;
   /** 0 to 9, or LOW 2, NORMAL 5 (default), HIGH 7, CRITICAL 9. */
@@ -49,15 +49,15 @@ export interface JobOptions {
   retryPolicy?: RetryPolicy;
   /** Hard limit of one attempt; default 3600. */
   timeoutSec?: number;
-  /** Not started by then, it is SKIPPED. */
+  /** Time by which the execution must have started; later it is SKIPPED. */
   startBefore?: Date | string;
   /** Executions of one key run at most `concurrencyLimit` at once. */
   concurrencyKey?: string;
   /** Default 1. */
   concurrencyLimit?: number;
   /**
-   * For one at a time: while an execution with this key is not final, a submit gives its ids. Afterwards the key is free, and a
-   * submit runs again; a program that is not sure whether it has submitted takes `idempotencyKey`.
+   * For one at a time: while an execution with this key is not final, a submit gives its ids. Afterwards the key is
+   * free, and a submit runs again; a program that is not sure whether it has submitted takes `idempotencyKey`.
    */
   uniqueKey?: string;
   labels?: Record<string, string>;
@@ -88,14 +88,14 @@ export interface SubmittedRecurringJob {
   state: JobState;
   /** The first time. */
   nextFireAt: string;
-  /** What this release takes and the next one refuses, each with what to give instead; absent: there is nothing. */
+  /** Values that this release accepts and the next one refuses, each with its replacement; absent: none. */
   warnings?: string[];
 }
 
 export interface ChangedJob {
   jobId: string;
   state: JobState;
-  /** Of the definition, from 1. */
+  /** Version of the definition, from 1. */
   version: number;
   /** false: it had this definition already. */
   changed: boolean;
@@ -103,11 +103,12 @@ export interface ChangedJob {
   /** null: there is none that has not ended, or the job recurs. */
   executionId: string | null;
   /**
-   * What its execution, or all that is still to come of a recurring job, runs by. REPLACED: the new definition. KEPT: what it
-   * started with, because a worker had it already. REQUESTED: the server has not heard yet which of the two. UNCHANGED: there was nothing new. CREATED: the job is new.
+   * Definition by which its execution runs, or every later execution of a recurring job. REPLACED: the new definition.
+   * KEPT: what it started with, because a worker had it already. REQUESTED: the server has not heard yet which of the
+   * two. UNCHANGED: there was nothing new. CREATED: the job is new.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
-  /** What this release takes and the next one refuses, each with what to give instead; absent: there is nothing. */
+  /** Values that this release accepts and the next one refuses, each with its replacement; absent: none. */
   warnings?: string[];
 }
 
@@ -276,7 +277,7 @@ export interface SchedulePreviewRequest {
   count?: number;
 }
 
-/** What becomes of a fixed time of day when the clocks are set. */
+/** Treatment of a fixed time of day when clocks change. */
 export interface DstPolicy {
   /** It does not exist: SHIFT (default) fires once at the first instant after the gap, SKIP not that day. */
   gap?: "SHIFT" | "SKIP";
@@ -288,7 +289,7 @@ export interface PreviewedFire {
   at: string;
   /** On the clocks of the time zone, as 2025-03-09T03:00:00-04:00. */
   local: string;
-  /** What a clock change did to it: begins with moved, merged, dropped or doubled. */
+  /** Effect of a clock change: begins with moved, merged, dropped or doubled. */
   note?: string;
 }
 

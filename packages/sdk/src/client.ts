@@ -37,8 +37,8 @@ export interface ClientOptions {
   /** Default: the environment's MAINSPRING_API_KEY; sent as a bearer token where there is one. */
   apiKey?: string;
   /**
-   * How long a request is repeated where that is safe, in milliseconds from its first failure; 0 to 3_600_000, default 30_000.
-   * The waits grow to 5 seconds, with jitter. An answer that says that the request is wrong ends it at once.
+   * How long a request is repeated where that is safe, in milliseconds from its first failure; 0 to 3_600_000, default
+   * 30_000. The waits grow to 5 seconds, with jitter. An answer that says that the request is wrong ends it at once.
    */
   retryForMs?: number;
   /** How often a request is repeated at most; 0 to 20, default: as often as `retryForMs` allows. */
@@ -48,15 +48,19 @@ export interface ClientOptions {
   /** Default: the platform's. */
   fetch?: typeof fetch;
   runtime?: Runtime;
-  /** Hears that requests have been repeated for a second and more; one message in 30 seconds at most. Default: standard error. */
+  /**
+   * Hears that requests have been repeated for a second and more; one message in 30 seconds at most. Default: standard
+   * error.
+   */
   warn?(message: string): void;
 }
 
 export interface SubmitOptions {
   /**
-   * Names this submit: a later submit with the same key and request submits nothing, and is answered as the first one was, also
-   * after the job has run. A program that is not sure whether it has submitted, because it crashed or gave up, repeats the
-   * submit with the same key. Default: a new key for each call, so that the client's own repeats submit once.
+   * Names this submit: a later submit with the same key and request submits nothing, and is answered as the first one
+   * was, also after the job has run. A program that is not sure whether it has submitted, because it crashed or gave
+   * up, repeats the submit with the same key. Default: a new key for each call, so that the client's own repeats submit
+   * once.
    */
   idempotencyKey?: string;
   signal?: AbortSignal;
@@ -64,7 +68,7 @@ export interface SubmitOptions {
 
 /** The longest that the server waits in one request. */
 const WAIT_MAX_SEC = 60;
-/** Who waits for an execution does not ask more often. */
+/** Least time between two requests of a wait for an execution. */
 const ASK_EVERY_MS = 1_000;
 
 /** The HTTP api of a Mainspring server. Every method throws `MainspringError`. */
@@ -138,7 +142,8 @@ export class Client {
   }
 
   /**
-   * Replaces the definition. What waits runs by the new one; what a worker has keeps what it started with, as the answer says.
+   * Replaces the definition. Executions that wait run by the new definition; an execution that a worker has keeps the
+   * old one, as the answer says.
    * @param options.ifVersion the version that it is to have
    * @throws {MainspringError} PRECONDITION_FAILED where it has another; CONFLICT where it is not ACTIVE
    */

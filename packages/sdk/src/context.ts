@@ -1,4 +1,4 @@
-/** What a handler is told about its attempt, and what it can say while it runs. */
+/** Facts about a handler's attempt, and the means to report while it runs. */
 export interface TaskContext {
   readonly executionId: string;
   /** Grows with every assignment, from 1: also after a lost worker or a hand-back. */
@@ -8,7 +8,8 @@ export interface TaskContext {
   readonly maxAttempts: number;
   /**
    * The fencing token, `<execution id>:<attempt>`. The server refuses all that an older attempt says; a handler that puts
-   * the token's number into its own writes can have them refused likewise: write only where the stored attempt is not greater.
+   * the token's number into its own writes can have them refused likewise: write only where the stored attempt is not
+   * greater.
    */
   readonly fence: string;
   /** When it was to run. */
@@ -32,7 +33,10 @@ export interface TaskContext {
    * @param fraction 0 to 1; what is beyond is cut
    */
   progress(fraction: number, message?: string): void;
-  /** Adds a line to the execution's log: at most 8 KiB, a thousand lines in a tenth of a second; what is beyond is dropped. */
+  /**
+   * Adds a line to the execution's log: at most 8 KiB, a thousand lines in a tenth of a second; what is beyond is
+   * dropped.
+   */
   log(line: string): void;
 }
 

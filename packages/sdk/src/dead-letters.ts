@@ -16,7 +16,10 @@ export class DeadLetters {
     return this.#requests.pages<DeadLetter>(PATH, filter);
   }
 
-  /** Runs them again, each by a new execution. A letter is replayed once, however often it is asked. @param executionIds up to 1,000 */
+  /**
+   * Runs them again, each by a new execution. A letter is replayed once, however often it is asked. @param executionIds
+   * up to 1,000
+   */
   replay(executionIds: readonly string[], options: ReadOptions = {}): Promise<SettledDeadLetter[]> {
     return this.#settle("replay", executionIds, options);
   }
@@ -39,7 +42,7 @@ export class DeadLetters {
     return this.#requests.get(`${PATH}/runs/${encodeURIComponent(runId)}`, options);
   }
 
-  /** Not repeated by itself where the answer was lost: a repeat could not tell what the first one has made. */
+  /** The client does not repeat it where the answer was lost: a repeat could not tell what the first one has created. */
   async #settle(does: "replay" | "discard", executionIds: readonly string[], options: ReadOptions) {
     const idempotent = does === "discard";
     const body = { executionIds };

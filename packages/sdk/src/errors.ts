@@ -43,9 +43,9 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export class MainspringError extends Error {
   override readonly name: string = "MainspringError";
   readonly code: ErrorCode;
-  /** What the server said, where it said something. */
+  /** Body of the server's answer, if it had one. */
   readonly problem: Problem | null;
-  /** What is wrong at which field; empty where nothing is known. */
+  /** Faults by field; empty where none is known. */
   readonly errors: readonly FieldError[];
 
   constructor(

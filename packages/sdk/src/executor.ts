@@ -30,8 +30,8 @@ export interface ExecutorOptions {
 const PAYLOAD_CHARS_PER_TURN = 256 * 1024;
 
 /**
- * Runs handlers: as many at once as there are slots, the rest in the order they came. What happens in one turn of the
- * loop is one report.
+ * Runs handlers: as many at once as there are slots, the rest in the order they came. The events of one turn of the
+ * event loop are one report.
  */
 export class Executor {
   readonly #tasks: ReadonlyMap<string, Task<never, unknown>>;
@@ -44,7 +44,7 @@ export class Executor {
   readonly #hooks: Hooks;
   readonly #starts: StartBoard | undefined;
   readonly #stuck: StuckHandlers;
-  /** Those that are not over, by execution: a newer attempt takes the place of an older one. */
+  /** Attempts that are not over, by execution: a newer attempt takes the place of an older one. */
   readonly #attempts = new Map<string, Attempt>();
   /** FIFO from `#head` on; those that were taken out meanwhile are OVER and skipped. */
   #waiting: Attempt[] = [];

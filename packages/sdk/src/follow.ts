@@ -22,7 +22,7 @@ export interface FollowOptions {
 }
 
 /**
- * What happens to an execution, until it is final. A stream that breaks is opened again behind the last event.
+ * Events of an execution, until it is final. A stream that breaks is opened again behind the last event.
  * @throws {MainspringError} what trying again does not change; UNAVAILABLE where no server answered for too long, BAD_OPTION
  */
 export async function* follow(

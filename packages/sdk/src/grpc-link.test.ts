@@ -111,7 +111,7 @@ describe("a connection over gRPC", () => {
       code: FAILED_PRECONDITION,
       message: `${gateway.address}: protocol version 9 is not known`,
     });
-    // Whoever has not noticed yet does no harm.
+    // A side that has not noticed yet does no harm.
     peer.send({ draining: true });
     peer.connection.close();
   });

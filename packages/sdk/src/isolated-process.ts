@@ -9,7 +9,7 @@ import type { Ending } from "./work.ts";
 const runtime = systemRuntime(true);
 
 /**
- * What runs in the process or thread of an isolated handler: one attempt, whose end it tells. It is then ended from
+ * Entry of the process or thread of an isolated handler: runs one attempt and reports its end. It is then ended from
  * outside, as it is when it does not end in time.
  */
 function main(): void {
@@ -36,7 +36,7 @@ async function run(
   try {
     return endingOfReturn(await handler(payload, ctx), null);
   } catch (error) {
-    // What it was aborted for is known where the attempt is.
+    // The parent knows the reason of the abort.
     return endingOfThrow(error, null);
   }
 }

@@ -1,7 +1,7 @@
 import type { AbortCause, TaskContext } from "./context.ts";
 import type { Ending } from "./work.ts";
 
-/** What a handler is told about its attempt and does not change. */
+/** Facts about a handler's attempt that do not change. */
 export type AttemptFacts = Omit<TaskContext, "signal" | "sleep" | "progress" | "log">;
 
 /** To the process or thread of an isolated handler. */

@@ -14,7 +14,7 @@ export interface Isolation {
   in: "process" | "thread";
   /** The module that exports the handler, as `new URL("./render.ts", import.meta.url)`. */
   module: URL;
-  /** Under which name; default `default`. */
+  /** Name of the export; default `default`. */
   export?: string;
 }
 
@@ -58,7 +58,7 @@ class IsolatedAttempt {
     try {
       this.#host.send({ kind: "RUN", module: module.href, exportName, payload, facts: factsOf(this.#ctx) });
     } catch (error) {
-      // What a schema made of the payload may be nothing that can be sent.
+      // The schema's output may be a value that cannot be sent.
       this.#over.reject(error);
       this.#host.kill();
     }

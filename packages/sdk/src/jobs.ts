@@ -10,7 +10,10 @@ import type {
 } from "./recurring-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
 
-/** Jobs that are known by a name, and recurring jobs: their plans and what became of them. Every method throws `MainspringError`. */
+/**
+ * Jobs that are known by a name, and recurring jobs: their plans and what became of them. Every method throws
+ * `MainspringError`.
+ */
 export class Jobs {
   readonly #requests: Requests;
 
@@ -34,7 +37,7 @@ export class Jobs {
     return null;
   }
 
-  /** It does not fire until it is resumed. What has fired runs on, and it can be triggered. */
+  /** It does not fire until it is resumed. Executions that have fired run on, and the job can be triggered. */
   pause(jobId: string, options: ReadOptions = {}): Promise<JobPlan> {
     return this.#requests.send("POST", `${pathOf(jobId)}/pause`, undefined, true, options);
   }
@@ -59,12 +62,15 @@ export class Jobs {
     return this.#requests.send("POST", `${pathOf(jobId)}/backfill`, range, false, options);
   }
 
-  /** What became of every planned instant, newest first, page by page as they are asked for. */
+  /** Outcome of every planned instant, newest first, read page by page. */
   ledger(jobId: string, filter: LedgerFilter = {}): AsyncGenerator<LedgerItem, void, undefined> {
     return this.#requests.pages(`${pathOf(jobId)}/ledger`, filter);
   }
 
-  /** Recurring jobs with a planned instant that nothing has accounted for, later than their grace; earliest first. @param options.limit 1 to 1000 */
+  /**
+   * Recurring jobs with a planned instant that nothing has accounted for, later than their grace; earliest first.
+   * @param options.limit 1 to 1000
+   */
   async overdue(options: ReadOptions & { limit?: number } = {}): Promise<OverdueJob[]> {
     const { limit = 100, ...rest } = options;
     return (await this.#requests.get<{ items: OverdueJob[] }>(`/v1/overdue-jobs?limit=${limit}`, rest)).items;

@@ -8,7 +8,7 @@ import { packAssigns, packFinished, unpackAssigns, unpackFinished } from "./colu
 import { chatterMessagesOf, finishedMessage, messagesOf } from "./messages.ts";
 import { type Assignment, type FinishedReport, OUTCOMES } from "./work.ts";
 
-/** What the gateway takes is twice as much. */
+/** The gateway accepts twice as much. */
 const MESSAGE_MAX_BYTES = 4 * 1024 * 1024;
 
 function sizesOf(messages: readonly WorkerMessage[]): number[] {

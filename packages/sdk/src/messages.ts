@@ -33,7 +33,7 @@ const NO_BYTES = new Uint8Array(0);
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
 /** Items in one message: reading and judging many at once would hold up the gateway's other workers. */
 const MESSAGE_MAX_ITEMS = 4_000;
-/** What a result takes beside its text, error and ids, roughly. */
+/** Approximate size of a result beside its text, error and ids, in bytes. */
 const OVERHEAD_BYTES = 160;
 
 export function assignmentOf(assign: Assign, token: Token): Assignment {
@@ -86,7 +86,7 @@ export function* messagesOf(finished: readonly Finished[]): Generator<WorkerMess
   for (const part of parts(finished, sizeOf)) yield create(WorkerMessageSchema, { finished: part });
 }
 
-/** Likewise, lines before the latest progress. What was said of attempts that nobody wants any more is left out. */
+/** Likewise, lines before the latest progress. Output of attempts that are no longer wanted is left out. */
 export function* chatterMessagesOf({ progress, logs }: Report, tokenOf: TokenOf): Generator<WorkerMessage> {
   const updates = progress.flatMap((item) => {
     const token = tokenOf(item);

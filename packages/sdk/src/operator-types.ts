@@ -25,7 +25,7 @@ export interface SettledDeadLetter {
    * KEY_HELD: an execution that is not final has its unique key.
    */
   outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
-  /** Of the execution that a replay has made. */
+  /** Id of the execution that a replay has created. */
   newExecutionId: string | null;
 }
 
@@ -61,9 +61,12 @@ export interface Pool extends Required<PoolSettings> {
   workers: number;
   slots: number;
   running: number;
-  /** What is used of its limits; null: it has none, or not all servers have heard of them, or nobody who counts it answered. */
+  /**
+   * Use of its limits; null: the pool has none, or not all servers have heard of them, or the server that counts did
+   * not answer.
+   */
   limitUse: {
-    /** Of `maxRunning`. */
+    /** Used part of `maxRunning`. */
     taken: number;
     /** When `ratePerSec` allows the next start. */
     nextStartAt: string | null;
@@ -73,8 +76,9 @@ export interface Pool extends Required<PoolSettings> {
 /** A pool after a change. */
 export interface ChangedPool extends Pool {
   /**
-   * Servers that own shards and did not confirm in time that they go by the change; they follow once they can reach the store.
-   * Empty: every server goes by it, and nothing more of a paused pool is assigned. Missing: the server is older and cannot tell.
+   * Servers that own shards and did not confirm in time that they go by the change; they follow once they can reach the
+   * store. Empty: every server goes by it, and nothing more of a paused pool is assigned. Missing: the server is older
+   * and cannot tell.
    */
   unconfirmedBy?: {
     /** One life of the server. */
@@ -129,7 +133,7 @@ export interface Stats {
   nodes: { node: string; roles: ("api" | "scheduler" | "gateway")[] }[];
   workers: { connected: number };
   shards: { total: number; owned: number };
-  /** What there is more of than `countedUpTo` is told as that. */
+  /** A count above `countedUpTo` is given as `countedUpTo`. */
   executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
   /** The server's connections to the store, by what they are for. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
@@ -169,7 +173,7 @@ export interface ClusterNode {
   address: string;
   roles: ("api" | "scheduler" | "gateway")[];
   version: string;
-  /** Of features that it understands; nodes of one cluster are one level apart at most. */
+  /** Feature level that it understands; nodes of one cluster are one level apart at most. */
   level: number;
   /** GONE: its lease ran out, and it has not said goodbye. */
   state: "LIVING" | "DRAINING" | "GONE";
@@ -178,7 +182,10 @@ export interface ClusterNode {
   renewedAgoMs: number;
   /** Whether the node that answered has a connection to it. */
   isReachable: boolean;
-  /** Addresses of living nodes to which it has no link, by its own word; null: a program of an earlier level, which does not say. */
+  /**
+   * Addresses of living nodes to which it has no link, by its own word; null: a program of an earlier level, which does
+   * not say.
+   */
   unreached: string[] | null;
   /** Whether it takes no part in the work, because it and the nodes that may own shards do not reach each other. */
   isCutOff: boolean;
@@ -189,11 +196,11 @@ export interface ClusterNode {
 }
 
 export interface ClusterStatus {
-  /** Who answered. */
+  /** Node that answered. */
   node: string;
-  /** Of features that every living node understands: newer ones are not used yet. */
+  /** Feature level that every living node understands: newer features are not used yet. */
   level: number;
-  /** Those that live, and those that went lately; by address. */
+  /** Living nodes and nodes that left recently, by address. */
   nodes: ClusterNode[];
   /** All of them, by number. `nodeId` null: it waits for an owner. */
   shards: { shard: number; epoch: number; nodeId: string | null }[];
@@ -207,7 +214,7 @@ export interface ClusterStatus {
   };
 }
 
-/** What happens to an execution. `id` says where a later stream is to go on. */
+/** Event of an execution. `id` says where a later stream is to go on. */
 export type ExecutionEvent =
   /** `at`: when the state began. */
   | { type: "state"; id: string; at: string; execution: ExecutionSummary }

@@ -9,7 +9,7 @@ export class Pools {
     this.#requests = requests;
   }
 
-  /** Those that have settings or workers, by name. */
+  /** Pools that have settings or workers, by name. */
   list(): AsyncGenerator<Pool, void, undefined> {
     return this.#requests.pages<Pool>("/v1/pools", {});
   }
@@ -19,14 +19,17 @@ export class Pools {
     return this.#requests.get(pathOf(name), options);
   }
 
-  /** What is left out stays as it is. Every server goes by the change when this resolves, but for those in `unconfirmedBy`. */
+  /**
+   * A field that is left out keeps its value. Every server goes by the change when this resolves, but for those in
+   * `unconfirmedBy`.
+   */
   set(name: string, settings: PoolSettings, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.#requests.send("PUT", pathOf(name), settings, true, options);
   }
 
   /**
-   * Nothing more of it is assigned when this resolves, but by servers in `unconfirmedBy`. What was assigned before runs on, also
-   * where it has not started yet.
+   * Nothing more of it is assigned when this resolves, but by servers in `unconfirmedBy`. Executions that were assigned
+   * before run on, including those that have not started.
    */
   pause(name: string, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.set(name, { paused: true }, options);

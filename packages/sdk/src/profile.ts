@@ -2,11 +2,14 @@ import { workerIdOf } from "@mainspring/proto";
 import { MainspringError } from "./errors.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What a worker says of itself. */
+/** Profile of a worker. */
 export interface WorkerProfile {
   /** One life of one worker; kept over reconnects. */
   workerId: string;
-  /** What the id was derived from, see `workerIdOf`; left out: another program that says this id takes the worker's place. */
+  /**
+   * Secret that the id was derived from, see `workerIdOf`; left out: another program that uses this id takes the
+   * worker's place.
+   */
   secret?: string;
   /** For people; 1 to 128 characters. */
   name: string;

@@ -13,7 +13,7 @@ describe("the README", () => {
 
   it("names what there is to import", () => {
     const named = Object.keys(sdk).filter((name) => readme.includes(`\`${name}`));
-    // What `ctx.signal` aborts with is told where the signal is.
+    // The reason of `ctx.signal` is described where the signal is.
     assert.deepEqual(
       named.sort(),
       Object.keys(sdk)

@@ -2,18 +2,18 @@ import type { DstPolicy, ExecutionState, JobRequest, JobState } from "./api-type
 
 /** The HTTP api's shapes for recurring jobs. Times that are read are ISO 8601 texts in UTC. */
 
-/** By the clocks of a time zone. */
+/** Schedule by the clocks of a time zone. */
 export interface CronSchedule {
   /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
   schedule: string;
   /** A name of the IANA time zone database; default UTC. */
   timezone?: string;
-  /** What becomes of fixed times of day when the clocks are set; default SHIFT and FIRST. */
+  /** Treatment of fixed times of day when clocks change; default SHIFT and FIRST. */
   dst?: DstPolicy;
   everySec?: never;
 }
 
-/** By elapsed time, which no clock change touches. */
+/** Schedule by elapsed time, which no clock change affects. */
 export interface IntervalSchedule {
   /** 1 or more */
   everySec: number;
@@ -22,7 +22,7 @@ export interface IntervalSchedule {
   schedule?: never;
 }
 
-/** What else there is to say of how a job recurs. Everything may be left out. */
+/** Further options of a recurring job. Everything may be left out. */
 export interface RecurrenceOptions {
   /** Nothing is planned before. A Date, or ISO 8601 with a zone. */
   startAt?: Date | string;
@@ -34,13 +34,13 @@ export interface RecurrenceOptions {
   spreadSec?: number;
   /** When the execution before is not final: default SKIP. */
   overlap?: "ALLOW" | "SKIP" | "BUFFER_ONE" | "CANCEL_PREVIOUS";
-  /** Of instants that passed while nothing could fire: default FIRE_ONCE, the last one. */
+  /** Treatment of instants that passed while no server could fire them; default FIRE_ONCE: only the last one runs. */
   misfire?: "SKIP" | "FIRE_ONCE" | "FIRE_ALL";
-  /** What fires later than planned by no more than this is no misfire; default 60. */
+  /** Grace in seconds: a fire that is late by no more is no misfire; default 60. */
   misfireGraceSec?: number;
-  /** What FIRE_ALL runs at most, the newest; default 100. */
+  /** Most instants that FIRE_ALL runs, the newest ones; default 100. */
   maxCatchUp?: number;
-  /** What has not started so long after its planned instant is SKIPPED; default: no bound. */
+  /** Seconds after its planned instant at which an execution that has not started is SKIPPED; default: no bound. */
   startWithinSec?: number;
 }
 
@@ -49,7 +49,7 @@ export type RecurringJobRequest = Omit<JobRequest, "runAt" | "delayMs" | "startB
   (CronSchedule | IntervalSchedule) &
   RecurrenceOptions;
 
-/** What is planned of a recurring job. */
+/** Plan of a recurring job. */
 export interface JobPlan {
   jobId: string;
   state: JobState;
@@ -82,7 +82,7 @@ export interface CatchUp {
   running: number;
 }
 
-/** What became of a planned instant. */
+/** Outcome of a planned instant. */
 export interface LedgerItem {
   /** The planned instant. */
   at: string;
@@ -90,7 +90,7 @@ export interface LedgerItem {
   local: string;
   /** MISSED: there is no trace of it, which must not happen. */
   outcome: "RAN" | "WAITING" | "SKIPPED" | "MISSED";
-  /** What it became, where it became an execution. */
+  /** Execution that it became, if it became one. */
   run?: {
     executionId: string;
     trigger: string;

@@ -1,6 +1,6 @@
 import type { Http } from "./http.ts";
 
-/** What a request may be told besides what it asks for. */
+/** Options of a request. */
 export interface ReadOptions {
   signal?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** What a handler's error says about trying again. */
+/** A handler's word on retrying, in its error. */
 export type RetryAdvice = { kind: "NEVER" } | { kind: "AT"; atMs: number };
 
 /** The last instant that a Date can hold. */

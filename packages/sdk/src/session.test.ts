@@ -110,7 +110,7 @@ describe("a result", () => {
     scene.say({ acks: [token("a")] });
     scene.say({ resendResults: true });
     assert.deepEqual(resultsOf(scene.sent()), ["b:1"]);
-    // Of another attempt: not this one's.
+    // Report of another attempt.
     scene.say({ acks: [token("b", 2)], resendResults: true });
     assert.deepEqual(resultsOf(scene.sent()), ["b:1"]);
   });

@@ -21,7 +21,10 @@ import type { StallGuard } from "./stall-guard.ts";
 import { type Assignment, NO_ORDERS, type Orders, type Report } from "./work.ts";
 import type { ClosedReason, LinkConnection, WorkerLink } from "./worker-link.ts";
 
-/** A server that was reached answers the hello within this, or is given up: in time for another one before the worker is lost. */
+/**
+ * A server that was reached answers the hello within this, or is given up: in time for another one before the worker is
+ * lost.
+ */
 const WELCOME_MAX_MS = 4_000;
 /** Assigns that were under way when the server heard of the draining arrive within this, and are handed back. */
 const LINGER_MS = 200;
@@ -31,7 +34,10 @@ const BEAT_EVERY_MS = 1_000;
 const TELL_AGAIN_MS = 60_000;
 /** Number of reasons that are told within that interval. */
 const REASONS_MAX = 10;
-/** gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED. */
+/**
+ * gRPC statuses that trying again does not change: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION,
+ * UNIMPLEMENTED, UNAUTHENTICATED.
+ */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
 
 type StartedInit = MessageInitShape<typeof StartedSchema>;
@@ -46,11 +52,14 @@ export interface SessionEvents {
   warn(message: string): void;
   /** How late the loop that runs the handlers is, for the heartbeats; left out: not known. */
   loopLagMs?(): number;
-  /** The loop that runs the handlers did not answer for so many milliseconds; left out: not known, or nobody wants to know. */
+  /**
+   * The loop that runs the handlers did not answer for so many milliseconds; left out: not known, or nobody wants to
+   * know.
+   */
   late?(forMs: number): void;
 }
 
-/** What a worker's executor sees of its session. */
+/** Part of a session that a worker's executor sees. */
 export interface SessionControl {
   start(): void;
   report(report: Report): void;

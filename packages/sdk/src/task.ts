@@ -9,7 +9,7 @@ import { InvalidPayload, validate } from "./schema.ts";
 import { systemRuntime } from "./system-runtime.ts";
 
 interface CommonOptions<S extends StandardSchemaV1 | undefined> {
-  /** What jobs name as their handler. */
+  /** Name that jobs give as their handler. */
   name: string;
   /** Any Standard Schema (zod, valibot, arktype, …). Checked at submit and again before it runs. */
   schema?: S;
@@ -19,7 +19,7 @@ interface CommonOptions<S extends StandardSchemaV1 | undefined> {
 
 export interface TaskOptions<S extends StandardSchemaV1 | undefined, P, R> extends CommonOptions<S> {
   /**
-   * Does the work. What it returns is the result: anything that JSON can say, at most 1 MiB.
+   * Does the work. Its return value is the result: any JSON value, at most 1 MiB.
    * It runs at least once; what it throws is retried by the job's policy, but for `TerminalError` and `RetryAtError`.
    */
   run(payload: P, ctx: TaskContext): R | Promise<R>;
@@ -43,7 +43,10 @@ export interface Task<Input = never, R = unknown> {
   readonly name: string;
   /** Runs the handler here and now, as a worker does: with the payload checked first. */
   invoke(payload: unknown, ctx: TaskContext): R | Promise<R>;
-  /** In place of `invoke` where the handler neither reads nor makes values: JSON text of the payload, "" for none, to that of the result. */
+  /**
+   * In place of `invoke` where the handler neither reads nor makes values: JSON text of the payload, "" for none, to
+   * that of the result.
+   */
   readonly forward?: (payload: string) => string;
   /**
    * The request that `submit` sends, for `client.submitBatch`.
@@ -73,7 +76,7 @@ export function task<R>(options: AnyTaskOptions<R>): Task<never, R> {
   const given = "run" in options ? options.run : isolatedRun(options.isolate, systemRuntime(false));
   const run = given as (payload: unknown, ctx: TaskContext) => R | Promise<R>;
   const job = async (payload: unknown, jobOptions: TaskSubmitOptions = {}) => {
-    // What is sent is the payload as it was given, not as the schema gave it back: the worker checks it again, and a
+    // The client sends the payload as it was given, not the schema's output: the worker checks it again, and a
     // schema that transforms would not take its own output.
     if (schema !== undefined) await checked(name, schema, payload);
     return requestOf(options, payload, jobOptions);

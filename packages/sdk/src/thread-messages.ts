@@ -4,7 +4,7 @@ import type { GrpcTarget } from "./grpc-target.ts";
 import type { WorkerProfile } from "./profile.ts";
 import type { Orders, Report } from "./work.ts";
 
-/** What the thread is started with. */
+/** Data that the thread is started with. */
 export interface ThreadSettings {
   profile: WorkerProfile;
   /** Gateways of one cluster. */

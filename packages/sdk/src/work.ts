@@ -2,11 +2,11 @@ import type { ExecutionError } from "./api-types.ts";
 import type { RetryAdvice } from "./retry-errors.ts";
 
 /**
- * What the session (which talks to the server) and the executor (which runs handlers) tell each other. Batches, plain
+ * Messages between the session, which talks to the server, and the executor, which runs handlers. Batches, plain
  * data, JSON as text: they may live in different threads.
  */
 
-/** The fencing token. Of two attempts of an execution the one with the greater number is the later one. */
+/** The fencing token. The attempt with the greater number is the later one of an execution's two attempts. */
 export interface AttemptRef {
   executionId: string;
   /** From 1. */
@@ -32,7 +32,7 @@ export type CancelCause = "REQUESTED" | "TIMED_OUT";
 export interface Orders {
   assigns: readonly Assignment[];
   cancels: readonly (AttemptRef & { cause: CancelCause })[];
-  /** Not current any more: abort them, and nobody wants their results. */
+  /** Attempts that are no longer current: the executor aborts them and drops their results. */
   forget: readonly AttemptRef[];
   /** Attempts to hand back where they have not started; those that have say again when. */
   takeBack: readonly AttemptRef[];
@@ -81,7 +81,7 @@ export interface LogReport extends AttemptRef {
 
 /** From the executor to the session: all of one turn of the loop. */
 export interface Report {
-  /** Those that started and have not finished in the same report; a finished one says itself when it started. */
+  /** Attempts that started and have not finished in the same report; a finished one carries its own start. */
   started: readonly StartedReport[];
   finished: readonly FinishedReport[];
   /** Attempts that were over already, by force or because nobody wanted them, and whose handlers have ended now. */

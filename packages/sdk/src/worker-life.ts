@@ -22,7 +22,10 @@ export interface LifeOptions extends Omit<WorkerProfile, "handlers"> {
 }
 
 export interface StopOptions {
-  /** What is not finished and acknowledged by then is left behind, and its `ctx.signal` aborted; default 30_000. */
+  /**
+   * Attempts that are not finished and acknowledged by then are left behind, and their `ctx.signal` aborts; default
+   * 30_000.
+   */
   timeoutMs?: number;
 }
 
@@ -46,7 +49,7 @@ export class WorkerLife {
     const closed = Promise.withResolvers<void>();
     this.closed = closed.promise;
     this.#markClosed = closed.resolve;
-    // Whoever does not look at them does not want to end by them.
+    // A caller that ignores these promises must not end by their rejection.
     for (const { promise } of [closed, this.#welcomed]) promise.catch(() => undefined);
     const { tasks, runtime, stallMs, warn, hooks: given = {}, starts, ...identity } = options;
     const profile = checkedProfile({ ...identity, handlers: tasks.map((task) => task.name) });

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { assign, TinyGateway } from "./tiny-gateway.ts";
 
-/** What the gateway and the handler of a test share: whether the handler blocks its loop, and whether it may go on. */
+/** Memory that the gateway and the handler of a test share: whether the handler blocks its loop, and whether it may go on. */
 export type Blocking = Int32Array<SharedArrayBuffer>;
 export const IS_BLOCKED = 0;
 export const MAY_GO_ON = 1;

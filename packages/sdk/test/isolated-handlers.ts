@@ -29,7 +29,7 @@ export function exit(code: number): void {
   process.exit(code);
 }
 
-/** What it leaves open would keep its process alive for ever. */
+/** A handle that it leaves open would keep its process alive for ever. */
 export function leaveServer(): string {
   createServer().listen(0, "127.0.0.1");
   return "done";

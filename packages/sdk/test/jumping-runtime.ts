@@ -1,8 +1,8 @@
 import type { Runtime, Timer } from "../src/runtime.ts";
 
 /**
- * Waits take no time: the clock jumps over the timers that a client waits for, and writes down how long they were. Those
- * that guard an answer are longer than any wait, and stay set.
+ * Waits take no time: the clock jumps over the timers that a client waits for, and writes down how long they were.
+ * Timers that guard an answer are longer than any wait, and stay set.
  */
 export class JumpingRuntime implements Runtime {
   readonly waitsMs: number[] = [];

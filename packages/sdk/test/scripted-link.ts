@@ -41,7 +41,7 @@ export class ScriptedConnection implements LinkConnection {
     this.#events.closed(reason);
   }
 
-  /** What the worker has sent since the last time. */
+  /** Messages of the worker since the last look. */
   take(): WorkerMessage[] {
     return this.#sent.splice(0);
   }

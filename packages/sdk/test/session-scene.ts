@@ -52,7 +52,7 @@ export class SessionScene {
     this.link.connection.say(message);
   }
 
-  /** What the worker sent on its latest connection since the last time. */
+  /** Messages of the worker on its latest connection since the last look. */
   sent(): WorkerMessage[] {
     return this.link.connection.take();
   }

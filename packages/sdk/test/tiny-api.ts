@@ -18,7 +18,7 @@ interface Answer {
   body?: unknown;
 }
 
-/** What the server does about a request: an answer, or nothing, or it breaks the connection. */
+/** Reaction of the server to a request: an answer, silence, or a broken connection. */
 type Reaction = Answer | "SILENCE" | "BREAK";
 
 /** A real HTTP server that does what the test told it to, request by request. */
@@ -44,12 +44,12 @@ export class TinyApi {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What it does about the next requests. */
+  /** Reactions to the next requests. */
   will(...reactions: Reaction[]): void {
     this.#reactions.push(...reactions);
   }
 
-  /** What it was told to do about requests that never came. */
+  /** Reactions that are left over because no request came. */
   forget(): void {
     this.#reactions.splice(0);
   }

@@ -18,7 +18,7 @@ import { Writer } from "./writer.ts";
  * does all others. Both write the same format, and whoever reads cannot tell them apart.
  */
 
-/** What an item takes, about. */
+/** Approximate size of an item, in bytes. */
 const ITEM_BYTES = 128;
 const NO_BYTES = new Uint8Array(0);
 

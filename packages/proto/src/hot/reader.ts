@@ -1,10 +1,11 @@
 /**
- * Reads fields of proto3 that are as `Writer` writes them. Whatever is not (a field that it was not asked for, a wrong type, a
- * text beyond ASCII, an end too early) makes it `isOdd`, and what it has read is worth nothing: generated code judges it then.
+ * Reads fields of proto3 that are as `Writer` writes them. Any other input (a field that it was not asked for, a wrong
+ * type, a text beyond ASCII, an end too early) makes it `isOdd`, and what it has read is worth nothing: generated code
+ * judges it then.
  */
 export class Reader {
   isOdd = false;
-  /** Of the last tag. */
+  /** Wire type of the last tag. */
   field = 0;
   readonly #buffer: Buffer;
   #at: number;

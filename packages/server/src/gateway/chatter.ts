@@ -5,7 +5,7 @@ import type { LogLine, Progress } from "../ports/messages.ts";
 import { LOG_LINE_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
 import { cleanText, tokenOf } from "./translate.ts";
 
-/** What a handler says, before it has its place among all that is said of its execution. */
+/** Output of a handler, before it has its number within the output of its execution. */
 export type Heard = Omit<Progress, "seq"> | Omit<LogLine, "seq">;
 
 /** Checked and cut. Times are the gateway's: workers' clocks may differ. */

@@ -1,4 +1,4 @@
-/** What a gateway has seen since its start, for metrics. */
+/** Counts of a gateway since its start, for metrics. */
 export interface GatewayCounters {
   /** Now, not in all. */
   readonly workersConnected: number;

@@ -5,13 +5,13 @@ const MISSING_TOLD_MAX = 256;
 const NOTHING: readonly number[] = [];
 
 /**
- * What was lent of one worker to one owner: assignments are numbered from 1, and `granted` says how many there may be.
- * All counters only grow, so a lost or repeated message changes nothing.
+ * Slots of one worker that were lent to one owner: assignments are numbered from 1, and `granted` is the highest number
+ * allowed. All counters only grow, so a lost or repeated message changes nothing.
  */
 export class Account {
   readonly number: number;
   granted = 0;
-  /** What the owner was told of `granted`. */
+  /** Value of `granted` that the owner was told. */
   told = 0;
   /** Since when it has something unused, by the monotonic clock. */
   lentAtMs = 0;
@@ -35,7 +35,7 @@ export class Account {
     return this.granted - this.#used;
   }
 
-  /** Of the assignments that came, or were declared never to come. */
+  /** Highest number of an assignment that arrived, or was declared never to arrive. */
   get highest(): number {
     return this.#highest;
   }
@@ -76,7 +76,7 @@ export class Account {
 export class Credits {
   readonly #capacity: number;
   readonly #accounts = new Map<Incarnation, Account>();
-  /** Who gets the odd one; moves on, so that nobody is favoured. */
+  /** Index of the owner that gets the odd slot; moves on, so that no owner is favoured. */
   #turn = 0;
 
   /** @param capacity slots and prefetch */
@@ -92,7 +92,7 @@ export class Credits {
     return this.#accounts.entries();
   }
 
-  /** What was lent and not used under the account before is free. @param number higher than any before */
+  /** Slots that were lent and not used under the former account are free. @param number higher than any before */
   open(owner: Incarnation, number: number): void {
     this.#accounts.set(owner, new Account(number));
   }

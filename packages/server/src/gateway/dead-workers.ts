@@ -48,7 +48,7 @@ export class DeadWorkers {
     return [...this.#dead.keys()];
   }
 
-  /** Those that were lost. */
+  /** Workers that were lost. */
   list(): WorkerStatus[] {
     this.#prune();
     return [...this.#dead.values()].filter(({ hasLeft }) => !hasLeft).map(({ status }) => status);

@@ -3,9 +3,9 @@ import { SEND_AWAY_SHARE, SENT_AWAY_AGAIN_MS } from "./limits.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Who of a gateway's workers is sent to another gateway while this one drains: a few at a time, so that they do not all
- * arrive there at once. Whoever holds attempts and comes back knows no other gateway, and is let alone until it is done:
- * a second parting could cost it what it runs.
+ * Sends the workers of a draining gateway to other gateways, a few at a time, so that they do not all arrive there at
+ * once. A worker that holds attempts and comes back knows no other gateway, and stays until it is done: a second
+ * parting could cost it its attempts.
  */
 export class Farewell {
   readonly #told = new Set<WorkerId>();

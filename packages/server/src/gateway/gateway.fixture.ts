@@ -198,7 +198,7 @@ export class Stage {
     this.bus.deliver(from, [{ kind: "ASSIGN", assigns }]);
   }
 
-  /** What the owner has been told since the last time that somebody looked. */
+  /** Messages to the owner since the last look. */
   news(node: Incarnation = NODE): FromGateway[] {
     const news = this.bus.sent.filter((sent) => sent.role === "scheduler" && sent.node === node);
     this.bus.sent = this.bus.sent.filter((sent) => !news.includes(sent));
@@ -209,7 +209,7 @@ export class Stage {
     return this.news(node).filter((message) => message.kind === kind) as Extract<FromGateway, { kind: K }>[];
   }
 
-  /** What it was told of credits, the roll left out. */
+  /** Messages about credits, without the roll. */
   credits(node: Incarnation = NODE): Credit[] {
     return this.newsOf("CREDITS", node).flatMap(({ roll, credits }) => (roll ? [] : credits));
   }
@@ -267,12 +267,12 @@ export function tokenOf({ shard, executionId, attempt }: Assignment): {
   return { shard, executionId, attempt };
 }
 
-/** What a hello says of the n-th execution. */
+/** Hold of the n-th execution in a hello. */
 export function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> } {
   return { token: { ...tokenOf(assignment(n)), shard } };
 }
 
-/** What a credit says that was lent of the worker and not used yet. */
+/** Credit for slots of the worker that were lent and are not used yet. */
 export function credit(granted: number, changes: Partial<Credit> = {}): Credit {
   return { workerId: "worker-1", account: 1, granted, highest: 0, missing: [], ...changes };
 }

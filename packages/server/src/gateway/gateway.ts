@@ -37,11 +37,14 @@ export interface Gateway {
   connect(connection: WorkerConnection): ConnectedWorker;
   /**
    * Lends nothing any more, and sends its workers to other gateways, a few at a time: they carry on with what they run
-   * there. Whoever knows no other and comes back finishes what it has. false: takes it all back. Idempotent.
+   * there. A worker that knows no other gateway and comes back finishes its attempts. false: takes it all back. Idempotent.
    */
   drain(isDraining: boolean): void;
   /** Ends every connection and all listening; workers keep what they run and come back to the next server. */
-  /** All workers of this gateway, or one of them with the executions that occupy it. Empty: the gateway does not know the worker. */
+  /**
+   * All workers of this gateway, or one of them with the executions that occupy it. Empty: the gateway does not know
+   * the worker.
+   */
   statuses(workerId?: WorkerId): WorkerStatus[];
   close(): void;
 }

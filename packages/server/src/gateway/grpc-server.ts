@@ -24,7 +24,7 @@ import {
 } from "./limits.ts";
 import { WorkerIntake } from "./worker-intake.ts";
 
-/** What else the server offers: streams of which this side knows nothing. */
+/** Further services of the server: streams that this file does not know. */
 export interface GrpcService {
   path: string;
   /** It judges who is heard; left out: only peers that `isAuthorized` lets in. */
@@ -83,7 +83,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
     socket.once("close", () => sockets.delete(peer));
-    // What a broken socket means for its streams they are told by grpc-js.
+    // grpc-js tells the streams of a broken socket about its end.
     socket.on("error", (error) => log.debug({ err: error, peer }, "a peer's socket broke"));
     injector.injectConnection(socket);
   });

@@ -9,7 +9,7 @@ import { HOLDS_MAX, HOLDS_PER_EXECUTION_MAX, LENT_MAX } from "./limits.ts";
  * slot that would bring a worker beyond it: after an outage a worker has no more results than its next hello can list.
  */
 
-/** Of the list's length; its items are read later. @returns null: it may be read */
+/** Length of the list; its items are read later. @returns null: it may be read */
 export function holdsFault({ holds, slots, prefetch }: Hello): Refusal | null {
   if (holds.length > HOLDS_MAX) {
     const detail = `holds: ${holds.length} attempts; at most ${HOLDS_MAX} are allowed, finished ones included`;
@@ -41,7 +41,10 @@ export function capacityOf({ slots, prefetch }: Pick<WorkerProfile, "slots" | "p
   return Math.min(slots + prefetch, LENT_MAX);
 }
 
-/** How much of its capacity is taken: by attempts that are not finished, and by results beyond those that a hello has room for. */
+/**
+ * How much of its capacity is taken: by attempts that are not finished, and by results beyond those that a hello has
+ * room for.
+ */
 export function takenOf({ occupied, size }: Pick<HeldAttempts, "occupied" | "size">, capacity: number): number {
   return Math.max(occupied, size - (HOLDS_MAX - capacity));
 }

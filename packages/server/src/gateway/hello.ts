@@ -6,7 +6,7 @@ import { CAPABILITIES_MAX, HANDLERS_MAX, NAME_MAX_CHARS, PREFETCH_MAX, SLOTS_MAX
 import { impostureOf } from "./session-secret.ts";
 import { type ReportedHold, reportedHoldOf } from "./translate.ts";
 
-/** What a worker said when it connected, checked. */
+/** Checked content of a worker's hello. */
 export interface Greeting {
   profile: WorkerProfile;
   holds: ReportedHold[];
@@ -18,7 +18,7 @@ export interface Greeting {
 
 export interface Refusal {
   code: ConnectionRefusal;
-  /** What is wrong and what would be right. */
+  /** The fault, and what would be right. */
   detail: string;
 }
 

@@ -3,7 +3,7 @@ import type { Account, Credits } from "./credits.ts";
 import type { Claim } from "./demands.ts";
 import { DECLINED_MS, RANKS_EQUAL_WITHIN, RECALL_INTERVAL_MS, UNUSED_MS } from "./limits.ts";
 
-/** Who gets the free slots of a worker, and who is asked to give unused ones back. */
+/** Decides which owners get the free slots of a worker, and which are asked to give unused ones back. */
 
 /** @returns those whose work is the most urgent; without any that waits, everybody */
 export function takersOf(
@@ -45,8 +45,8 @@ export function recallFor(
 }
 
 /**
- * Its work waits, and it does not use what it has: it is held up, or was stopped. Its claim only grows older, and until others have
- * its shards it would draw every slot that becomes free, and nothing would go on anywhere.
+ * Its work waits, and it does not use what it has: it is held up, or was stopped. Its claim only grows older, and until
+ * others have its shards it would draw every slot that becomes free, and nothing would go on anywhere.
  */
 function isIdle(account: Account | undefined, claim: Claim, nowMs: number): boolean {
   if (account === undefined || account.outstanding === 0) return false;

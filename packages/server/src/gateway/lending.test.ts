@@ -274,7 +274,7 @@ function holderFirst(stage: Stage): [holder: string, other: string] {
   return mine ? [NODE, OTHER] : [OTHER, NODE];
 }
 
-/** Whoever was lent the slot uses it. @returns to whom it is lent then */
+/** The owner that was lent the slot uses it. @returns to whom it is lent then */
 function runOne(
   stage: Stage,
   worker: WorkerEnd,
@@ -293,7 +293,7 @@ function voided(node: string, number: number) {
   return { kind: "VOID", workerId: "worker-1", account: accountOf(node), credits: [number] } as const;
 }
 
-/** What the next one says. */
+/** Content of the next message. */
 function roll(stage: Stage) {
   stage.forgetNews();
   stage.runtime.advance(1_000);

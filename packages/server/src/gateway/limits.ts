@@ -1,4 +1,4 @@
-/** What a gateway allows, and how long it waits. */
+/** Limits and waiting times of a gateway. */
 
 export const SLOTS_MAX = 10_000;
 export const PREFETCH_MAX = 100_000;
@@ -19,10 +19,13 @@ export const HELLO_WITHIN_MS = 10_000;
 /** A message to a worker carries no more payloads than this, but one: gRPC clients take 4 MiB by default. */
 export const MESSAGE_MAX_PAYLOAD_BYTES = 2 * 1024 * 1024;
 export const MESSAGE_MAX_ASSIGNS = 2_000;
-/** Acknowledgements and refusals in one message to a worker, each; a message with this many is written in a turn of the loop of its own. */
+/**
+ * Acknowledgements and refusals in one message to a worker, each; a message with this many is written in a turn of the
+ * loop of its own.
+ */
 export const MESSAGE_MAX_TOKENS = 2_000;
 
-/** What `Welcome` asks of workers. */
+/** Times that `Welcome` asks of workers. */
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 /** Connected and silent for so long, a worker is lost. */
 export const SILENT_MAX_MS = 30_000;
@@ -46,7 +49,7 @@ export const RANKS_EQUAL_WITHIN = 1_000;
 export const RECALL_INTERVAL_MS = 50;
 /** when it has, others go first with that worker for so long. */
 export const DECLINED_MS = 1_000;
-/** Who has slots of a worker, and work that waits, and begins nothing there for so long gets no more of them. */
+/** An owner that has slots of a worker and waiting work, and begins nothing there for this long, gets no more of them. */
 export const UNUSED_MS = 300;
 /** A worker is asked for its results again when one was not acknowledged for so long, */
 export const RESEND_AFTER_MS = 2_000;
@@ -73,14 +76,14 @@ export const DEAD_LISTED_MAX = 1_000;
 /** Attempts in the list of one worker. */
 export const EXECUTIONS_LISTED_MAX = 1_000;
 
-/** What handlers have said lately is kept, of one execution so much at most */
+/** Recent output of handlers is kept, of one execution this much at most */
 export const TALK_MAX_ITEMS = 1_000;
 export const TALK_MAX_CHARS = 256 * 1024;
 /** and of all together; the longest silent go first. */
 export const TALK_ALL_MAX_CHARS = 16 * 1024 * 1024;
-/** Whoever was silent for so long is forgotten. */
+/** An execution that was silent for this long is forgotten. */
 export const TALK_KEPT_MS = 600_000;
-/** Who follows an execution says so again within this. */
+/** Time within which a follower of an execution repeats its subscription. */
 export const FOLLOW_LAPSES_MS = 10_000;
 /** Executions that are followed at once; the others are not heard by the api. */
 export const FOLLOWED_MAX = 20_000;

@@ -2,7 +2,7 @@ import type { ServerMessage, WorkerMessage } from "@mainspring/proto";
 import type { ConnectedWorker, ConnectionRefusal, WorkerConnection } from "./connection.ts";
 import type { Session } from "./session.ts";
 
-/** What a gateway does with what comes in over its links. */
+/** Operations of a gateway on messages from its links. */
 export interface LinkEvents {
   /** The first message. It attaches a session, or closes the link. */
   greeted(link: Link, message: WorkerMessage): void;

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** What the workers of a gateway are like now, for metrics. */
+/** Present load of a gateway's workers, for metrics. */
 export interface GatewayLoad {
   /** Slots of handlers that still run although their attempts are over, by pool; pools without such slots are left out. */
   stuckSlots: ReadonlyMap<string, number>;

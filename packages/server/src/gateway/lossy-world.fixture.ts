@@ -24,7 +24,7 @@ class Owner {
   granted = 0;
   /** The highest number that it has used, or declared void. */
   sent = 0;
-  /** Those that had not come when the last roll was called. */
+  /** Messages that had not arrived when the last roll was called. */
   missing: readonly number[] = [];
   rank: number | null = null;
 

@@ -131,7 +131,7 @@ describe("a gateway that is drained", () => {
   });
 });
 
-/** Of one owner, and on one clock. */
+/** Facts of one owner, on one clock. */
 function twoGateways(): { here: Stage; there: Stage } {
   const here = new Stage();
   const there = new Stage(OTHER, here.runtime);

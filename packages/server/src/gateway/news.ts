@@ -44,7 +44,7 @@ export class News {
     listOf(this.#recalls, owner).push({ workerId, account: account.number });
   }
 
-  /** Not gathered: it leaves before what is gathered. */
+  /** Leaves at once, before gathered messages. */
   tell(owner: Incarnation, message: FromGateway): void {
     this.#bus.send({ node: owner, role: "scheduler" }, message);
   }
@@ -84,7 +84,7 @@ export class News {
   #tellCredits(owner: Incarnation, credits: readonly Credit[], roll: boolean): void {
     const term = this.#owners.termOf(owner);
     let from = 0;
-    // Also where there are none: an empty roll says that this gateway has no workers.
+    // An empty roll is sent too: it says that this gateway has no workers.
     do {
       const part = credits.length <= CREDITS_PER_MESSAGE ? credits : credits.slice(from, from + CREDITS_PER_MESSAGE);
       this.tell(owner, { kind: "CREDITS", term, roll, credits: part });

@@ -50,7 +50,7 @@ export class Orders {
 
   #recordOwner(from: Incarnation, message: OwnerNews): void {
     const { news, owners, demands } = this.#shared;
-    // What was gathered before is said before.
+    // Messages that were gathered earlier leave first.
     news.flush();
     const { isNew, claimed, isForgetful, gone } = owners.record(from, message);
     for (const owner of gone) demands.forget(owner);

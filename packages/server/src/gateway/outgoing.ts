@@ -3,7 +3,7 @@ import { attemptKey } from "../domain/ids.ts";
 import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES, MESSAGE_MAX_TOKENS } from "./limits.ts";
 import type { ReportedHold } from "./translate.ts";
 
-/** What goes to one worker next: gathered, so that all that came together leaves together. */
+/** Next messages to one worker, gathered so that messages that arrived together leave together. */
 export class Outgoing {
   assigns: Assign[] = [];
   cancels: Cancel[] = [];
@@ -18,7 +18,10 @@ export class Outgoing {
     return this.acks.length === 0 && !this.isUrgent;
   }
 
-  /** Whether there is anything for which the worker waits. It frees a slot when it has a result, not when that was acknowledged. */
+  /**
+   * Whether there is anything for which the worker waits. It frees a slot when it has a result, not when that was
+   * acknowledged.
+   */
   get isUrgent(): boolean {
     const { assigns, cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
     if (resendResults || drain || ask !== null || acks.length >= ACKS_WAITING_MAX) return true;
@@ -39,7 +42,10 @@ export class Outgoing {
     return others.length === 0 ? messages : [...others.map(serverMessage), ...messages];
   }
 
-  /** Without results whose acknowledgement the worker did not get. A handler that outlives its attempt keeps its slot all the same. */
+  /**
+   * Without results whose acknowledgement the worker did not get. A handler that outlives its attempt keeps its slot
+   * all the same.
+   */
   unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
     if (this.acks.length === 0) return holds;
     const acked = new Set(this.acks.map(({ executionId, attempt }) => attemptKey(executionId, attempt)));

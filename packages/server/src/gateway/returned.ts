@@ -4,7 +4,7 @@ import { RESEND_AFTER_MS } from "./limits.ts";
 
 interface Returned {
   news: FinishedAttempt;
-  /** By the monotonic clock. */
+  /** Time on the monotonic clock. */
   saidAtMs: number;
 }
 
@@ -28,7 +28,7 @@ export class ReturnedAttempts {
     if (!this.isEmpty) this.#returned.delete(attemptKey(token.executionId, token.attempt));
   }
 
-  /** Those of which it is time to speak again. */
+  /** Attempts whose return is due to be repeated. */
   *overdue(nowMs: number): Generator<FinishedAttempt> {
     for (const returned of this.#returned.values()) {
       if (nowMs - returned.saidAtMs < RESEND_AFTER_MS) continue;

@@ -22,7 +22,7 @@ import { ReturnedAttempts } from "./returned.ts";
 import type { Talk } from "./talk.ts";
 import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "./translate.ts";
 
-/** What all sessions of a gateway share. */
+/** Dependencies that all sessions of a gateway share. */
 export interface Surroundings {
   /** The gateway's incarnation. */
   node: Incarnation;

@@ -19,7 +19,7 @@ const progress = (worker: WorkerEnd, n: number, fraction: number) =>
 const follow = (stage: Stage, n: number, after = 0) =>
   stage.bus.deliver(API, [{ kind: "FOLLOW", follows: [{ executionId: executionId(n), after }] }]);
 
-/** What the api was told since the last time. */
+/** Messages to the api since the last look. */
 function heard(stage: Stage): Chatter[] {
   const told = stage.answers().flatMap((message: ToApi) => (message.kind === "CHATTER" ? message.items : []));
   stage.bus.sent = [];

@@ -12,10 +12,10 @@ import {
   TALK_MAX_ITEMS,
 } from "./limits.ts";
 
-/** What it costs to know of an execution at all, about. */
+/** Approximate cost of an entry for an execution, in characters. */
 const SAID_CHARS = 300;
 
-/** What was said of one execution lately. */
+/** Recent output of one execution. */
 interface Said {
   lines: Chatter[];
   chars: number;
@@ -25,7 +25,7 @@ interface Said {
 }
 
 /**
- * What handlers say while they run: the latest progress, the last lines, and who wants to hear more. All of it is bounded; none
+ * Output of handlers while they run: the latest progress, the last lines, and the subscribers. All of it is bounded; none
  * of it is the truth.
  */
 export class Talk {
@@ -44,7 +44,7 @@ export class Talk {
 
   hear(heard: Heard): void {
     const said = this.#saidOf(heard.executionId);
-    // By the clock, so that a gateway that takes the worker over goes on counting from there.
+    // Numbers start at the time of day, so that a gateway that takes the worker over continues from there.
     said.lastSeq = Math.max(said.lastSeq + 1, heard.at);
     const item: Chatter = { ...heard, seq: said.lastSeq };
     if (item.kind === "LOG") this.#keep(said, item);

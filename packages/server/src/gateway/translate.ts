@@ -33,7 +33,7 @@ const STATES: Partial<Record<Outcome, FinishedAttempt["state"]>> = {
   [Outcome.RELEASED]: "RELEASED",
 };
 
-/** What a worker said in its hello of one attempt that it holds. */
+/** One attempt that a worker holds, as its hello said. */
 export interface ReportedHold {
   token: Token;
   startedAt: EpochMs | null;

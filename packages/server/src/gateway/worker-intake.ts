@@ -36,7 +36,7 @@ export interface IntakeEvents {
 }
 
 /**
- * What arrives from one worker: how much a second, and how much in one turn of the loop. While the stream pauses, nothing
+ * Bounds the messages of one worker, per second and per turn of the event loop. While the stream pauses, nothing
  * more is heard of it, so what follows waits its turn.
  */
 export class WorkerIntake {

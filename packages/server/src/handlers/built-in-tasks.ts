@@ -5,7 +5,7 @@ import { execTask } from "./exec/exec-task.ts";
 import { httpTask } from "./http/http-task.ts";
 import { sleepTask } from "./sleep.ts";
 
-/** What the configuration says about the built-in handlers. */
+/** Configuration of the built-in handlers. */
 export interface HandlerSettings {
   /** CIDRs beyond the public internet that `http` may reach. */
   httpAllowPrivate: readonly string[];

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Bus, Envelope } from "./bus.ts";
 import type { ToApi } from "./messages.ts";
 
-/** What every bus does, for a node that can reach itself. */
+/** Behaviour of every bus, for a node that can reach itself. */
 export function busConformance(name: string, makeBus: () => Bus): void {
   const final = (executionId: string): ToApi => ({ kind: "FINAL", executionId, state: "SUCCEEDED" });
 

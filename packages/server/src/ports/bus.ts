@@ -1,7 +1,7 @@
 import type { Incarnation, ShardId } from "../domain/ids.ts";
 import type { ToApi, ToGateway, ToScheduler } from "./messages.ts";
 
-/** What each role receives. */
+/** Messages that each role receives. */
 export interface Mail {
   api: ToApi;
   scheduler: ToScheduler;

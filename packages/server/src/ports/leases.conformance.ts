@@ -4,7 +4,7 @@ import type { Leases, NodeLease, NodeProfile } from "./leases.ts";
 
 /** One lease service, as several nodes reach it. */
 export interface LeasesScene {
-  /** What one more node is given. */
+  /** Lease client of one more node. */
   leases(): Leases;
   /** Lets that much time pass for the service, or more. */
   pass(ms: number): Promise<void>;
@@ -13,7 +13,7 @@ export interface LeasesScene {
 
 const TTL_MS = 1_000;
 
-/** What every lease service does that several nodes share. */
+/** Behaviour of every lease service that several nodes share. */
 export function leasesConformance(name: string, open: () => Promise<LeasesScene>): void {
   describe(`leases: ${name}`, () => {
     let scene: LeasesScene;

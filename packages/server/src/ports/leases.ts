@@ -34,12 +34,12 @@ export interface NodeProfile {
   address: string;
   roles: readonly Role[];
   version: string;
-  /** What it understands; see domain/feature-level.ts. */
+  /** Feature level that the node understands; see domain/feature-level.ts. */
   level: number;
   startedAt: EpochMs;
   /** Whether it has a secret of the cluster, to prove itself to other nodes by; default: no. */
   hasSecret?: boolean;
-  /** What it last heard of itself, for a lease service that has forgotten all; default: no. */
+  /** Drain state that the node last heard of itself, for a lease service that has lost its state; default: no. */
   wasDraining?: boolean;
   /** Nodes to which it has a link, itself included; default: it does not say. */
   reaches?: readonly Incarnation[] | null;

@@ -9,7 +9,7 @@ const LONG_ITEMS = 2_000;
 type Defer = (run: () => void) => void;
 type Listener = (messages: readonly Envelope<never>[]) => void;
 
-/** What has come for the roles of one node, from itself or from others. Delivers in order, once, unless nobody listens. */
+/** Messages for the roles of one node, from itself or from others. Delivers in order, once, unless nobody listens. */
 export class Mailboxes {
   readonly #owners = new OwnerMap();
   readonly #boxes: Record<Role, Mailbox>;

@@ -14,34 +14,34 @@ export type TakeoverCause =
 /** Figures by pool, by shard, by outcome, or by what a store's connections are for. */
 export type ByLabel = ReadonlyMap<string, number>;
 
-/** What is read when somebody asks, rather than told when it happens. Totals only ever grow. */
+/** Figures that are read when somebody asks, rather than counted when they change. Totals only ever grow. */
 export interface Readings {
-  /** Of the owner's memory. */
+  /** Figures of the owner's memory. */
   waiting?: number;
   ready?: ByLabel;
   assigned?: ByLabel;
   running?: ByLabel;
   ownedShards?: number;
-  /** By shard. */
+  /** Figures by shard. */
   shardEpoch?: ByLabel;
   shardReady?: ByLabel;
   shardRunning?: ByLabel;
   shardTakeovers?: ByLabel;
-  /** Of the store, by pool: what is ready, and how long the oldest of what is next has waited. */
+  /** Figures of the store, by pool: READY executions, and how long the oldest of the next ones has waited. */
   backlogReady?: ByLabel;
   backlogOldestSec?: ByLabel;
-  /** Of the gateway. */
+  /** Figures of the gateway. */
   workersConnected?: number;
   workersLost?: number;
-  /** By pool: slots of handlers that still run although their attempts are over. */
+  /** Slots of handlers that still run after the end of their attempts, by pool. */
   workerStuckSlots?: ByLabel;
   /** Connected workers that do not answer for what they hold. */
   workersWithoutAuthority?: number;
-  /** Of the store's connections. */
+  /** Figures of the store's connections. */
   storeConnectionsBusy?: ByLabel;
   storeConnectionsMax?: ByLabel;
   storeWaiting?: ByLabel;
-  /** Of the node's lease and what it knows of the others. */
+  /** Figures of the node's lease and of its links to other nodes. */
   leaseRenewals?: ByLabel;
   leaseAgeSec?: number;
   clusterNodes?: number;
@@ -57,13 +57,13 @@ export interface Readings {
   timeZoneDataBehind?: number;
   cutOff?: number;
   unreachedNodes?: number;
-  /** Of the bus between nodes. */
+  /** Figures of the bus between nodes. */
   meshConnections?: number;
   meshDropped?: number;
   meshWaitingBytes?: number;
 }
 
-/** What the parts of a node count. The instruments behind it are the business of `ops`. */
+/** Counters of the parts of a node. The instruments behind it are the business of `ops`. */
 export interface Metrics {
   commit(figures: { durationMs: number; changes: number; assigned: number }): void;
   /** From the scheduled time to the first start. */
@@ -85,7 +85,7 @@ export interface Metrics {
   watch(read: () => Readings): void;
 }
 
-/** What the api counts, and how it shows the figures of the whole node. */
+/** Counters of the api, and the view of the whole node's figures. */
 export interface ApiMetrics {
   /** @param figures.route the route's pattern, so that ids make no series of their own */
   request(figures: { method: string; route: string; status: number; durationMs: number }): void;

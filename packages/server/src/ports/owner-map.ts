@@ -2,7 +2,10 @@ import type { Epoch, Incarnation, ShardId } from "../domain/ids.ts";
 import type { Envelope } from "./bus.ts";
 import type { ToApi } from "./messages.ts";
 
-/** Who owns which shard, from what owners tell the api. A hint: the highest epoch is believed, and it may be out of date. */
+/**
+ * Owners of shards, as the owners announced them to the api. A hint: the highest epoch is believed, and it may be out
+ * of date.
+ */
 export class OwnerMap {
   readonly #shards = new Map<ShardId, { owner: Incarnation; epoch: Epoch }>();
 

@@ -4,7 +4,7 @@ import type { Runtime } from "./runtime.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What every runtime does. @param pass lets that much of its time pass */
+/** Behaviour of every runtime. @param pass lets that much of its time pass */
 export function runtimeConformance(name: string, runtime: Runtime, pass: (ms: number) => Promise<void>): void {
   describe(`runtime: ${name}`, () => {
     it("tells whole milliseconds, and a time that never steps back", async () => {

@@ -54,7 +54,7 @@ export interface SettledLetter {
    * deleted. KEY_HELD: an execution that is not final has its unique key.
    */
   outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
-  /** Of the execution that its replay has made. */
+  /** Id of the execution that its replay has created. */
   newId: ExecutionId | null;
 }
 
@@ -64,7 +64,7 @@ export interface NewDeadLetterRun {
   tenant: string;
   action: DeadLetterAction;
   filter: DeadLetterFilter;
-  /** What was made later is left alone: a replay that dies again is not replayed again by the same run. */
+  /** The run leaves later dead letters alone: it does not replay a replay that dies again. */
   createdAt: EpochMs;
 }
 

@@ -33,7 +33,7 @@ const FULL: Omit<JobDefinition, "scheduledAt" | "recurrence"> = {
   labels: { team: "films" },
 };
 
-/** What a commit says of a row beside its state and queue. */
+/** Fields of a row in a commit beside its state and queue. */
 const WRITTEN = {
   attempt: 21,
   failures: 22,

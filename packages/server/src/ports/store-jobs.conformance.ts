@@ -328,7 +328,7 @@ function policy(maxAttempts: number) {
   return { retry, timeoutMs: 1, cancelGraceMs: 2, maxLost: 3, onWorkerLost: "DEAD" as const, startBefore: null };
 }
 
-/** What a PUT asks for: as the job was submitted but for what the sample says. */
+/** Request of a PUT: the job as it was submitted, with the fields of the sample. */
 function replacement(scene: Scene, job: NewJob, sample: JobSample): JobReplacement {
   const { jobId, tenant } = job;
   const { definition } = scene.job({ ...job.definition, ...sample });
@@ -348,7 +348,7 @@ function commandOf({ shard, jobId, executionId }: NewJob, asked: JobReplacement)
   return { id, shard, kind: "REPLACE", jobId, executionIds: [executionId], version: 2, definition, payloadBytes };
 }
 
-/** What an owner makes of the command for an execution that waits. */
+/** Change that an owner makes for the command, for an execution that waits. */
 function following(scene: Scene, job: NewJob, command: ReplaceCommand, more: Partial<RowChange> = {}): RowChange {
   const { definition, version: jobVersion, payloadBytes } = command;
   const { scheduledAt } = definition;

@@ -3,8 +3,8 @@ import type { JobDefinition, JobState } from "../domain/job.ts";
 import type { Command, NewJob, NewRecurringJob, PlanCommand, ReplaceCommand } from "./store.ts";
 
 /**
- * Changes of jobs that were accepted. Each is all or nothing: the job's row is written together with the command that tells the
- * owner of its executions to follow, which only the owner may. Changes of one job come one after the other.
+ * Changes of jobs that were accepted. Each is all or nothing: the job's row is written together with the command that
+ * tells the owner of its executions to follow, which only the owner may. Changes of one job come one after the other.
  */
 export interface StoreJobs {
   /** Gives the job another definition and the next version, unless it has that definition already. */
@@ -26,7 +26,7 @@ export interface JobReplacement {
   payload: Uint8Array | null;
   /** null: whatever the version is. */
   ifVersion: number | null;
-  /** Under which the command is known. */
+  /** Id of the command. */
   commandId: string;
   at: EpochMs;
 }
@@ -61,7 +61,7 @@ export type NamedOutcome =
 export interface JobDeletion {
   tenant: string;
   jobId: JobId;
-  /** Also what a worker has. */
+  /** Includes executions that a worker has. */
   cancelRunning: boolean;
   /** A new id for each command that is left behind. */
   commandId: () => string;

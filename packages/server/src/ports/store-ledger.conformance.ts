@@ -7,7 +7,7 @@ import type { LedgerItem } from "./store-queries.ts";
 import type { Birth } from "./store-recurrences.ts";
 import type { Scene } from "./store-scene.conformance.ts";
 
-/** What became of the planned instants of a job. */
+/** Ledger of the planned instants of a job. */
 export function ledgerConformance(scene: () => Scene): void {
   it("tells of each planned instant, newest first", async () => {
     const job = await planned(scene());

@@ -4,29 +4,33 @@ import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domai
 import type { Plan, SkipReason } from "../domain/recurrence.ts";
 import type { Submission, SubmitOutcome } from "./store.ts";
 
-/** What the api reads. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
+/** Reads of the api. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
 export interface StoreQueries {
   getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
-  /** By ids backwards: recurring jobs, whose ids are of a range of their own, come before one-time ones. */
+  /** Jobs by descending id: recurring jobs, whose ids have a range of their own, come before one-time jobs. */
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
   /**
-   * What became of the planned instants of [since, until), newest first. A stretch that was skipped stands where it begins, and is
-   * told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing to anybody else.
+   * Outcomes of the planned instants of [since, until), newest first. A stretch that was skipped stands where it
+   * begins, and is told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing
+   * to anybody else.
    */
   ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /** How a submission with this key was answered, as a repeat of it would be; null: there was none, or it is forgotten. */
   answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null>;
   /**
-   * Recurring jobs of all tenants that are ACTIVE, and whose next planned instant lies further before `now` than the grace of the job;
-   * earliest first. Costs by what is due, not by what there is.
+   * Recurring jobs of all tenants that are ACTIVE, and whose next planned instant lies further before `now` than the
+   * grace of the job; earliest first. Costs by what is due, not by what there is.
    * @param limit 1 to 1_000
    */
   overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
-  /** Of all tenants; what there are more of than `limit` counts as `limit`. */
+  /** Executions of all tenants by state; a count above `limit` is given as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
-  /** What is ready, by pool, of all tenants; a pool with more than `limit` counts as `limit`. Of a thousand lanes, in the order of their numbers. */
+  /**
+   * READY executions of all tenants, by pool; a count above `limit` is given as `limit`. Reads a thousand lanes, in the
+   * order of their numbers.
+   */
   backlog(limit: number): Promise<BacklogOfPool[]>;
 }
 
@@ -45,7 +49,7 @@ export interface OverdueJob {
   nextFireAt: EpochMs;
 }
 
-/** What rows say, which is a second or so behind what is assigned. */
+/** State of the rows, which is about a second behind the assignments. */
 export interface ExecutionCounts {
   /** For their time. */
   waiting: number;
@@ -105,7 +109,7 @@ export interface ExecutionSummary {
   shard: ShardId;
   tenant: string;
   trigger: Trigger;
-  /** What it repeats; null: nothing. */
+  /** Execution that it repeats; null: none. */
   retryOf: ExecutionId | null;
   /** Which version of its job's definition it runs by. */
   jobVersion: number;
@@ -157,8 +161,8 @@ export interface JobSummary {
 }
 
 /**
- * One planned instant, or, with a `count` of more than 100, so many in a row that were skipped. One that was skipped and made up for later is
- * the execution that made up for it.
+ * One planned instant, or, with a `count` of more than 100, so many in a row that were skipped. One that was skipped
+ * and made up for later is the execution that made up for it.
  */
 export type LedgerItem =
   | { plannedAt: EpochMs; execution: ExecutionSummary }

@@ -17,7 +17,7 @@ import type { AcceptedJob, NewRecurringJob } from "./store.ts";
 import type { PlanChange } from "./store-recurrences.ts";
 import { ALL_SHARDS, applied, fenced, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
 
-/** What the owner of a shard reads and writes of recurring jobs. */
+/** Reads and writes of recurring jobs by the owner of a shard. */
 export function recurrencesConformance(scene: () => Scene): void {
   it("keeps a recurring job and its plan, and no execution of it", async () => {
     const job = await planned(scene(), { name: "nightly", payload: Buffer.from("[1]"), uniqueKey: "u1" });

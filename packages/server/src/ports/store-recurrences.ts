@@ -3,18 +3,19 @@ import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Plan, Skip } from "../domain/recurrence.ts";
 
-/** What the owner of a shard reads of recurring jobs. Their plans are advanced by `Store.commit`. */
+/** Reads of recurring jobs by the owner of a shard. Their plans are advanced by `Store.commit`. */
 export interface StoreRecurrences {
   /** ACTIVE plans whose `nextFireAt` is up to `until`, earliest first, from the start. @param limit 1 to 100_000 */
   readDue(shards: readonly ShardId[], until: EpochMs, limit: number): Promise<Recurrence[]>;
   /**
-   * Plans that wait for an execution to end: with `bufferedAt`, with catch-ups, or ACTIVE without `nextFireAt`; by id, after `after`.
+   * Plans that wait for an execution to end: with `bufferedAt`, with catch-ups, or ACTIVE without `nextFireAt`; by id,
+   * after `after`.
    * @param limit 1 to 10_000
    */
   readAwaiting(shards: readonly ShardId[], after: JobId | null, limit: number): Promise<Recurrence[]>;
   /** ACTIVE and PAUSED plans made with another time zone database, by id, after `after`. @param limit 1 to 10_000 */
   readOtherZones(shards: readonly ShardId[], tzdata: string, after: JobId | null, limit: number): Promise<Recurrence[]>;
-  /** By id, whatever their state; unknown ones are left out. */
+  /** Jobs by their ids, in any state. Unknown ids are left out. */
   load(jobIds: readonly JobId[]): Promise<Recurrence[]>;
   /** Planned instants of [since, until) for which the job has an execution by its schedule or a backfill; ascending. */
   firedInstants(jobId: JobId, since: EpochMs, until: EpochMs): Promise<EpochMs[]>;
@@ -33,7 +34,7 @@ export interface Recurrence {
   /** Grows with every write of the plan. */
   revision: number;
   plan: Plan;
-  /** Of `plan.previous` and the catch-ups' `open`: those that are not final. */
+  /** Executions among `plan.previous` and the catch-ups' `open` that are not final. */
   open: readonly ExecutionId[];
 }
 

@@ -16,7 +16,7 @@ import type { NewRecurringJob, PlanCommand } from "./store.ts";
 import type { JobReplacement, NewRun } from "./store-jobs.ts";
 import { ALL_SHARDS, applied, type JobSample, type Scene, TENANT } from "./store-scene.conformance.ts";
 
-/** What the api changes of recurring jobs, and what it reads of them. */
+/** Changes and reads of recurring jobs by the api. */
 export function recurringJobsConformance(scene: () => Scene): void {
   it("replaces a recurring job and asks its owner to look, and leaves executions and plan alone", async () => {
     const { jobs, queries, payloads } = scene().store;
@@ -62,7 +62,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     assert.deepEqual(await no({}, { ifVersion: 7 }), { kind: "OTHER_VERSION", version: 1 });
     await ended(scene(), job);
     assert.deepEqual(await no({ handler: "other" }), { kind: "WRONG_STATE", state: "FINISHED" });
-    // Who says the same again at every start is not told off for it.
+    // A program that repeats the same put at every start gets no error.
     assert.equal((await no({}, { payload: null })).kind, "UNCHANGED");
     await jobs.delete(deletion(scene(), job));
     assert.deepEqual(await no({}), { kind: "WRONG_STATE", state: "DELETED" });

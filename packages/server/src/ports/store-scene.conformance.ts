@@ -27,7 +27,7 @@ export type MakeStore = () => Promise<StoreUnderTest>;
 export const TENANT = "default";
 export const ALL_SHARDS: readonly ShardId[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** What a test says about a job; the rest is as usual. */
+/** Fields of a job that a test sets; the rest has usual values. */
 export type JobSample = Partial<Omit<NewJob, "definition">> & Partial<JobDefinition>;
 
 /** Takes the shards over, whatever their epochs are. */
@@ -133,7 +133,7 @@ export class Scene {
     };
   }
 
-  /** What one shard writes in a tick; whatever is not said is nothing. */
+  /** Changes that one shard writes in a tick; a field that is left out is empty. */
   tick(shard: ShardId, parts: Partial<ShardCommit> = {}): ShardCommit {
     this.#seq += 1;
     return {

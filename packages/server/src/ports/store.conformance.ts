@@ -13,7 +13,7 @@ import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
 
 /**
- * What every store does, whatever it is made of. Each test gets a store of its own.
+ * Behaviour of every store. Each test gets a store of its own.
  * @param makeStore an empty store, opened, with months for the ids that its runtime gives out now
  */
 export function storeConformance(name: string, makeStore: MakeStore): void {

@@ -78,8 +78,8 @@ export interface Store {
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
   addCommand(command: Command): Promise<void>;
   /**
-   * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command that is committed
-   * late is found whatever its id is, and a command that is left open hides none.
+   * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command
+   * that is committed late is found whatever its id is, and a command that is left open hides none.
    * @param known ids of commands that the caller has, at most 20_000
    * @param limit 1 to 10_000
    */
@@ -121,16 +121,19 @@ export interface NewJob {
 
 /** A recurring job: it has no execution before its first planned instant. */
 export interface NewRecurringJob {
-  /** Of the range of recurring jobs; see `recurringJobId`. */
+  /** Id in the range of recurring jobs; see `recurringJobId`. */
   jobId: JobId;
   executionId: null;
   tenant: string;
   shard: ShardId;
-  /** Its `recurrence` is not null. Its name, where there is one, is unique among the recurring jobs of the tenant that are not deleted. */
+  /**
+   * Its `recurrence` is not null. Its name, where there is one, is unique among the recurring jobs of the tenant that
+   * are not deleted.
+   */
   definition: JobDefinition;
   payload: Uint8Array | null;
   createdAt: EpochMs;
-  /** Of version 1, and how it begins: ACTIVE. */
+  /** Plan of version 1, and how it begins: ACTIVE. */
   firstFireAt: EpochMs;
   tzdata: string;
 }
@@ -172,7 +175,7 @@ export interface ShardCommit {
   epoch: Epoch;
   /** At most one an execution. */
   changes: readonly RowChange[];
-  /** What this tick assigned in the shard: becomes one journal row. */
+  /** Assignments of this tick in the shard; the store keeps them as one journal row. */
   assigned: readonly JournalEntry[];
   /** The number under which `assigned` is kept; grows within an epoch. Unused where nothing was assigned. */
   journalSeq: number;
@@ -201,7 +204,7 @@ export interface JournalEntry {
   assignedAt: EpochMs;
 }
 
-/** What becomes of one row; all fields are written. */
+/** New content of one row. The store writes every field. */
 export interface RowChange {
   id: ExecutionId;
   /** Compare: what the row has said since it was last written. */
@@ -259,7 +262,7 @@ export interface LookAhead {
   firesUntil: EpochMs;
 }
 
-/** What a look-out found. Where it is false, the read of that name would have found nothing. */
+/** Result of a look-out. Where it is false, the read of that name would have found nothing. */
 export interface Signs {
   waiting: boolean;
   /** Lanes that have READY rows, of any shard. */
@@ -306,7 +309,7 @@ export interface CancelCommand extends AnyCommand {
   executionId: ExecutionId;
 }
 
-/** What waits is to run by this definition. What a worker has keeps what it started with. */
+/** Executions that wait run by this definition. An execution that a worker has keeps its definition. */
 export interface ReplaceCommand extends AnyCommand {
   kind: "REPLACE";
   jobId: JobId;
@@ -316,14 +319,14 @@ export interface ReplaceCommand extends AnyCommand {
   payloadBytes: number;
 }
 
-/** What waits is cancelled. What a worker has runs on. */
+/** Executions that wait are cancelled. An execution that a worker has runs on. */
 export interface DeleteCommand extends AnyCommand {
   kind: "DELETE";
   jobId: JobId;
   executionIds: readonly ExecutionId[];
 }
 
-/** What is asked of the plan of a recurring job. */
+/** Command for the plan of a recurring job. */
 export interface PlanCommand extends AnyCommand {
   kind: "PLAN";
   jobId: JobId;
@@ -335,7 +338,7 @@ export type PlanOrder =
   | { kind: "LOOK"; former?: FormerRule }
   /** `at`: what is planned before it still fires. */
   | { kind: "PAUSE"; at: EpochMs }
-  /** What fell into the pause is SKIPPED, or, with `catchUp`, treated as misfired. */
+  /** Instants in the pause are SKIPPED or, with `catchUp`, treated as misfired. */
   | { kind: "RESUME"; at: EpochMs; catchUp: boolean }
   /** Planned instants of [since, until), all in the past, so many at once. */
   | { kind: "BACKFILL"; since: EpochMs; until: EpochMs; limit: number };
@@ -348,7 +351,7 @@ export interface FormerRule {
   until: EpochMs;
 }
 
-/** What is left out stays as it is, and is the default at first. */
+/** A field that is left out keeps its value, which is the default at first. */
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export interface RankCursor {

@@ -19,7 +19,7 @@ export interface TimeZoneRules {
 export interface RulesInForce {
   /** As `2026f`. */
   version: string;
-  /** What plans that are made now say of their data; see `tzdataTag`. */
+  /** Tag of the data for plans that are made now; see `tzdataTag`. */
   tag: string;
   /** ISO date of the release; null: not known. */
   releasedOn: string | null;

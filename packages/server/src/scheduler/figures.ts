@@ -30,7 +30,7 @@ function countPlanned(metrics: Metrics, batch: Batch): void {
   for (const draft of batch.shards.values()) {
     for (const { jobId, births, skips } of draft.plans.values()) {
       const graceMs = batch.graceMs.get(jobId) ?? 0;
-      // What a backfill runs was accounted for in its time, or lies before that of the job.
+      // An instant of a backfill was accounted for in its time, or lies before the creation of the job.
       for (const { row, createdAt, trigger } of births) {
         if (trigger === "SCHEDULE") add(createdAt - row.scheduledAt > graceMs ? "LATE" : "ON_TIME", 1);
       }

@@ -2,7 +2,7 @@ import type { Bus } from "../ports/bus.ts";
 import type { Demand, OwnedShard } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 
-/** Whoever missed it, or has only just come, hears it within this. */
+/** Time within which a node that missed the announcement, or has just started, receives it. */
 const REPEAT_EVERY_MS = 1_000;
 
 /** Tells gateways and apis what this node owns: at once when it changes, and again and again, for messages may be lost. */

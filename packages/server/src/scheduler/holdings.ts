@@ -20,7 +20,7 @@ import { renewingWhile } from "./renewing.ts";
 
 /** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
 const VERIFY_EVERY_MS = 2_000;
-/** What is placed here and not had for longer than this is not only about to come. */
+/** A shard that is placed here and missing for longer than this is not just about to arrive. */
 const BEHIND_MAX_MS = 5_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
@@ -36,10 +36,10 @@ export interface Owned {
   gateways: readonly Incarnation[];
 }
 
-/** What a node has of what is placed on it. */
+/** Shards that a node has of those placed on it. */
 export interface Share {
   placed: number;
-  /** Of those that are placed here. */
+  /** Number of the placed shards that the node has. */
   had: number;
   /** Whether it had all of them once, and does again soon where some have just been placed here. */
   isSettled: boolean;
@@ -54,7 +54,7 @@ interface Listed {
   listedMs: number;
 }
 
-/** Of a server that shares its store with others. */
+/** Terms of a server that shares its store with others. */
 export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
 /** There is nobody who could take anything; what is lost is noticed when it is. */
 export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };

@@ -18,11 +18,11 @@ const COMMAND_ROWS = 1_000;
 const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
-/** What the hydrator needs of the runner around the machine. */
+/** Parts of the runner that the hydrator needs. */
 export interface Reader {
   /** Hands an input to the machine. */
   take(input: Input): void;
-  /** What is owned now. */
+  /** Shards that are owned now. */
   shards(): ShardId[];
   readBegins(): ReadMark;
   readEnds(mark: ReadMark): void;
@@ -162,7 +162,7 @@ export class Hydrator {
 
   /** @returns whether there is more that is due */
   async #readWaiting(): Promise<boolean> {
-    // Those in memory come along, because the read starts from the start: a cursor could pass a slow transaction.
+    // The read repeats rows that are in memory, because it starts from the start: a cursor could pass a slow transaction.
     const limit = Math.min(this.#reader.size() + WAITING_ROWS, 100_000);
     let full = false;
     await this.#reading(async (mark) => {
@@ -182,7 +182,10 @@ export class Hydrator {
       .finally(() => (this.#looking = false));
   }
 
-  /** Commands may stay open for minutes, so the read leaves out those that the machine has. @returns whether there are more */
+  /**
+   * Commands may stay open for minutes, so the read leaves out those that the machine has. @returns whether there are
+   * more
+   */
   async #readCommands(): Promise<boolean> {
     const known = this.#reader.commands();
     const isFull = known.size >= COMMANDS_MAX;

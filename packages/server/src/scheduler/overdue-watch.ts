@@ -4,7 +4,7 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { OverdueJob, StoreQueries } from "../ports/store-queries.ts";
 
 const LOOK_EVERY_MS = 10_000;
-/** What there is more of is told as this. */
+/** Largest count that is reported. */
 const OVERDUE_COUNTED_MAX = 1_000;
 
 /** Looks now and then for recurring jobs whose time has passed without being accounted for, whoever owns their shards. */

@@ -19,7 +19,7 @@ function heldBy(owner: string | null): ShardHolder[] {
   return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner }));
 }
 
-/** What `a` would do, with these nodes living. */
+/** Plan of `a` while these nodes live. */
 function planOf(living: NodeLease[], holders: ShardHolder[], fields: Partial<Parameters<typeof plan>[0]> = {}) {
   const placed = new Placement().here("a", living);
   return {

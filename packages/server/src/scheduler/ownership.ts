@@ -11,7 +11,7 @@ export const SUSPECT_AFTER_MS = 400;
 /** A shard that was lost to another is not taken back from the living sooner than this. */
 export const SETTLE_MS = 10_000;
 
-/** What a node knows when it decides which shards to take and which to let go. */
+/** Facts by which a node decides which shards to take and which to let go. */
 export interface Outlook {
   me: Incarnation;
   living: readonly NodeLease[];
@@ -62,8 +62,8 @@ export function livingNodes(
 }
 
 /**
- * Which nodes a refused connection makes suspect of being dead: those whose links counted until now. Where the link was broken
- * before, a refusal says nothing of the node, and its lease has to end.
+ * Which nodes a refused connection makes suspect of being dead: those whose links counted until now. Where the link was
+ * broken before, a refusal says nothing of the node, and its lease has to end.
  * @param reachable nodes to which no connection is refused or reset
  */
 export function suspects(

@@ -7,7 +7,7 @@ import type { Store } from "../ports/store.ts";
 const GENERATION_BYTES_MAX = 32 * 1024 * 1024;
 const GENERATION_MAX = 50_000;
 
-/** What is looked at of a `HintedRow`, and of an `Assignment`. */
+/** Fields that a `HintedRow` and an `Assignment` share. */
 interface Hinted {
   row: Pick<Candidate, "id" | "dueAt" | "attempt">;
   payload: Uint8Array | null;
@@ -37,7 +37,8 @@ export class Payloads {
     for (const { row, payload } of rows) {
       if (payload === null || row.dueAt > dueUntil || row.attempt > 0) continue;
       if (this.#young.size >= GENERATION_MAX || this.#youngBytes >= GENERATION_BYTES_MAX) this.#age();
-      // A hint that comes again has the same payload; nobody looks whether there is one, because that costs as much as to put it.
+      // A hint that comes again has the same payload; nobody looks whether there is one, because that costs as much as
+      // to put it.
       this.#young.set(row.id, payload);
       this.#youngBytes += payload.length;
     }

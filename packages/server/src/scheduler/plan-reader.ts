@@ -21,7 +21,7 @@ const RETRY_MS = 500;
 type ReadPage = (after: JobId | null) => ReturnType<StoreRecurrences["readAwaiting"]>;
 type PlanWant = Extract<Want, { kind: "LOAD_PLANS" | "FIRED" | "DUE_PLANS" }>;
 
-/** What of reading from the store this is a part of. */
+/** Parts of the hydrator that the plan reader uses. */
 export interface PlanReaderParts {
   recurrences: StoreRecurrences;
   runtime: Runtime;

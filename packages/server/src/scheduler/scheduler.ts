@@ -59,7 +59,7 @@ export class Scheduler {
     return this.#holdings.failed;
   }
 
-  /** What it has of what is placed on it. */
+  /** Shards that the node has of those placed on it. */
   get share(): Share {
     return this.#holdings.share;
   }
@@ -82,7 +82,7 @@ export class Scheduler {
     this.#unlisten();
   }
 
-  /** What the keeper of the holdings does with the machine. */
+  /** Operations of `Holdings` on the machine. */
   #machine(): HoldingsParts["machine"] {
     return {
       has: () => this.#runner?.state.epochs ?? NONE,

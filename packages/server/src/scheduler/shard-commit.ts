@@ -24,7 +24,7 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
   return commits;
 }
 
-/** What the store's answer means for the owner. */
+/** Meaning of the store's answer for the owner. */
 export type Verdict =
   | {
       kind: "APPLIED";
@@ -32,7 +32,7 @@ export type Verdict =
       fenced: ShardId[];
       missed: ExecutionId[];
       refused: Refused[];
-      /** What plans made of their instants. */
+      /** Outcomes of the plans' instants. */
       born: Born;
     }
   /** The machine and the store disagree: only a new takeover can tell what is true. */

@@ -14,7 +14,7 @@ const SLOTS = 5;
 
 /** A runner that owns all shards and has a worker, on a store whose commits are answered when a test says so. */
 class Scene {
-  /** What left, in order: commits with what they assign, assignments, results that were acknowledged. */
+  /** Output in order: commits with their assignments, assignments sent, results acknowledged. */
   readonly left: string[] = [];
   readonly #commits: { shards: ShardCommit[]; answer(outcomes: ShardOutcome[]): void }[] = [];
   readonly runtime = new ManualRuntime();

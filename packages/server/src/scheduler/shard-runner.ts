@@ -34,7 +34,7 @@ export interface RunnerParts {
   zones: TimeZoneRules;
 }
 
-/** What the runner tells the scheduler. */
+/** Notices of the runner to the scheduler. */
 export interface RunnerEvents {
   /** The machine may no longer be believed. Called once; nothing more is committed or sent. */
   lost(cause: TakeoverCause, reason: string): void;
@@ -91,7 +91,7 @@ export class ShardRunner {
       { kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() },
       { kind: "POOLS", pools: this.#parts.pools.known },
       { kind: "EPOCHS_SEEN", epochs: seen },
-      // Before: whose gateway lives, his workers may too.
+      // The list of living gateways comes first: workers of a living gateway may live too.
       { kind: "GATEWAYS", nodes: gateways },
       { kind: "OWNED", term, epochs, recovered, incarnation },
     ]);
@@ -207,7 +207,10 @@ export class ShardRunner {
     this.#answered(batch, judge(batch, outcomes));
   }
 
-  /** One step takes all that follows from the answer; the batch is released after it, and only then the next one may depart. */
+  /**
+   * One step takes all that follows from the answer; the batch is released after it, and only then the next one may
+   * depart.
+   */
   #answered(batch: Batch, verdict: Verdict): void {
     if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
     if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");

@@ -7,7 +7,7 @@ import type { Runtime } from "../ports/runtime.ts";
 /** Lateness is told of the last one to two of these. */
 const GENERATION_MS = 60_000;
 
-/** What this scheduler has seen lately, for whoever asks. */
+/** Recent figures of this scheduler, for the api. */
 export class TallyBook {
   readonly #runtime: Runtime;
   readonly #finished = new Map<FinalState, number>();

@@ -2,7 +2,7 @@ import type { ExecutionId, Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { RowChange } from "../ports/store.ts";
 
-/** Who is to be told when an execution is final. A hint: whoever waits also looks for himself. */
+/** Nodes to notify when an execution is final. The notice is a hint: a waiter also polls the store. */
 export class Watchers {
   readonly #bus: Bus;
   readonly #watching = new Map<ExecutionId, Map<Incarnation, number>>();

@@ -7,15 +7,20 @@ import { storeAddresses } from "../../ports/store-address.ts";
 import { answerOf } from "./answer.ts";
 import { isMissingMonth, isRefusal, isWriteRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
+import {
+  answerTimeoutMs,
+  CONNECT_TIMEOUT_MS,
+  IMPATIENT,
+  LINES,
+  POOL_SIZES,
+  type Purpose,
+  SETTINGS,
+  SLEEPY,
+  STATEMENT_TIMEOUT_MS,
+} from "./purposes.ts";
 import { Silence } from "./silence.ts";
 import { SpareConnections } from "./spare-connections.ts";
-import { type LineLimits, WaitingLine } from "./waiting-line.ts";
-
-/**
- * What a connection is for. The hot path never waits behind a listing, and a takeover can end the commits of an owner
- * without touching anything else of its node.
- */
-export type Purpose = "commit" | "submit" | "read" | "query" | "list" | "maintain" | "lease" | "claim";
+import { WaitingLine } from "./waiting-line.ts";
 
 export type Connection = string | pg.ClientConfig;
 
@@ -55,94 +60,12 @@ export interface ConnectionLoad {
   waiting: number;
 }
 
-/** A statement that takes longer has an unknown answer; the server gives up first, so that it can still say so. */
-const STATEMENT_TIMEOUT_MS = 10_000;
-const ANSWER_GRACE_MS = 2_000;
-const LONG_STATEMENT_TIMEOUT_MS = 600_000;
-/** A list looks at so many rows; one that takes longer is at a store that has no time for lists. */
-const LIST_TIMEOUT_MS = 5_000;
-/** Well below the time that a lease stands, so that it can be asked for again. */
-const LEASE_TIMEOUT_MS = 1_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 const CLOSE_GRACE_MS = 5_000;
-
 const CONNECTION_GONE =
   "The connection to PostgreSQL on which shards were taken over is gone: the database may have gone back since then";
 
-const ANSWER_TIMEOUTS_MS: Partial<Record<Purpose, number>> = {
-  maintain: LONG_STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
-  lease: LEASE_TIMEOUT_MS,
-};
-
-/** Connections for each purpose; with the one that holds the claim at most 13 in all. */
-const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
-  commit: 1,
-  submit: 3,
-  read: 2,
-  query: 2,
-  list: 2,
-  maintain: 1,
-  lease: 1,
-};
-
 /** As large as what is written at once: a few pages that are left free in its files say nothing. */
 const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
-
-/** Connections that a node may have open at once, the one of its claim included. */
-export const CONNECTIONS_MAX = 1 + Object.values(POOL_SIZES).reduce((sum, size) => sum + size, 0);
-
-/** Reads of clients wait in a line each, before the pool: it has this many under way, half of them in pg's own queue. */
-const LINES = new Map<Purpose, LineLimits>(
-  (["query", "list"] as const).map((purpose) => [
-    purpose,
-    { inside: 2 * POOL_SIZES[purpose], waitMs: CONNECT_TIMEOUT_MS, perTurn: 100 },
-  ]),
-);
-
-/** People wait for these. */
-const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
-
-/** Their connections are closed when nobody has used them for a while. */
-const SLEEPY: readonly Purpose[] = ["query", "list", "maintain"];
-
-/** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
-const HOT_SETTINGS = {
-  plan_cache_mode: "force_generic_plan",
-  jit: "off",
-  enable_seqscan: "off",
-  enable_bitmapscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-};
-
-const LIST_SETTINGS = {
-  jit: "off",
-  enable_seqscan: "off",
-  enable_bitmapscan: "off",
-  enable_sort: "off",
-  enable_incremental_sort: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-};
-
-const SETTINGS: Record<Purpose, Record<string, string>> = {
-  commit: HOT_SETTINGS,
-  submit: HOT_SETTINGS,
-  read: HOT_SETTINGS,
-  query: { jit: "off" },
-  // Each list says by the order of its rows which index it means; what sorts or scans instead is never right.
-  list: { ...LIST_SETTINGS, statement_timeout: String(LIST_TIMEOUT_MS) },
-  maintain: {
-    jit: "off",
-    // DDL that waits for a lock makes everybody else wait behind it.
-    lock_timeout: "2000",
-    // Looking through a month may take its time.
-    statement_timeout: String(LONG_STATEMENT_TIMEOUT_MS),
-  },
-  lease: { ...HOT_SETTINGS, statement_timeout: String(LEASE_TIMEOUT_MS) },
-  // A predecessor whose machine vanished must not keep its claim for the two hours that TCP takes by default.
-  claim: { tcp_keepalives_idle: "5", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" },
-};
 
 /** Pools of connections by purpose, opened when needed and replaced when they break. */
 export class Connections {
@@ -349,10 +272,6 @@ export function clientConfig(connection: Connection, incarnation: Incarnation, p
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: answerTimeoutMs(purpose),
   };
-}
-
-function answerTimeoutMs(purpose: Purpose): number {
-  return ANSWER_TIMEOUTS_MS[purpose] ?? STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS;
 }
 
 /** The primary of what `connection` names, for clients that are made from its `clientConfig`. */

@@ -1,8 +1,9 @@
 import pg from "pg";
 import type { Logger } from "pino";
 import { StoreUnusable } from "../../ports/store.ts";
-import { CONNECTIONS_MAX, type Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { IsStandby } from "./primary.ts";
+import { CONNECTIONS_MAX } from "./purposes.ts";
 
 const OLDEST_VERSION = 14;
 

@@ -8,7 +8,7 @@ export interface ExecResult {
   /** The last 64 KiB of each, as UTF-8. */
   stdout: string;
   stderr: string;
-  /** What is missing at their beginnings. */
+  /** Bytes that are missing at their beginnings. */
   stdoutDroppedBytes: number;
   stderrDroppedBytes: number;
 }

@@ -13,7 +13,7 @@ export interface ProcessEnd {
   stderr: KeptTail;
 }
 
-/** Of each output. Twice that, each byte as JSON's longest escape, is within what a result may be. */
+/** Limit for each output. Twice that, each byte as JSON's longest escape, is within what a result may be. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
 /** Output that was written is read in no time. A descendant that left the group may hold the pipe open for ever. */
 const DRAIN_MS = 1_000;

@@ -3,7 +3,7 @@ import { payloadSchema } from "../payload-schema.ts";
 
 /** Told to be sent again, as long as the payload does not say otherwise. */
 const RETRIED = [408, 425, 429, "5xx"];
-/** What the connection, the signature or the token need for themselves. */
+/** Headers that the connection, the signature or the token need for themselves. */
 const OWN_HEADERS = [
   "connection",
   "content-length",

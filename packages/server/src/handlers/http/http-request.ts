@@ -7,10 +7,10 @@ import { webhookHeaders } from "./webhook-signature.ts";
 
 /** More cannot be in a result. */
 const BODY_MAX_BYTES = 1024 * 1024;
-/** Of an answer that is a failure the error tells so much. */
+/** Part of a failed answer that the error quotes, in characters. */
 export const EXCERPT_MAX_BYTES = 2_000;
 
-/** What came back, with as much of the body as is worth reading. */
+/** Answer of the server, with as much of the body as is worth reading. */
 export interface Answer {
   response: Dispatcher.ResponseData<unknown>;
   bytes: Buffer;

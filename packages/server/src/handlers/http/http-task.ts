@@ -20,11 +20,11 @@ export interface HttpTaskOptions {
 
 export interface HttpResult extends KeptBody {
   status: number;
-  /** By lower-case name; without cookies. */
+  /** Headers by lower-case name, without cookies. */
   headers: Record<string, string | string[]>;
 }
 
-/** What a result may be, as JSON. */
+/** Largest result, as JSON. */
 const RESULT_MAX_BYTES = 1024 * 1024;
 const TIMEOUT_SEC = 30;
 

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** What Standard Webhooks puts before a secret's base64. */
+/** Prefix of a secret's base64 in Standard Webhooks. */
 const PREFIX = "whsec_";
 
 /**

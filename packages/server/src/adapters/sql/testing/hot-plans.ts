@@ -13,10 +13,11 @@ import {
   PLANNING_TEXT,
   REPLACING_TEXT,
 } from "../commit-statement.ts";
-import { Connections, type Purpose } from "../connections.ts";
+import { Connections } from "../connections.ts";
 import { OPEN_OF_RECURRING } from "../locked-job.ts";
 import { LOOK_OUT } from "../look-out.ts";
 import { createPartition, monthOf } from "../partitions.ts";
+import type { Purpose } from "../purposes.ts";
 import * as reads from "../reads.ts";
 import { READ_HELD } from "../recover.ts";
 import * as recurrences from "../recurrences.ts";
