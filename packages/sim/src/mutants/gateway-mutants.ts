@@ -60,8 +60,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "slots are not counted by the worker",
     file: "packages/sdk/src/executor.ts",
-    find: "while (this.#occupied < this.#slots) {",
-    replace: "while (this.#occupied <= this.#slots) {",
+    find: "while (this.#occupied < this.#slots && this",
+    replace: "while (this.#occupied <= this.#slots && this",
     why: "one handler more runs than there are slots",
   },
   {
