@@ -8,18 +8,29 @@ import type { ClusterWorld, Node } from "../world.ts";
 /** Bad weather on one link of one node. */
 
 const LASTS_MS = { least: 1_000, most: 6_000 };
-const TRIES = 5;
+/** Longer than any node is stopped: nothing passes the links of a stopped node. */
+const HITS_WITHIN_MS = 90_000;
 const IN_USE_WITHIN_MS = 90_000;
 
-/** @returns when it hit somebody: a link may turn out to be one that nobody says anything on */
+/**
+ * Disturbs a link of one node after another until a disturbance hits some traffic, or for `HITS_WITHIN_MS` at most: a
+ * link can have connections and carry nothing.
+ */
 export async function disturb(world: ClusterWorld, link: LinkName, kind: WeatherKind): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) if ((await once(world, link, kind)) > 0) return;
+  const giveUpMs = monotonicMs() + HITS_WITHIN_MS;
+  const silent = new Set<Node>();
+  do {
+    await busyWorker(world, 1);
+    const node = await nodeInUse(world, link, silent);
+    if ((await disturbNode(world, node, link, kind)) > 0) return;
+    silent.add(node);
+  } while (monotonicMs() < giveUpMs);
 }
 
-async function once(world: ClusterWorld, link: LinkName, kind: WeatherKind): Promise<number> {
+/** @returns the connections or messages that the weather hit */
+async function disturbNode(world: ClusterWorld, node: Node, link: LinkName, kind: WeatherKind): Promise<number> {
   const { dice, history, say } = world;
-  await busyWorker(world, 1);
-  const { server, links } = await nodeInUse(world, link);
+  const { server, links } = node;
   const proxy = links[link];
   const weather = weatherOf(kind, dice);
   const lastsMs = dice.between(LASTS_MS.least, LASTS_MS.most);
@@ -28,18 +39,21 @@ async function once(world: ClusterWorld, link: LinkName, kind: WeatherKind): Pro
   proxy.weather = weather;
   await sleep(lastsMs);
   const { hits } = proxy;
-  // Somebody may have hidden the whole store meanwhile.
+  // Another fault may have replaced the weather meanwhile, to hide the whole store.
   if (proxy.weather === weather) proxy.weather = { kind: "CLEAR" };
   history.write({ event: `${link}_${kind}`, at, pid, hits });
   say(`${link} is clear again after ${hits} hits`);
   return hits;
 }
 
-/** One whose link has connections and no bad weather, as soon as there is one. */
-function nodeInUse({ nodes, dice }: ClusterWorld, link: LinkName): Promise<Node> {
-  return until(`there are connections through a ${link}`, IN_USE_WITHIN_MS, () =>
-    dice.shuffle(nodes).find(({ links }) => links[link].connections > 0 && links[link].weather.kind === "CLEAR"),
-  );
+/** A node whose link has connections and no bad weather, as soon as there is one; a node that is not `silent` if there is one. */
+function nodeInUse({ nodes, dice }: ClusterWorld, link: LinkName, silent: ReadonlySet<Node>): Promise<Node> {
+  return until(`there are connections through a ${link}`, IN_USE_WITHIN_MS, () => {
+    const inUse = dice
+      .shuffle(nodes)
+      .filter(({ links }) => links[link].connections > 0 && links[link].weather.kind === "CLEAR");
+    return inUse.find((node) => !silent.has(node)) ?? inUse[0];
+  });
 }
 
 function weatherOf(kind: WeatherKind, dice: Dice): Weather {
