@@ -15,7 +15,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
-       npm run sim -- --mutants --proven    tries the seeds that were written down, and names mutants that have none
+       npm run sim -- --mutants --proven    tries the recorded seeds, and the tests of mutants that have no record
        npm run sim -- --mutants --recorded  first the seeds that were written down; with --record others take their places
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;

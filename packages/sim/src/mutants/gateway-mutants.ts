@@ -33,6 +33,10 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "if (nowMs - pulse.brokenAtMs < BROKEN_MAX_MS) return null;",
     replace: "if (nowMs > 0) return null;",
     why: "a worker that died is never declared lost",
+    test: {
+      file: "packages/server/src/gateway/liveness.test.ts",
+      name: "takes a worker for lost 5 s after its connection broke",
+    },
   },
   {
     name: "heartbeats are not heard",
@@ -70,6 +74,10 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "else if (assigned.account !== 0 || isAnswer || assigned.gateway === worker.gateway) missing.push(entry);",
     replace: "else missing.push(entry);",
     why: "what was sent to a worker through another gateway, and runs there, is given to the next one at once",
+    test: {
+      file: "packages/server/src/shard/takeover.test.ts",
+      name: "does not believe a gateway that has not asked the worker: the attempt may be on its way through the other one",
+    },
   },
   {
     name: "stuck slots are lent",
@@ -77,6 +85,10 @@ export const gatewayMutants: readonly Mutant[] = [
     find: 'if (isStuck || state !== "FINISHED") this.#occupied += by;',
     replace: 'if (state !== "FINISHED" && state !== "OVER") this.#occupied += by;',
     why: "executions go to a worker whose slots are taken by handlers that do not end",
+    test: {
+      file: "packages/server/src/gateway/held.test.ts",
+      name: "counts the slots of handlers that outlive their attempts, until they end",
+    },
   },
   {
     name: "what has started is taken back",
@@ -85,6 +97,10 @@ export const gatewayMutants: readonly Mutant[] = [
     replace:
       'if (attempt.phase !== "OVER") return this.#finish(attempt, endingOfForce("RELEASED"));\n    // The report',
     why: "an attempt that runs is given to another worker as well",
+    test: {
+      file: "packages/sdk/src/authority.test.ts",
+      name: "ends as RELEASED where it waits, and says again that it runs where it does",
+    },
   },
   {
     name: "a stall goes unnoticed",
@@ -92,6 +108,10 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "return beatMs !== 0 && ((nowMs - beatMs) | 0) > this.#stallMs;",
     replace: "return beatMs !== 0 && nowMs < 0;",
     why: "a worker that stood still runs what was given to others meanwhile",
+    test: {
+      file: "packages/sdk/src/authority.test.ts",
+      name: "starts nothing that waited: others may have been given it",
+    },
   },
   {
     name: "orders of older epochs are obeyed",
@@ -99,6 +119,10 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "if (gateway !== node || !owners.isCurrent(shard, epoch)) return;",
     replace: "if (gateway !== node || (epoch < 0 && !owners.isCurrent(shard, epoch))) return;",
     why: "an owner that was overtaken still starts what its successor starts anew",
+    test: {
+      file: "packages/server/src/gateway/gateway.property.test.ts",
+      name: "are each lent once or taken, however messages are lost, repeated, delayed and reordered",
+    },
   },
   {
     name: "an ended handler keeps its slot",

@@ -5,8 +5,8 @@ import { record } from "./record.ts";
 
 /**
  * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: where it was recorded; where that is so no
- * more, within a few seeds. `REFRESH`: and writes that down. `PROVE`: where it was recorded and nowhere else; mutants without a
- * record are named.
+ * more, within a few seeds. `REFRESH`: and writes that down. `PROVE`: where it was recorded and nowhere else. A mutant without a
+ * record is tried by its test in the last three; a mutant that has neither fails `PROVE`.
  */
 export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH" | "PROVE";
 
@@ -26,11 +26,13 @@ export async function huntAll(
 ): Promise<boolean> {
   const waiting = [...mutants];
   const hunts: Hunted[] = [];
+  let isUnproven = false;
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const hunted = await HUNTS[mode](next);
       if (hunted === null) {
-        say(`"${next.name}" has no record: --mutants --record hunts it`);
+        say(`"${next.name}" has neither a record nor a test: --mutants --record hunts it`);
+        isUnproven = true;
         continue;
       }
       hunts.push(hunted);
@@ -39,22 +41,19 @@ export async function huntAll(
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, hunter));
-  const isAll = hunts.every(({ caught, objection }) => caught !== null && objection === null);
-  say(
-    isAll
-      ? `every mutant that was tried was caught: ${hunts.length} of ${mutants.length}`
-      : "not every mutant was caught",
-  );
+  const isAll = !isUnproven && hunts.every(({ caught, objection }) => caught !== null && objection === null);
+  say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");
   return isAll;
 }
 
 function keep({ mutant, caught, objection }: Hunted): void {
-  if (caught === null || caught.checker === null || objection !== null) return;
+  if (caught === null || typeof caught === "string" || caught.checker === null || objection !== null) return;
   record(mutant.name, { seed: caught.seed, untilSec: caught.untilSec, checker: caught.checker });
 }
 
 function told({ mutant, caught, objection }: Hunted): string {
   if (caught === null) return `"${mutant.name}" was NOT CAUGHT: ${mutant.why}`;
+  if (typeof caught === "string") return `"${mutant.name}" was caught by the test "${caught}" of ${mutant.test?.file}`;
   const but = objection === null ? "" : `; BUT ${objection}`;
   return `"${mutant.name}" was caught at seed ${caught.seed} after ${Math.round(caught.afterMs / 1_000)} s, by ${caught.checker}: ${caught.violation}${but}`;
 }

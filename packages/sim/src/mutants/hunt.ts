@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RUN_FLAGS } from "../run-flags.ts";
+import { failsItsTest } from "./failing-test.ts";
 import { type Caught, HOUR_SEC, type Tried, tried } from "./hunted.ts";
 import type { MoreFaults, Mutant } from "./mutant.ts";
 import { records } from "./record.ts";
@@ -20,8 +21,8 @@ const COMPILED = fileURLToPath(new URL("../../../../node_modules/.cache/mainspri
 
 export interface Hunted {
   mutant: Mutant;
-  /** null: not within the seeds. */
-  caught: Caught | null;
+  /** The violation, or the name of the test that failed; null: neither the seeds nor the test showed the mutant. */
+  caught: Caught | string | null;
   /** Why the catch does not count; null: it does. */
   objection: string | null;
 }
@@ -38,18 +39,24 @@ export function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
  */
 export async function replay(mutant: Mutant): Promise<Hunted> {
   const record = records().get(mutant.name);
-  if (record === undefined) return await huntFrom(mutant, BEGINNING, SEEDS_INSTEAD, 0);
+  if (record === undefined) return (await tested(mutant)) ?? (await huntFrom(mutant, BEGINNING, SEEDS_INSTEAD, 0));
   const caught = await run(mutant, record, 0, 0);
   if (caught?.checker === record.checker) return { mutant, caught, objection: null };
   return await huntFrom(mutant, record, SEEDS_INSTEAD, 0);
 }
 
-/** Tries the record and nothing else. @returns null: the mutant has no record */
+/** Tries the record, or the test of a mutant without a record, and nothing else. @returns null: the mutant has neither */
 export async function prove(mutant: Mutant): Promise<Hunted | null> {
   const record = records().get(mutant.name);
-  if (record === undefined) return null;
+  if (record === undefined) return await tested(mutant);
   const caught = await run(mutant, record, 0, 0);
   return { mutant, caught: caught?.checker === record.checker ? caught : null, objection: null };
+}
+
+async function tested(mutant: Mutant): Promise<Hunted | null> {
+  const { test } = mutant;
+  if (test === undefined) return null;
+  return { mutant, caught: (await failsItsTest({ ...mutant, test })) ? test.name : null, objection: null };
 }
 
 async function huntFrom(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Hunted> {

@@ -11,6 +11,8 @@ export interface Mutant extends Edit {
   waysBack?: readonly WayBack[];
   /** Whether the time zone data changes in those worlds; default: it does not. */
   tzChanges?: boolean;
+  /** A test that fails with the bug, for a bug that simulated hours seldom show; it proves a mutant that has no record. */
+  test?: { file: string; name: string };
 }
 
 /** Faults of the worlds in which a mutant is looked for, beside those that every world has. */

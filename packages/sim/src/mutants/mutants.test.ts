@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { allMutants, mutantNamed } from "./all.ts";
+import { failsItsTest } from "./failing-test.ts";
 import { hunt } from "./hunt.ts";
 import { records } from "./record.ts";
 
@@ -27,9 +28,31 @@ describe("the mutants", () => {
 
   it("are caught by a seed that finds nothing without them", async () => {
     const { caught, objection } = await hunt(mutantNamed("off by one in backoff"));
-    assert.equal(caught?.checker, "retries wait");
+    assert.ok(caught !== null && typeof caught !== "string");
+    assert.equal(caught.checker, "retries wait");
     assert.ok(caught.afterMs < 3_600_000, "no longer than it takes");
     assert.equal(objection, null);
+  });
+});
+
+describe("a mutant's test", () => {
+  const mutant = mutantNamed("stuck slots are lent");
+  const { test } = mutant;
+  assert.ok(test !== undefined);
+
+  it("fails with the mutant", async () => {
+    assert.equal(await failsItsTest({ ...mutant, test }), true);
+  });
+
+  it("is refused where no test has its name", async () => {
+    await assert.rejects(failsItsTest({ ...mutant, test: { ...test, name: "no such test" } }), /did not run/);
+  });
+
+  it("says so where it does not see the bug", async () => {
+    const other = { ...test, name: "counts what takes a slot, what runs, and what waits for an acknowledgement" };
+    const names = readFileSync(new URL(`../../../../${test.file}`, import.meta.url), "utf8");
+    assert.ok(names.includes(other.name));
+    assert.equal(await failsItsTest({ ...mutant, test: other }), false);
   });
 });
 

@@ -53,5 +53,9 @@ export const planMutants: readonly Mutant[] = [
     find: "occurrences(draft.schedule, first + 1, until,",
     replace: "occurrences(draft.schedule, first, until,",
     why: "what follows an instant that was missed is that instant once more",
+    test: {
+      file: "packages/server/src/shard/plans/advance.test.ts",
+      name: "fires the newest of what it missed, once",
+    },
   },
 ];
