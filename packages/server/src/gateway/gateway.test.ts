@@ -243,6 +243,17 @@ describe("owners", () => {
     assert.equal(worker.assigns.length, 1);
   });
 
+  it("gets no assignment delivered of a shard that another owner has taken, whatever credit it names", () => {
+    const { stage, worker } = stageWithWorker();
+    stage.own(OTHER, 2, [1]);
+    stage.assign(assignment(1), assignment(2));
+    assert.deepEqual(
+      worker.assigns.map(({ token }) => token?.shard),
+      [2],
+      "the account of the former owner goes on for its other shards",
+    );
+  });
+
   it("hears nothing any more and has no say once it was overtaken", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));

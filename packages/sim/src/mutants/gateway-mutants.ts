@@ -120,8 +120,8 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "if (gateway !== node || (epoch < 0 && !owners.isCurrent(shard, epoch))) return;",
     why: "an owner that was overtaken still starts what its successor starts anew",
     test: {
-      file: "packages/server/src/gateway/gateway.property.test.ts",
-      name: "are each lent once or taken, however messages are lost, repeated, delayed and reordered",
+      file: "packages/server/src/gateway/gateway.test.ts",
+      name: "gets no assignment delivered of a shard that another owner has taken, whatever credit it names",
     },
   },
   {
