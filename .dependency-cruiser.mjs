@@ -1,10 +1,10 @@
-// Who may import whom. The layout these rules hold is told in ARCHITECTURE.md.
+// Import rules between rooms. The layout these rules hold is told in ARCHITECTURE.md.
 
 const server = "^packages/server/src";
 const rooms = `${server}/(api|gateway|scheduler|ops)/`;
 /** Tests, and what stands ready for them. */
 const test = ["[.](test|fixture)[.]ts$", "/(test|testing)/"];
-/** What checks every implementation of a port: written beside the port, run by the tests of the adapters. */
+/** Checks for every implementation of a port: written beside the port, run by the tests of the adapters. */
 const conformance = "[.]conformance[.]ts$";
 
 /** @type {import("dependency-cruiser").IConfiguration} */

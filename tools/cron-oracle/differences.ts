@@ -66,7 +66,7 @@ function instantsOf(fires: Fires): number[] {
   return typeof fires === "string" ? [] : fires.map((at) => Date.parse(at));
 }
 
-/** By how many minutes the clocks are set within a day of an instant. */
+/** Number of minutes by which the clocks are set within a day of an instant. */
 function changeNear({ timezone }: Case, at: number): number {
   const offset = offsetIn(timezone);
   return offset(at + DAY_MS) - offset(at - DAY_MS);

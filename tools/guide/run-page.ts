@@ -106,7 +106,7 @@ function pointedAt({ server, postgres, names }: Surroundings, text: string): str
   return text.replaceAll("127.0.0.1:8080", host).replaceAll("127.0.0.1:8081", server.grpcAddress);
 }
 
-/** What is left after a block that failed. What cannot be closed does not keep the rest open. */
+/** Closes everything that a failed block left open. A resource that cannot be closed does not keep the others open. */
 async function closeAll({ project, server, postgres, terminals }: Surroundings): Promise<void> {
   await using closing = new AsyncDisposableStack();
   // In the order in which they came: the last one is closed first.

@@ -3,14 +3,14 @@ import type pg from "pg";
 /** A million rows, and what the planner believes of them. */
 export interface Scene {
   name: string;
-  /** Of an execution `n`, in SQL: its state and queue by their numbers. */
+  /** SQL expressions for the state and queue of execution `n`, by their numbers. */
   state: string;
   queue: string;
   /** When statistics are taken. */
   analyzed: "BEFORE" | "AFTER";
 }
 
-/** The newest tenth of a percent is rare. Of the states some are dead or cancelled, ten each. */
+/** The newest tenth of a percent is rare. Ten executions are DEAD and ten are CANCELLED. */
 const OVER = "CASE WHEN n % 100000 = 7 THEN 7 WHEN n % 100000 = 8 THEN 5 ELSE 4 END";
 
 export const SCENES: readonly Scene[] = [

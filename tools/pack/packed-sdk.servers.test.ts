@@ -133,7 +133,7 @@ describe("the packed SDK in an empty project", () => {
   }
 });
 
-/** By the tool, as somebody who publishes does. @returns the tarballs */
+/** Packs by the tool, as a publisher does. @returns the tarballs */
 async function pack(folder: string): Promise<string[]> {
   const tool = join(ROOT, "tools/pack.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [tool, "proto", "sdk", "--to", folder]);

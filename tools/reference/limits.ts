@@ -17,7 +17,7 @@ const count = (value: number) => value.toLocaleString("en");
 const mib = (bytes: number) => `${count(bytes / MIB)} MiB`;
 const sec = (ms: number) => `${count(ms / 1_000)} s`;
 
-/** What a server takes on: what, how much, and what becomes of more. */
+/** Limits of a server: subject, bound, and the effect of exceeding the bound. */
 export const LIMITS: readonly string[][] = [
   ["HTTP connections of a node", count(HTTP_LIMITS.connections), "429, health checks are answered"],
   [

@@ -16,7 +16,7 @@ export const TABLES: Record<string, () => string> = {
   "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
   "limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
   "configuration.md": () =>
-    `${table(["key", "default", "what it is for", "value"], keyRows())}\n\nNot of the server itself:\n\n` +
+    `${table(["key", "default", "what it is for", "value"], keyRows())}\n\nSettings of other programs:\n\n` +
     table(
       ["variable", "what it is for"],
       Object.entries(OTHER_VARIABLES).map(([name, help]) => [code(name), help]),

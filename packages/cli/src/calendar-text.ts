@@ -1,12 +1,12 @@
 import type { LedgerItem, PreviewedFire } from "@mainspring/sdk";
 import { ledgerText } from "./schedule-text.ts";
 
-/** What became of a day's planned instants. */
+/** Planned instants of a day, counted by their outcome. */
 export interface CalendarDay {
   /** On the clocks of the job's time zone, as `2026-03-29`. */
   day: string;
   ran: number;
-  /** Of those that ran or wait. */
+  /** Number of late instants among `ran` and `waiting`. */
   late: number;
   skipped: number;
   missed: number;
@@ -28,7 +28,7 @@ const MARKS: readonly (readonly [mark: string, counted: Counted, about: string])
 ];
 const WEEK = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const CELL = 9;
-/** Of those that did not run as planned. */
+/** Number of instants listed that did not run as planned. */
 const LISTED_MAX = 20;
 
 /** Every day of a month. @param month as `2026-03` */

@@ -64,7 +64,7 @@ describe("nodes of two ages in one cluster", () => {
       if (i === JOBS / 2) older.command.signal("SIGTERM");
     }
     const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 50 })));
-    // What was just assigned through the node that went is handed back, and counts against nothing.
+    // Executions that were just assigned through the departed node are handed back, and count against nothing.
     const ends = ended.flatMap(({ attempts }) => attempts.map(({ state }) => state));
     assert.deepEqual(new Set(ends.filter((state) => state !== "RELEASED")), new Set(["SUCCEEDED"]));
     assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);

@@ -104,7 +104,7 @@ describe("operating a cluster", () => {
     enough.abort();
     await load;
     const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 50 })));
-    // What was just assigned to a worker that was sent away is handed back, and counts against nothing.
+    // Executions that were just assigned to a worker that was sent away are handed back, and count against nothing.
     const ends = ended.flatMap(({ attempts }) => attempts.map(({ state }) => state));
     assert.deepEqual(new Set(ends.filter((state) => state !== "RELEASED")), new Set(["SUCCEEDED"]));
     assert.deepEqual([runs.size, ...new Set(runs.values())], [ids.length, 1]);

@@ -66,7 +66,7 @@ describe("completion, by the shells themselves", () => {
         env: { ...process.env, HOME: folder },
         timeout: LIMIT_MS,
       });
-      // What it is about stands behind each.
+      // The description stands behind each candidate.
       return [line, ...sorted(stdout.replace(/\t.*$/gm, ""))];
     };
     assert.deepEqual(await Promise.all(LINES.map(ask)), expected);

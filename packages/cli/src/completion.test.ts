@@ -11,7 +11,7 @@ import { program } from "./program.ts";
 import { mainspring } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
-/** What bash would offer for each of these command lines, of which the last word is being typed. */
+/** Candidates that bash offers for each of these command lines, whose last word is being typed. */
 function offered(...commandLines: string[][]): Promise<string[]> {
   return offeredBy({}, ...commandLines);
 }

@@ -13,7 +13,7 @@ export class Failure extends Error {
   }
 }
 
-/** What is shown of anything that was thrown: never a stack trace, but with NODE_DEBUG=mainspring. */
+/** Text shown for anything that was thrown, without a stack trace unless NODE_DEBUG=mainspring is set. */
 export function failureOf(error: unknown): { message: string | null; exitCode: ExitCode } {
   debuglog("mainspring")("%O", error);
   // Commander has said it already.

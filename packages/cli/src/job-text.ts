@@ -71,7 +71,7 @@ const FOLLOWS: Record<ChangedJob["execution"], string> = {
   CREATED: "the job is new",
 };
 
-/** What a change of a job came to. */
+/** Outcome of a change of a job. */
 export function changeText(changed: ChangedJob): string {
   const { jobId, version, execution } = changed;
   return `job ${jobId} has version ${version}: ${FOLLOWS[execution]}${warningsText(changed)}`;

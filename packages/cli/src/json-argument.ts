@@ -4,7 +4,7 @@ import { EXIT } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 
 /**
- * What an argument says: JSON itself, `@file`, or `-` for standard input.
+ * Value of an argument: JSON itself, `@file`, or `-` for standard input.
  * @param name of the argument, for messages
  * @throws {Failure} where it cannot be read or is not JSON
  */

@@ -1,6 +1,6 @@
 import { printable } from "@mainspring/sdk";
 
-/** What lines are written to; a terminal, or not. */
+/** Output stream for the lines, a terminal or not. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;

@@ -2,7 +2,7 @@ import process from "node:process";
 import { styleText } from "node:util";
 import { printable, printableLines } from "@mainspring/sdk";
 
-/** What a command prints: JSON for programs, or text for people. */
+/** Output of a command: JSON for programs, or text for people. */
 export class Output {
   readonly json: boolean;
 

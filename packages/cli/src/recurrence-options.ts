@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { given } from "./given.ts";
 import { choiceOption, durationMs, instant, integer } from "./option-values.ts";
 
-/** What a command line may say of how a job recurs. */
+/** Options of a command line that say how a job recurs. */
 export interface RecurrenceGiven {
   schedule?: string;
   timezone?: string;

@@ -1,7 +1,7 @@
 const HIDDEN = "(hidden)";
 const SECRET_NAME = /key|secret|password|passwd|token/i;
 
-/** A setting as it may be shown. By its name, so that a secret that is added later is hidden as well. */
+/** A setting as it may be shown. Tells a secret by its name, so that a secret that is added later is hidden as well. */
 export function shown(name: string, value: string): string {
   if (SECRET_NAME.test(name)) return HIDDEN;
   return value.includes("://") ? withoutPassword(value) : value;

@@ -7,7 +7,7 @@ import {
 } from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
 
-/** What is known of an execution that is followed, for people. */
+/** Known state of an execution that is followed, for people. */
 export class WatchedExecution {
   readonly #executionId: string;
   #state: ExecutionState | null = null;
@@ -27,7 +27,7 @@ export class WatchedExecution {
     if (event.type === "log") return `${event.at}  ${event.level.toLowerCase()}  ${printable(event.line)}`;
     if (event.type === "state") return this.#enter(event.at, event.execution);
     if (event.type === "attempt") return attemptLine(event.record);
-    // What progresses runs; that its state is told may take a second longer.
+    // Progress proves that the execution runs; the event of its state may come a second later.
     this.#state = "RUNNING";
     this.#fraction = event.fraction;
     this.#message = printable(event.message);

@@ -1,6 +1,6 @@
 import type { Report } from "./play.ts";
 
-/** Of one rule, more would say the same. */
+/** More violations of one rule would say the same. */
 const SHOWN = 10;
 
 /** For people: what was counted, and what was wrong. */

@@ -12,9 +12,9 @@ export interface Telling {
   say(message: string): void;
 }
 
-/** What came of a run. */
+/** Outcome of a run. */
 export interface Outcome {
-  /** Of the run's own rules. */
+  /** Violations of the run's own rules. */
   violations: { rule: string; what: string }[];
   figures: Record<string, number>;
 }
@@ -24,7 +24,7 @@ export interface Report extends Outcome {
   folder: string | null;
 }
 
-/** What every run begins with. */
+/** Context of every run. */
 export interface Ground {
   folder: string;
   dice: Dice;

@@ -56,7 +56,7 @@ export async function settle(
   };
 }
 
-/** What is not final in time is for the judge to name. */
+/** The judge names executions that are not final in time. */
 async function drained({ client }: Playground): Promise<void> {
   await until("all executions are final", DRAINED_WITHIN_MS, () => isDrained(client).catch(() => null), 500).catch(
     () => undefined,

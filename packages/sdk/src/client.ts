@@ -165,7 +165,7 @@ export class Client {
     return this.jobs.upsert(name, job, options);
   }
 
-  /** What waits is cancelled; what a worker has runs on, unless `cancelRunning`. Its history stays. */
+  /** Cancels waiting executions; executions at a worker run on, unless `cancelRunning`. Its history stays. */
   async deleteJob(jobId: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
     const { cancelRunning = false, signal } = options;
     const path = jobPath(jobId) + (cancelRunning ? "?cancelRunning=true" : "");
@@ -241,8 +241,8 @@ export class Client {
   }
 
   /**
-   * What happens to an execution, as it happens: state, progress and log lines, until it is final. A stream that breaks goes
-   * on behind its last event.
+   * Events of an execution as they happen (state, progress and log lines), until the execution is final. A stream that
+   * breaks goes on behind its last event.
    * @throws {MainspringError} UNAVAILABLE where no server has answered for `giveUpAfterSec` (default: 300)
    */
   follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
@@ -259,7 +259,7 @@ export class Client {
     return this.#requests.send("POST", `${workerPath(workerId)}/drain`, undefined, true, options);
   }
 
-  /** What the server is and has to do now. */
+  /** The server's version, its settings and its present load. */
   stats(options: ReadOptions = {}): Promise<Stats> {
     return this.#get("/v1/stats", options);
   }

@@ -264,7 +264,7 @@ export class Executor {
     this.#deadlines.watch(attempt, nowMs);
   }
 
-  /** Those past their timeout are told to stop; those that do not within the grace time are given up. */
+  /** Tells attempts past their timeout to stop, and gives up attempts that have not stopped within the grace time. */
   #checkDeadlines(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const attempt of [...this.#attempts.values()]) {

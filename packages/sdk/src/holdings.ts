@@ -128,7 +128,7 @@ export class Holdings {
     return [...Array.from(this.#held.values(), heldMessage), ...over];
   }
 
-  /** Of these attempts those that the worker holds; of none named: all. */
+  /** Attempts among `tokens` that the worker holds; all of them where `tokens` is empty. */
   among(tokens: readonly Token[]): Held[] {
     if (tokens.length === 0) return this.list();
     return tokens.flatMap((token) => {

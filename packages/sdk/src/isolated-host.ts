@@ -57,7 +57,7 @@ export function openProcess(events: HostEvents): IsolatedHost {
   const end = (how: string) => {
     if (!living.delete(child)) return;
     if (living.size === 0) process.off("exit", killAll);
-    // What it started would run on without anybody who knows of it.
+    // Processes that the handler started would otherwise run on, known to nobody.
     killGroup(child);
     events.exited(how);
   };

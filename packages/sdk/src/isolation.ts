@@ -105,7 +105,7 @@ function factsOf(ctx: TaskContext): AttemptFacts {
   return { executionId, attempt, failures, maxAttempts, fence, scheduledAt, deadline, cancelGraceMs };
 }
 
-/** What the handler threw there, as if it were thrown here. */
+/** The error that the handler threw there, as if it were thrown here. */
 function thrownBy({ error, advice }: Ending): Error {
   const { name = "Error", message = "", stack } = error ?? {};
   const thrown = Object.assign(new Error(message), { name, stack: stack ?? "" });

@@ -7,8 +7,8 @@ const OBEYED = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * Text of others as one line that is safe to print: what a terminal would obey is shown as an escape, as `\u001b`. What is safe already
- * stays as it is.
+ * Text of others as one line that is safe to print: what a terminal would obey is shown as an escape, as `\u001b`. Text
+ * that is safe already stays as it is.
  */
 export function printable(text: string): string {
   return text.replace(OBEYED, (char) => SHORT[char] ?? escaped(char));

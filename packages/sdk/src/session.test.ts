@@ -198,7 +198,7 @@ describe("what a session says of running attempts", () => {
     scene.start("between");
     scene.sent();
     scene.welcome();
-    // Of the other one the hello has told.
+    // The hello has told of the other one.
     assert.deepEqual(startsOf(scene), ["between"]);
     await scene.reconnect();
     scene.welcome();

@@ -81,7 +81,7 @@ export class StartBoard {
   }
 }
 
-/** Of two counts that may have overflowed. */
+/** Difference of two counts that may have overflowed. */
 function later(one: number, other: number): number {
   return ((one - other) | 0) > 0 ? one : other;
 }

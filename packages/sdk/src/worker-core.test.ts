@@ -46,7 +46,7 @@ describe("a worker without a thread", () => {
     await runtime.turn();
     const stopped = worker.stop({ timeoutMs: 5_000 });
     await runtime.turn();
-    // What had not started is handed back at once.
+    // The worker hands attempts that had not started back at once.
     assert.deepEqual(resultsOf(link.connection.take()), ["c:1"]);
     link.connection.say({ acks: [token("c")] });
     await runtime.advance(5_000);

@@ -95,7 +95,7 @@ export class Worker {
   }
 }
 
-/** Those that were given, with the log of failures before them. */
+/** The given hooks, each preceded by the log of failures. */
 function hooksOf(given: WorkerHooks, log: FailureLog): WorkerHooks {
   const { onStart, onSuccess, onFailure, onStalled } = given;
   const logged: WorkerHooks["onFailure"] = (failed) => {

@@ -22,7 +22,7 @@ export type Seen =
   | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
   | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }
   | { kind: "RETRY_ANSWERED"; jobId: string; executionId: string }
-  /** What a client that had asked for something was told in the end. */
+  /** The final answer to a client's command. */
   | { kind: "COMMAND_ANSWERED"; commandId: string; outcome: string }
   // ---- workers
   | { kind: "WORKER_BORN"; worker: string; slots: number; prefetch: number; capabilities: readonly string[] }
@@ -100,7 +100,7 @@ export interface Ref {
 
 export type Moment = Seen & { atMs: number };
 
-/** What became true in the store; `atMs` as for moments. */
+/** A change of the store; `atMs` as for moments. */
 export interface Written {
   kind: "WRITTEN";
   atMs: number;
@@ -116,7 +116,7 @@ export interface Observer {
 /** Line by line the hash would cost more than what it is taken of. */
 const HASH_CHARS = 65_536;
 
-/** What was seen, in order; only ever added to. The trace is all of it, as one hash. */
+/** Observed moments and changes in order; only ever added to. The trace is all of it, as one hash. */
 export class History {
   readonly entries: (Moment | Written)[] = [];
   readonly #clock: VirtualClock;

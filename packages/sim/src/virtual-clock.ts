@@ -10,7 +10,7 @@ const STANDING_MAX = 100_000;
 export class VirtualClock {
   readonly #events = new Heap<() => void>();
   readonly #batch: number;
-  /** Who waits until promises are kept, in order. */
+  /** Callers that wait until promises have settled, in order. */
   readonly #settling: (() => void)[] = [];
   #immediates = 0;
   #nowMs = 0;
@@ -61,7 +61,8 @@ export class VirtualClock {
       const next = this.#events.peek();
       if (next === undefined || next.key > untilMs) break;
       this.#events.pop();
-      // By when they were planned for: after a skip many are late together, and yet come one after the other.
+      // Events are ordered by their planned time: after a skip many are late together, and yet come one after the
+      // other.
       this.#standing = next.key > this.#lastMs ? 0 : this.#standing + 1;
       this.#lastMs = next.key;
       if (this.#standing > STANDING_MAX) throw new Error(`time stands still at ${this.#nowMs} ms`);

@@ -63,7 +63,7 @@ export class Course implements AsyncDisposable {
     return await this.rig.settled(this.#finished + jobs);
   }
 
-  /** What the worker saw of the jobs since `expect`. @throws one of them did not run and finish exactly once */
+  /** The jobs since `expect`, as the worker saw them. @throws one of them did not run and finish exactly once */
   async verified(jobs: number) {
     const report = await this.rig.worker.report();
     this.#finished += jobs;

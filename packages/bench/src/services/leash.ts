@@ -15,8 +15,8 @@ process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
 /**
- * However this process ends, the other one is killed and its folder is removed. Whoever stops it in peace removes the
- * folder itself.
+ * However this process ends, the other one is killed and its folder is removed. A caller that stops the process in the
+ * normal way removes the folder itself.
  */
 export function leash(child: ChildProcess, folder: string | null = null): void {
   leashed.set(child, folder);

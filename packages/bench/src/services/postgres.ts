@@ -130,7 +130,7 @@ export interface Database {
   readonly url: string;
   /** For the benchmark's own questions. */
   readonly client: pg.Client;
-  /** Of PostgreSQL. */
+  /** Process id of PostgreSQL. */
   readonly pid: number;
   /** And writes all through that was written before. */
   vacuum(statistics: Statistics): Promise<void>;

@@ -8,7 +8,7 @@ interface Setting {
   key: string;
   /** null: it has none. Secrets are hidden. */
   value: string | null;
-  /** What it comes from: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
+  /** Source of the value: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
   from: string;
 }
 

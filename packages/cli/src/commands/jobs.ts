@@ -89,7 +89,7 @@ function replaceCommand(): Command {
     .action(async (idOrName: string, definition: string, options: ConnectionOptions & { ifVersion?: number }) => {
       const { client, output } = connect(options);
       const said = await definitionOf(definition);
-      // Who calls a job by its name does not mean to take the name away.
+      // A command that addresses a job by its name does not mean to take the name away.
       const job = isId(idOrName) ? said : { name: idOrName, ...said };
       const changed = await client.replaceJob(
         await jobIdOf(client, idOrName),

@@ -16,7 +16,7 @@ interface RangeOptions {
   until?: string;
 }
 
-/** What people do with recurring jobs; parts of `jobs`. */
+/** Commands for recurring jobs; parts of `jobs`. */
 export function recurringCommands(): Command[] {
   return [
     pauseCommand(),

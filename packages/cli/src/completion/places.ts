@@ -24,7 +24,7 @@ export interface Offer {
 /** An option; its word with its dashes. */
 export interface Flag extends Offer {
   takesValue: boolean;
-  /** What its value may be; empty: not a closed list. */
+  /** Allowed values; empty: any. */
   choices: readonly string[];
   /** Kind of name that its value is; null: another value. */
   names: NameKind | null;

@@ -37,7 +37,7 @@ export class Commands {
 
   readonly run = (args: readonly string[], input = ""): Promise<Ended> => mainspring(args, { env: this.#env(), input });
 
-  /** What a command prints that has to go well. */
+  /** Output of a command that has to succeed. */
   readonly done = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await this.run(args);
     assert.deepEqual([code, stderr], [0, ""], args.join(" "));
@@ -103,7 +103,7 @@ function start(args: readonly string[], env: Record<string, string>): ChildProce
   return spawn(process.execPath, args, { env: { ...inherited(), ...env }, stdio: ["pipe", "pipe", "pipe"] });
 }
 
-/** What the tester has set for a server of their own must not reach ours. */
+/** Settings of the tester's own server must not reach the server under test. */
 function inherited(): NodeJS.ProcessEnv {
   const isTheirs = (name: string) => /^(MAINSPRING_|NODE_)/.test(name) && name !== "NODE_COMPILE_CACHE";
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isTheirs(name)));

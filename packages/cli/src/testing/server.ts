@@ -8,7 +8,7 @@ export interface TestServer {
   grpcAddress: string;
   dataDir: string;
   command: LongCommand;
-  /** What clients and workers find it by. */
+  /** Addresses for clients and workers. */
   clientEnv: Record<string, string>;
   /** Stops it and removes its data. */
   stop(): Promise<void>;

@@ -10,8 +10,9 @@ export interface Done extends Incident {
 }
 
 /**
- * By deed the gaps in what the owner's shards began, how long it took until others had these, and how long the jobs waited
- * that were asked for meanwhile; how long every job waited; what a gap is when nothing happens.
+ * For each deed: the gaps between starts in the owner's shards, the time until other nodes owned these shards, and the
+ * waiting time of jobs submitted meanwhile. For the whole run: the waiting time of every job, and the gaps when nothing
+ * happens.
  */
 export async function drillFigures(
   { store, say }: ClusterStage,

@@ -89,7 +89,7 @@ async function killOne(stage: ClusterStage, post: Post, turn: number) {
   return { flights, violations: executions.flatMap(violationsOf) };
 }
 
-/** What dies with the node, as it is before that. */
+/** Shards and workers that die with the node, read before the kill. */
 async function foreseen({ store, client }: ClusterStage, { node, name }: Post): Promise<Omit<Crash, "atMs">> {
   const { address } = node;
   const owned = `SELECT s.id FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;

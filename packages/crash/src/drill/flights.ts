@@ -22,10 +22,13 @@ export interface Flight {
   gapMs: number | null;
 }
 
-/** What is judged of an execution. */
+/** The parts of an execution that are judged. */
 export type Flown = Pick<Execution, "executionId" | "attempts" | "state">;
 
-/** What is to be reached from the kill to the next start, by who ran the work: 99 of 100 within so many milliseconds. */
+/**
+ * Goals for the time from the kill to the next start, by the kind of worker, in milliseconds: the 99th percentile stays
+ * below.
+ */
 const GOALS_MS = { BUILT_IN: 1_500, EXTERNAL: 7_000 } as const;
 
 /** @returns null: the node had nothing to do with it */

@@ -45,7 +45,7 @@ export function shardsOf(rows: string): ReadonlySet<number> {
   return new Set(rows.split("\n").map(Number));
 }
 
-/** Of nothing: zeros. */
+/** An empty list gives zeros. */
 export function quantilesOf(values: readonly number[]): Quantiles {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0);

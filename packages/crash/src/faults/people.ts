@@ -2,7 +2,7 @@ import { monotonicMs, until } from "../clock.ts";
 import { busyWorker, type InFlight, inFlight } from "./in-flight.ts";
 import type { People } from "./world.ts";
 
-/** What is done to workers and clients. */
+/** Faults of workers and clients. */
 
 const LOST_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;

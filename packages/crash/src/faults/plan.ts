@@ -33,8 +33,8 @@ export interface Step {
 const GAP_MS = { least: 300, most: 2_000 };
 
 /**
- * What is done while a worker is stopped for the first time. The server stays up, for a worker that is connected and
- * silent is to be told from one whose connection broke.
+ * Faults that happen while a worker is stopped for the first time. The server stays up, for a worker that is connected
+ * and silent is to be told from one whose connection broke.
  */
 export function opening(dice: Dice): Step[] {
   return withGaps(dice, ["KILL_WORKER", "RETIRE_WORKER", "KILL_STORE", "KILL_CLIENT"]);

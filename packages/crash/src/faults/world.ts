@@ -8,7 +8,7 @@ import type { Proxy } from "../stage/proxy/proxy.ts";
 import type { Server } from "../stage/server.ts";
 import type { StoreUnderTest } from "../stage/store.ts";
 
-/** Who uses a server or a cluster, and what is done to them. */
+/** Users of a server or a cluster, and the targets of faults. */
 export interface People {
   workers: Crew;
   clients: Crew;

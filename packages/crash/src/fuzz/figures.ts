@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What came of a run. */
+/** Outcome of a run. */
 export interface FuzzFigures {
   name: string;
   inputs: number;
@@ -69,7 +69,7 @@ export class FuzzWatch {
   }
 }
 
-/** What is wrong with a run; none: it was as it should be. */
+/** Faults found in a run; empty: none. */
 export function complaintsOf({ faults, heapMib }: FuzzFigures): string[] {
   const growth = heapMib.late - heapMib.early;
   if (growth <= GROWTH_MAX_MIB) return faults;

@@ -15,7 +15,7 @@ export interface RunningEdge {
   stop(): Promise<void>;
 }
 
-/** What a run over an edge came to. */
+/** Outcome of a run over one edge. */
 export interface FuzzResult {
   edge: string;
   inputs: number;

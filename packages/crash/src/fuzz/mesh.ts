@@ -10,7 +10,7 @@ const KEY = "the-api-key-of-the-fuzzer";
 const BATCH = 2_000;
 /** Inputs after which the loop does what else it has to do. */
 const TURN = 100;
-/** Of streams, so many are greeted rightly, and then carry packets; the others are fuzzed from the start. */
+/** Share of streams that send a valid hello and then fuzzed packets; the others send fuzzed bytes from the start. */
 const WELCOMED = 0.8;
 /** Inputs after which a stream ends, if it was not refused before. */
 const STREAM = 20;

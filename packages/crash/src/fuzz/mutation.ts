@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What is done to the bytes of a message. */
+/** Mutations of the bytes of a message. */
 export type Mutation =
   | { kind: "FLIP"; at: number; with: number }
   | { kind: "CUT"; at: number; length: number }

@@ -1,13 +1,13 @@
 import type { WeatherKind } from "../stage/proxy/weather.ts";
 
 /**
- * What clients, workers and the injector of faults write down, each into files of its own. `at` is the machine's
+ * Events that clients, workers and the injector of faults write, each into files of its own. `at` is the machine's
  * monotonic clock in milliseconds, the same for all of them.
  */
 
 export type FinalState = "SUCCEEDED" | "CANCELLED" | "DEAD" | "SKIPPED";
 
-/** What has to become of a job that was accepted. */
+/** Outcome that an accepted job must have. */
 export interface Expected {
   /** Unless its worker was lost `maxLost` times, or somebody asked for its cancellation. */
   state: FinalState;
@@ -17,7 +17,7 @@ export interface Expected {
   maxLost: number;
   concurrency: { key: string; limit: number } | null;
   uniqueKey: string | null;
-  /** Not to be started earlier than so long after it was asked for. */
+  /** Least delay between the submit and the start, in milliseconds. */
   delayMs: number;
   /** After so long it is not started any more. */
   expiresMs: number | null;
@@ -65,5 +65,5 @@ export type FaultEvent =
   /** Written when it is over. `pid`: of the node at one end. `hits`: how often it did something to somebody. */
   | { event: LinkFault; at: number; pid: number; hits: number }
   | { event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "WORKER_CONTINUED"; at: number; pid: number }
-  /** What an api said to a request for a new job while the store was down. `status`: null: nothing. */
+  /** An api's answer to a submit while the store was down. `status`: null: nothing. */
   | { event: "OUTAGE_TOLD"; at: number; pid: number; status: number | null; retryAfter: string | null; tookMs: number };

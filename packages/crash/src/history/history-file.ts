@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 
-/** A file that one process appends to, a line an event. What was written outlives a SIGKILL of the process. */
+/** A file that one process appends to, a line an event. Written events outlive a SIGKILL of the process. */
 export class HistoryFile<E extends object> {
   readonly #descriptor: number;
 
@@ -25,7 +25,9 @@ export class HistoryReader<E extends object> {
     this.#path = path;
   }
 
-  /** What was written since the last call, in order. A line that is being written, or was cut off by a kill, is left out. */
+  /**
+   * Events written since the last call, in order. A line that is being written, or was cut off by a kill, is left out.
+   */
   next(): E[] {
     const file = openSync(this.#path, "r");
     try {

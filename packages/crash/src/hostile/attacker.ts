@@ -14,7 +14,7 @@ export interface Attack {
 export interface Outcome {
   /** 0: there was no answer. */
   status: number;
-  /** Of the answer's body. */
+  /** Size of the answer's body, in bytes. */
   bytes: number;
   /** How the answer begins. */
   head: string;

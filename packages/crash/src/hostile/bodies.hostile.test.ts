@@ -16,7 +16,7 @@ interface Shape {
   status: number;
   /** Whether each try has an idempotency key of its own. */
   isKeyed?: boolean;
-  /** Of the answer. */
+  /** Greatest size of the answer, in bytes. */
   bytesMax?: number;
 }
 
@@ -167,7 +167,7 @@ describe("bodies of every shape", () => {
   before(async () => {
     target = await startTarget();
     probe = new LoopProbe();
-    // What is compiled at its first use is no hold of a body.
+    // Compilation at the first use does not count as a hold by a body.
     for (const path of ["/v1/jobs", BATCH])
       await send({ path, body: [[path === BATCH ? `{"jobs":[${JOB}}]}` : `${JOB}}`, 1]], status: 0 });
     probe.read();

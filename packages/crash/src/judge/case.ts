@@ -10,7 +10,7 @@ export interface Run extends Omit<Started, "event" | "at"> {
   startedAt: number;
   /** When the handler ended, or its process was killed; infinite: neither. */
   endedAt: number;
-  /** Of what it returned; null: it threw, or never came to an end. */
+  /** SHA-256 of the returned value; null: the handler threw, or never ended. */
   resultSha: string | null;
   /** How the server says that the attempt ended; null: it does not know of it. */
   record: AttemptRecord | null;
@@ -29,11 +29,11 @@ export interface Ordered {
 export interface Case {
   evidence: Evidence;
   executions: ReadonlyMap<string, FinalExecution>;
-  /** By execution, in the order they began. */
+  /** Runs of each execution, in the order of their starts. */
   runs: ReadonlyMap<string, readonly Run[]>;
   /** Without those that a worker began only after they had been declared to be over. */
   currentRuns: ReadonlyMap<string, readonly Run[]>;
-  /** By the job's key. */
+  /** Keyed by the job's key. */
   orders: ReadonlyMap<string, Ordered>;
 }
 
@@ -53,7 +53,7 @@ function byExecution(runs: readonly Run[]): Map<string, Run[]> {
   return Map.groupBy(runs, ({ executionId }) => executionId);
 }
 
-/** What was asked for with the execution; null: nobody asked for it. */
+/** The order that created the execution; null: no order did. */
 export function orderOf(of: Case, { key }: FinalExecution): Ordered | null {
   return (key !== null && of.orders.get(key)) || null;
 }

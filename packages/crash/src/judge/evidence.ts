@@ -20,7 +20,7 @@ export interface Evidence {
   unaskedDeaths: readonly string[];
   /** Adding it to wall clock times, in milliseconds since 1970, gives times of the monotonic clock. */
   wallClockZeroMs: number;
-  /** By how much the times that servers wrote down may be off, in milliseconds. */
+  /** Greatest error of the times that servers wrote, in milliseconds. */
   toleranceMs: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 
-/** What was counted: a run in which little happened shows little. */
+/** Counts of a run: a run in which little happened shows little. */
 export function figuresOf(of: Case): Record<string, number> {
   const { evidence, orders, runs } = of;
   const all = [...runs.values()].flat();
@@ -50,7 +50,7 @@ function missing({ orders, executions }: Case): number {
   return [...accepted].filter((id) => executions.get(id)?.finishedAt == null).length;
 }
 
-/** What the ledgers of recurring jobs say. */
+/** Counts from the ledgers of recurring jobs. */
 function firesOf({ evidence }: Case): Record<string, number> {
   const items = evidence.recurring.flatMap(({ ledger }) => ledger);
   const skipped = items.filter(({ outcome }) => outcome === "SKIPPED").map(({ count = 1 }) => count);

@@ -32,7 +32,7 @@ import {
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import type { Rule } from "./rules/rule.ts";
 
-/** What holds under every fault. */
+/** Rules that hold under every fault. */
 const ALWAYS = {
   acceptedJobsExist,
   everythingIsFinal,
@@ -64,7 +64,7 @@ const ALWAYS = {
 };
 /** Where stopped workers come back, and the pool has its limit. */
 const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer };
-/** What holds besides, by what was done. */
+/** Rules of each kind of run. */
 export const RULES = {
   /** The processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },

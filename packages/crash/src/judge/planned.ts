@@ -1,20 +1,20 @@
 import { oracleFires, walk } from "@mainspring/server/testing";
 import type { Evidence, RecurringJob, RecurringTimes } from "./evidence.ts";
 
-/** What a recurring job may and must have planned, by an oracle that shares nothing with the product. */
+/** Instants that a recurring job may and must have planned, by an oracle that shares nothing with the product. */
 export interface PlannedInstants {
-  /** By every version that may have counted then. */
+  /** Instants planned by every version that may have been in force. */
   required: ReadonlySet<number>;
-  /** By any of them. */
+  /** Instants planned by any of these versions. */
   allowed: ReadonlySet<number>;
 }
 
 const DAY_MS = 86_400_000;
-/** What a busy machine with a full pool takes for anything when nothing is broken. */
+/** Longest time that a busy machine with a full pool takes for a start when nothing is broken, in milliseconds. */
 const WITHIN_MS = 30_000;
 /** A worker that dies or stops holds what it has until it is declared lost. */
 const LOST_AFTER_MS = 40_000;
-/** What is written down when it is over lasted no longer than this. */
+/** Longest duration of a fault whose event is written at its end, in milliseconds. */
 const LINK_TROUBLE_MS = 10_000;
 
 export function plannedInstants(job: RecurringJob, evidence: Evidence): PlannedInstants {

@@ -20,13 +20,16 @@ const BATCHES = 0.04;
 const WITHOUT_KEY = 0.05;
 const REPEATS = 0.05;
 const WATCHES = 0.15;
-/** Whoever has so many errands waits for one to be done before the next order: orders do not pile up for as long as a run lasts. */
+/**
+ * A customer with this many open errands waits for one of them before the next order, so that orders do not pile up
+ * during a run.
+ */
 const ERRANDS_MAX = 8;
 
 /** Submits one order after the other, alone or in batches, and writes down what it asked for and what it was told. */
 export class Customer {
   readonly #parts: CustomerParts;
-  /** What goes on beside the orders: cancellations, repeats, watching. */
+  /** Errands beside the orders: cancellations, repeats, watching. */
   readonly #errands = new Set<Promise<void>>();
   #orders = 0;
 

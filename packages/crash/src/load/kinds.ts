@@ -13,7 +13,7 @@ export interface Draft {
 }
 
 export interface Kind {
-  /** Also the name of its handler. */
+  /** Name of the kind and of its handler. */
   name: string;
   /** How often it comes, compared with the others. */
   weight: number;

@@ -14,7 +14,9 @@ export interface Work {
   filler?: string;
 }
 
-/** What every handler returns: it says which attempt made it, so that a stale result can be told from the right one. */
+/**
+ * Result of every handler. It names the attempt that made it, so that a stale result can be told from the right one.
+ */
 export interface Made {
   key: string;
   executionId: string;

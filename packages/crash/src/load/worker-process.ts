@@ -14,7 +14,7 @@ const worker = new Worker({
   tasks: tasks(history),
   ...(name && { name }),
 });
-// Whoever started this process is gone.
+// The parent process is gone.
 process.on("disconnect", () => process.exit(1));
 await worker.run({ timeoutMs: 60_000 });
 process.exit(0);

@@ -14,7 +14,7 @@ export interface Sample {
   historyMib: number;
   /** All other tables and their indexes, which must not grow; MiB. */
   otherMib: number;
-  /** What PostgreSQL has written to its log since it was made, in MiB. */
+  /** WAL that PostgreSQL has written since the store was made, in MiB. */
   walMib: number;
 }
 

@@ -40,7 +40,7 @@ export function soakRun({ forMs, ...telling }: SoakOptions): Promise<Report> {
   });
 }
 
-/** What is published of a run. */
+/** Published figures of a run. */
 function sums(samples: readonly Sample[]): Record<string, number> {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) return {};

@@ -2,7 +2,7 @@ import type { Sample } from "./samples.ts";
 
 /** Fewer looks say nothing about a trend. */
 const SAMPLES_MIN = 8;
-/** What may come on top of a share, in MiB: heaps and tables grow in steps. */
+/** Allowance beside the share, in MiB: heaps and tables grow in steps. */
 const STEP_MIB = 48;
 
 interface Trend {
@@ -13,7 +13,7 @@ interface Trend {
   slack: number;
 }
 
-/** What must be as large at the end as when everything had been used for a while. */
+/** Figures that must be as large at the end as after the warm-up. */
 const TRENDS: readonly Trend[] = [
   { rule: "memoryIsFlat", of: ({ nodeMib }) => nodeMib, share: 1.2, slack: STEP_MIB },
   { rule: "otherTablesAreFlat", of: ({ otherMib }) => otherMib, share: 1.2, slack: STEP_MIB },
@@ -25,7 +25,7 @@ const TRENDS: readonly Trend[] = [
   },
 ];
 
-/** What has grown that must not. The first quarter is left out: pools, caches and compiled code fill then. */
+/** Figures that grew and must not grow. The first quarter is left out: pools, caches and compiled code fill then. */
 export function growths(samples: readonly Sample[]): { rule: string; what: string }[] {
   if (samples.length < SAMPLES_MIN) return [];
   const quarter = Math.floor(samples.length / 4);

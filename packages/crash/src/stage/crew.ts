@@ -4,7 +4,7 @@ import { until } from "../clock.ts";
 import { type Child, forkNode } from "./child.ts";
 
 export interface CrewOptions {
-  /** What its members are, as in the names of their files. */
+  /** Role of its members, as in the names of their files. */
   role: string;
   program: string;
   folder: string;
@@ -57,7 +57,7 @@ export class Crew {
     await member.child.ended;
   }
 
-  /** Asks members to leave. Who does not within the time is killed. @returns when they are gone */
+  /** Asks members to leave. A member that does not leave within the time is killed. @returns when they are gone */
   async dismiss(members: readonly Member[], withinMs: number, ask: (child: Child) => void): Promise<void> {
     for (const member of members) {
       this.#members.delete(member);

@@ -9,7 +9,7 @@ import { HistoryFile } from "../history/history-file.ts";
 import { Crew } from "./crew.ts";
 import type { Server } from "./server.ts";
 
-/** What a run is played on. */
+/** Processes and folders of a run. */
 export interface Playground extends People {
   servers: readonly Server[];
   faultFile: string;
@@ -34,7 +34,7 @@ interface Ground {
 /** Slots of a worker. */
 export const SLOTS = "40";
 
-/** What every stage has. */
+/** Parts that every stage has. */
 export function playground({ folder, closeRest, ...ground }: Ground): Playground {
   const { servers, clients, workers } = ground;
   const faultFile = join(folder, "faults.jsonl");

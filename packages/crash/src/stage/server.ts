@@ -35,7 +35,7 @@ export class Server {
     return this.#child?.pid ?? 0;
   }
 
-  /** Of servers that ended although nobody ended them, or not in peace: what they ended with. */
+  /** Exit codes and signals of servers that ended unasked or uncleanly. */
   get deaths(): readonly string[] {
     return this.#deaths;
   }

@@ -1,6 +1,6 @@
-/** The PostgreSQL under test, as something that can be killed. Whoever started it starts it again. */
+/** The PostgreSQL under test, as something that can be killed. The program that started PostgreSQL starts it again. */
 export interface StoreUnderTest {
-  /** What the server is to be started with. */
+  /** Settings for the start of the server. */
   serverEnv: Record<string, string>;
   /** SIGKILL of its postmaster, be it coming up. @param tell hears the process id before the signal is sent */
   kill(tell: (pid: number) => void): Promise<void>;

@@ -8,7 +8,7 @@ const UNDER_WAY_MS = 30_000;
 /**
  * Nodes that reach the store but not each other do not steal in turn, and shards move only when their owner lets them
  * go. Nobody takes a shard from an owner that has renewed its lease all the time; unless the lease service was wrong, which it
- * may be. An earlier life of a node is over, whatever its lease says.
+ * may be. An earlier life of a node is over once a later one has a lease, whatever the lease of the earlier one says.
  * @param nodes all that have a lease
  */
 export function livingOwnersAreNotRobbed(nodes: () => readonly SeenNode[]): Checker {
@@ -24,11 +24,16 @@ export function livingOwnersAreNotRobbed(nodes: () => readonly SeenNode[]): Chec
       const leases = nodes();
       const taker = leases.find(({ incarnation }) => incarnation === event.owner);
       const others = leases.filter(({ name, steadyForMs }) => name !== taker?.name && steadyForMs > UNDER_WAY_MS);
-      const steady = new Set(others.map(({ incarnation }) => incarnation));
+      const steady = new Set(others.filter((lease) => !isSucceeded(lease, leases)).map((lease) => lease.incarnation));
       for (const { shard, from } of event.shards) {
         if (from === null || from === event.owner || !steady.has(from)) continue;
         throw new Violation(`${event.owner} took shard ${shard} from ${from}, which renewed its lease all the time`);
       }
     },
   };
+}
+
+/** Whether a later life of the node has a lease too. The lease service lists leases in the order of their first renewals. */
+function isSucceeded(lease: SeenNode, leases: readonly SeenNode[]): boolean {
+  return leases.findLast(({ name }) => name === lease.name) !== lease;
 }

@@ -41,7 +41,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const rule = book && books.versionOf(book, after.plan.version)?.rule;
       if (book === undefined || rule === undefined) continue;
       for (const { to, reason } of skips) {
-        // What the rule before had planned is judged by that.
+        // The checker judges an instant by the rule that had planned it.
         const graceMs = Math.min(...book.versions.map((version) => version.rule.misfireGraceMs));
         const isLate = at - to > graceMs || book.pausedBefore;
         if (reason === "OVERLAP" && rule.overlap === "ALLOW") throw new Violation(`${book.jobId} allows overlaps`);

@@ -113,7 +113,7 @@ function note(attendance: Attendance, moment: Moment & { worker: string }): void
       attendance.server = moment.server;
       attendance.connection = moment.connection;
       attendance.wellSinceMs = Math.max(attendance.wellSinceMs, moment.atMs);
-      // What came over a connection that it had given up, it never had.
+      // An assignment that came over a connection that the worker had given up never reached the worker.
       holds.clear();
       for (const hold of moment.holds) if (!hold.finished && !done.has(nameOf(hold))) holds.add(nameOf(hold));
       break;

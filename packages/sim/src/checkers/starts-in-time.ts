@@ -45,7 +45,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
     const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
-    // What waits at a worker leaves it where another one could run it.
+    // An attempt that waits at a worker leaves that worker where another worker could run the attempt.
     const free = roll.freeFor(row.job.definition.requires, nowMs - BOUND_MS);
     if (free === null) return;
     throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began; ${free} was free`);

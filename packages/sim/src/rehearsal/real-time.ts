@@ -21,7 +21,7 @@ export function underWay(): UnderWay {
   return counts;
 }
 
-/** What there is more of now than there was before. */
+/** Elements of `now` beyond those of `before`. */
 export function sinceThen(before: UnderWay): string[] {
   return [...underWay()].flatMap(([kind, count]) => (count > (before.get(kind) ?? 0) ? [kind] : []));
 }

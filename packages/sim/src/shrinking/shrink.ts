@@ -58,7 +58,7 @@ class Shrinking {
     return this.best.options.only ?? {};
   }
 
-  /** What was found before faults ended needs no time after it; else they may end earlier. */
+  /** A violation found before the faults ended needs no time after it; otherwise the faults may end earlier. */
   async #shorten(): Promise<void> {
     const { verdict, options } = this.best;
     const foundMs = Math.ceil(verdict.simulatedMs) + 1;

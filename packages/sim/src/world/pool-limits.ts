@@ -30,7 +30,7 @@ export class PoolLimits {
     this.#times.start(CHANGE_EVERY_MS, () => this.#change(), CHANGE_EVERY_MS * 2);
   }
 
-  /** What waits may run, by so many at once as before. */
+  /** Removes the rate limit, so that waiting work may run; the limit of running executions stays. */
   stop(data: StoreData): void {
     this.#times.stop();
     if (data.pools.get(POOL)?.ratePerSec != null) putPool(data, { name: POOL, ratePerSec: null });
@@ -45,7 +45,7 @@ export class PoolLimits {
     };
   }
 
-  /** Whoever gets no answer leaves it at that; what was done is seen in the store. */
+  /** A change without an answer is not repeated; the store shows whether it was done. */
   #change(): void {
     this.#server()
       ?.store?.putPool({ name: POOL, ...this.#someLimits() })

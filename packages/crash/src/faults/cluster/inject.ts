@@ -35,7 +35,7 @@ function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld)
   let [stops, outages] = [0, 0];
   return {
     SERVER_KILLED: killNode,
-    // Of the first, and every third then, everything has timed out when it wakes.
+    // The first stop, and every third after it, outlasts every timeout.
     SERVER_STOPPED: (world) => (stops++ % 3 === 0 ? stopNodePastAll(world) : stopNode(world)),
     SERVER_RESTARTED: restartNode,
     STORE_KILLED: killStore,

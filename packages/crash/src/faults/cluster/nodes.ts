@@ -3,7 +3,7 @@ import type { FaultEvent, ProcessFault } from "../../history/events.ts";
 import { busyWorker } from "../in-flight.ts";
 import type { ClusterWorld, Node } from "../world.ts";
 
-/** What is done to nodes of a cluster, one at a time. Each resolves when it serves again. */
+/** Faults of a cluster's nodes, one at a time. Each resolves when it serves again. */
 
 const DOWN_MS = { least: 0, most: 4_000, long: 12_000 };
 const LONG_DOWNS = 0.2;

@@ -47,7 +47,7 @@ export function linkSteps(): readonly LinkStep[] {
   return LINK_STEPS;
 }
 
-/** What a run has to show; the rest it has seen at least once. @param cannotBeFull the store, on this machine */
+/** Number of times that a run must show each fault. @param cannotBeFull the store, on this machine */
 export function chaosDemands(cannotBeFull: boolean): Partial<Record<Fault, number>> {
   const links = LINK_STEPS.map(({ link, weather }): LinkFault => `${link}_${weather}`);
   const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...links];

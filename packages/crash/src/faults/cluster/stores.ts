@@ -4,7 +4,7 @@ import type { ClusterWorld } from "../world.ts";
 import { note, tell } from "./nodes.ts";
 import { askWhileDown } from "./outage.ts";
 
-/** What is done to the PostgreSQL of a cluster. Each resolves when all nodes serve again. */
+/** Faults of a cluster's PostgreSQL. Each resolves when all nodes serve again. */
 
 const FULL_MS = { least: 1_000, most: 4_000 };
 const REPLICATING_MS = { least: 500, most: 3_000 };

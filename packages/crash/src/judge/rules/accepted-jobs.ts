@@ -18,7 +18,9 @@ export const everythingIsFinal: Rule = ({ evidence }) => {
   return findings;
 };
 
-/** What was asked for took effect once, or (where nobody said it did) not at all; what was refused, not at all. */
+/**
+ * An accepted order takes effect once. An order without an answer takes effect at most once, and a refused order never.
+ */
 export const ordersTakeEffectOnce: Rule = ({ orders, evidence }) => {
   const made = Map.groupBy(evidence.executions, ({ key }) => key);
   const recurring = new Set(evidence.recurring.map(({ jobId }) => jobId));

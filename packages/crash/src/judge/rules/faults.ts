@@ -22,7 +22,7 @@ export const outagesAreTold: Rule = ({ evidence }) =>
     return [`the api of process ${pid} answered with ${answer} while the store was down`];
   });
 
-/** What runs while the store is down carries on, and its result counts when the store is back. */
+/** An attempt that runs while the store is down carries on, and its result counts when the store is back. */
 export const attemptsOutliveTheStore: Rule = (of) =>
   spanning(of, "STORE_DOWN", "STORE_READY").length > 0
     ? []
@@ -62,7 +62,7 @@ export function lostAlive({ runs, evidence }: Case): Run[] {
   return [...runs.values()].flat().filter(({ pid, record }) => record?.state === "WORKER_LOST" && !harmed.has(pid));
 }
 
-/** What dies was killed by us. */
+/** Every process that died was killed by a fault. */
 export const nobodyDiesUnasked: Rule = ({ evidence }) => [...evidence.unaskedDeaths];
 
 /** Handlers that returned a value after their worker had been declared lost. */

@@ -14,13 +14,16 @@ export const concurrencyIsLimited: Rule = (of) => {
   });
 };
 
-/** Of the pool of all jobs there are never more current than it allows. */
+/** The pool never has more current executions than its limit. */
 export const poolIsLimited: Rule = ({ currentRuns }) => {
   const most = mostAtOnce([...currentRuns.values()].flat());
   return most > POOL_LIMIT ? [`${most} attempts of the pool ran at once, ${POOL_LIMIT} may`] : [];
 };
 
-/** Of one unique key one execution lives at a time: its last attempt is over before another one's first begins. */
+/**
+ * One execution of a unique key lives at a time: its last attempt ends before the first attempt of the next execution
+ * begins.
+ */
 export const uniqueKeysAreUnique: Rule = (of) => {
   const keyed = groupByExpected(of, ({ uniqueKey }) => uniqueKey);
   return [...keyed].flatMap(([key, executions]) => {
@@ -34,7 +37,7 @@ export const uniqueKeysAreUnique: Rule = (of) => {
   });
 };
 
-/** Who is told that the job is there already is told of one with the same unique key. */
+/** A deduplicated submit names an execution with the same unique key. */
 export const duplicatesShareTheKey: Rule = (of) =>
   [...of.orders.values()].flatMap(({ intended, answers }) =>
     answers.flatMap(({ deduplicated, executionId }) => {

@@ -19,13 +19,13 @@ export const outcomesAreAsExpected: Rule = (of) => {
   });
 };
 
-/** What expired never ran, and had its time. */
+/** An expired execution never ran, and its time was over. */
 export const onlyTheExpiredIsSkipped: Rule = (of) =>
   of.evidence.executions.flatMap((execution) => {
     const { executionId, state, attempts, finishedAt } = execution;
     const order = orderOf(of, execution);
     if (state !== "SKIPPED" || order === null) return [];
-    // Of a lost worker the server may never have heard that it had begun.
+    // The server may never have heard that a lost worker had begun.
     const heard = of.runs.get(executionId)?.some(({ record }) => record?.state !== "WORKER_LOST") ?? false;
     const began = heard || attempts.some(({ startedAt }) => startedAt !== null);
     if (began) return [`execution ${executionId} is SKIPPED, and ran`];
@@ -35,7 +35,7 @@ export const onlyTheExpiredIsSkipped: Rule = (of) =>
     return endedAt + toleranceMs >= expiredAt ? [] : [`execution ${executionId} was SKIPPED before its time was over`];
   });
 
-/** What the server said about a cancellation is what became of it. */
+/** The outcome of a cancellation is the one that the server announced. */
 export const cancellationsHold: Rule = (of) =>
   of.evidence.clients.flatMap((event) => {
     if (event.event !== "CANCEL_ANSWERED" || event.answer === "FINAL") return [];

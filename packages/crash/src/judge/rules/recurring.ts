@@ -23,7 +23,7 @@ export const fireInstantsAreAccountedFor: Rule = ({ evidence }) =>
     ];
   });
 
-/** By the handler's own clock. */
+/** Measured by the handler's own clock. */
 export const firesAreNotEarly: Rule = ({ evidence, runs }) =>
   fires(evidence.recurring).flatMap(({ job, at, executionId }) => {
     const began = beganAt(runs, executionId, evidence.wallClockZeroMs);

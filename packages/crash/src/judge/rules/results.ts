@@ -17,7 +17,7 @@ export const resultsAreCurrent: Rule = ({ evidence, runs }) =>
     return [`${name} has the stale result of attempt ${own[0]?.attempt}, its last attempt is ${attempt}`];
   });
 
-/** What did not succeed has no result. */
+/** Only an execution that succeeded has a result. */
 export const onlySuccessHasResult: Rule = ({ evidence }) =>
   evidence.executions
     .filter(({ state, resultSha }) => state !== "SUCCEEDED" && resultSha !== digestOf(null))
@@ -30,7 +30,7 @@ export const payloadsAreIntact: Rule = (of) =>
     return [`execution ${execution.executionId} has another payload than it was submitted with`];
   });
 
-/** What a client once read as final stays as it was read. */
+/** A state that a client once read as final stays as it was read. */
 export const finalStatesAbsorb: Rule = ({ evidence, executions }) => {
   const changed = evidence.clients.flatMap((event) => {
     if (event.event !== "SEEN_FINAL") return [];

@@ -106,12 +106,12 @@ class JobStory {
     return this;
   }
 
-  /** By a worker, as the execution tells it too. */
+  /** Run by a worker, and recorded in the execution. */
   ran(run: RunStory): this {
     return this.recorded(run).ranUnseen(run);
   }
 
-  /** By a worker, and the execution does not tell. */
+  /** Run by a worker, and missing in the execution. */
   ranUnseen({ attempt, pid = 1, from, to, as = "SUCCEEDED", declaredAt, returns }: RunStory): this {
     const { executionId } = this;
     const token = { pid, executionId, attempt };

@@ -5,7 +5,7 @@ import type { RecurringJob, RecurringTimes } from "../../judge/evidence.ts";
 import { untilAnswered } from "../until-answered.ts";
 
 type Overlap = RecurringJob["overlap"];
-/** Of whom the ledger is still to be read. */
+/** Jobs whose ledger is still to be read. */
 type Known = Omit<RecurringJob, "ledger">;
 
 /** Anchored in the past: what an interval plans does not depend on when its job was made. */
@@ -38,7 +38,7 @@ export class RecurringLoad {
     this.#client = client;
     this.#dice = new Dice(dice.between(1, 1e6));
     this.#deeds = this.#perform();
-    // Whoever stops it hears of it.
+    // The caller of `stop` receives the error.
     this.#deeds.catch(() => undefined);
   }
 

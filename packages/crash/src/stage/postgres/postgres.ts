@@ -18,7 +18,7 @@ const SETTINGS = {
   max_wal_size: "256MB",
   min_wal_size: "64MB",
   timezone: "UTC",
-  // What fails for lack of space must be seen; the text of the statement says nothing more.
+  // The log must show statements that fail for lack of space; the text of a statement says nothing more.
   log_min_messages: "error",
   log_min_error_statement: "panic",
   log_checkpoints: "off",

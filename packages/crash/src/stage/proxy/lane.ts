@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { monotonicMs } from "../../clock.ts";
 
-/** What travels: bytes, or how the sender closed. */
+/** A unit of traffic: bytes, or the way in which the sender closed. */
 type Cargo = Buffer | "END" | "RESET";
 
 /** More is not read: who sends must notice that nobody takes it. */

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { Lane } from "./lane.ts";
 import type { Direction, Target, Weather } from "./weather.ts";
 
-/** What a connection needs to know of its link. */
+/** State of the link that a connection needs. */
 export interface Sky {
   readonly weather: Weather;
   /** The weather did something to somebody. */
@@ -44,7 +44,7 @@ export class Pair {
 
   /** The weather has changed. */
   changed(weather: Weather): void {
-    // What it believes is not true any more: it learns so now.
+    // The survivor still believes that the connection is open; the proxy resets it now.
     if (this.#isDeaf) return this.reset();
     this.#cutAfterBytes = weather.kind === "CUT" ? weather.afterBytes : Number.POSITIVE_INFINITY;
     this.#swallows = weather.kind === "REPLY_SWALLOWED";
@@ -82,7 +82,7 @@ export class Pair {
     this.#carry(bytes, direction);
   }
 
-  /** Who was told that the connection is over closes its own end; the other direction may go on. */
+  /** An end that was told that the connection is over closes its own end; the other direction may go on. */
   #closed(how: "END" | "RESET", direction: Direction): void {
     if (this.#isDeaf) return;
     const to = direction === "TO_SERVER" ? this.#server : this.#client;

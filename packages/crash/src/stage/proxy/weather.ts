@@ -4,7 +4,7 @@ export type Direction = "TO_SERVER" | "TO_CLIENT";
 export const WEATHERS = ["DELAYED", "DROPPED", "HALF_OPEN", "CUT", "REPLY_SWALLOWED"] as const;
 export type WeatherKind = (typeof WEATHERS)[number];
 
-/** What a link does to the connections that go through it. */
+/** Disturbance of the connections through a link. */
 export type Weather =
   | { kind: "CLEAR" }
   /** Everything arrives so much later. */
@@ -15,7 +15,7 @@ export type Weather =
   | { kind: "HALF_OPEN"; survivor: "CLIENT" | "SERVER" }
   /** Each connection is reset after so many more bytes, in the midst of a message or not. */
   | { kind: "CUT"; afterBytes: number }
-  /** What is asked next on each connection arrives; instead of the answer the connection is reset. */
+  /** The next request on each connection arrives; instead of the answer the connection is reset. */
   | { kind: "REPLY_SWALLOWED" };
 
 /** Where a link leads. */
