@@ -1,91 +1,95 @@
 import ts from "typescript";
 import { type Finding, isScript, lineOf, parse, type Rule, type Source } from "./source.ts";
 
-/** A sentence that begins with one of these hides its subject from a reader who sees this sentence alone. */
-const HIDES_SUBJECT = /^(What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not)\b(?! (is|are|does|do) \S[^.]*\?)/;
-/** A process, a node and a worker are no persons. */
+/** First words that hide the subject of a sentence from a reader who sees this sentence alone. A question may begin with them. */
+const HIDES_SUBJECT = /^(What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not)\b(?![^.]*\?)/;
+/** Processes, nodes and workers are no persons. */
 const PERSON = /\b(he|him|his|himself)\b/i;
-/** Ends of sentences; a full stop within a name or a number has no space behind it. */
+/** Full stops within names and numbers have no space behind them. */
 const SENTENCE_END = /(?<=[.!?:])\s+(?=[A-Z`"])/;
 
+/** Text without any of these words need not be parsed. */
+const SUSPECT = /\b(What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not|[Hh]e|[Hh]im|[Hh]is|[Hh]imself)\b/;
+
 interface Paragraph {
-  /** From 1: the line on which it begins. */
+  /** Its first line, from 1. */
   line: number;
   text: string;
 }
 
-/** Comments and documents name their subjects. */
+/** Comments and documents name the subject of each sentence. */
 export const plainWords: Rule = (source) => {
-  const found = isScript(source.path) ? commentsOf(source) : source.path.endsWith(".md") ? prose(source.text) : [];
+  if (!SUSPECT.test(source.text)) return [];
+  const found = isScript(source.path) ? comments(source) : source.path.endsWith(".md") ? prose(source.text) : [];
   return found.flatMap((paragraph) => findingsOf(source.path, paragraph));
 };
 
 function findingsOf(path: string, { line, text }: Paragraph): Finding[] {
   return text.split(SENTENCE_END).flatMap((sentence) => {
-    const begin = HIDES_SUBJECT.exec(sentence)?.[1];
+    const first = HIDES_SUBJECT.exec(sentence)?.[1];
+    if (first !== undefined)
+      return [{ path, line, message: `begin with the subject, not with "${first}": ${sentence}` }];
     const person = PERSON.exec(sentence)?.[0];
-    const short = sentence;
-    if (begin !== undefined) return [{ path, line, message: `begin with the subject, not with "${begin}": ${short}` }];
-    if (person !== undefined) return [{ path, line, message: `"${person}" is for persons; name the part: ${short}` }];
+    if (person !== undefined)
+      return [{ path, line, message: `"${person}" is for persons, name the part: ${sentence}` }];
     return [];
   });
 }
 
-function commentsOf(source: Source): Paragraph[] {
+function comments(source: Source): Paragraph[] {
   const file = parse(source);
-  const paragraphs: Paragraph[] = [];
-  const seen = new Set<number>();
+  return commentRanges(file).flatMap(({ pos, end }) => {
+    const lines = source.text
+      .slice(pos, end)
+      .replace(/^\/\*+|\*+\/$/g, "")
+      .split("\n");
+    return paragraphsOf(
+      lines.map((line) => line.replace(/^\s*(\*(?!\*)|\/\/)?\s?/, "").trim()),
+      lineOf(file, pos),
+    );
+  });
+}
+
+/** In their order; comments with `//` on lines that follow each other are one. */
+function commentRanges(file: ts.SourceFile): { pos: number; end: number }[] {
+  const { text } = file;
+  const ranges = new Map<number, ts.CommentRange>();
   const visit = (node: ts.Node) => {
-    for (const range of ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? []) {
-      if (seen.has(range.pos)) continue;
-      seen.add(range.pos);
-      paragraphs.push(...paragraphsOf(source.text.slice(range.pos, range.end), lineOf(file, range.pos)));
-    }
+    for (const range of ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []) ranges.set(range.pos, range);
+    for (const range of ts.getTrailingCommentRanges(text, node.end) ?? []) ranges.set(range.pos, range);
     for (const child of node.getChildren(file)) visit(child);
   };
   visit(file);
-  return joined(paragraphs);
-}
-
-function paragraphsOf(comment: string, line: number): Paragraph[] {
-  const lines = comment.replace(/^\/\*+|\*+\/$/g, "").split("\n");
-  const bare = lines.map((each) => each.replace(/^\s*(\*(?!\*)|\/\/)?\s?/, "").trim());
-  const begins = (text: string) => text.startsWith("@") || text.startsWith("- ");
-  const paragraphs: Paragraph[] = [];
-  let open = false;
-  for (const [index, text] of bare.entries()) {
-    if (text === "" || begins(text) || !open) {
-      if (text !== "") paragraphs.push({ line: line + index, text: withoutTag(text) });
-    } else (paragraphs.at(-1) as Paragraph).text += ` ${text}`;
-    open = text !== "";
+  const joined: { pos: number; end: number }[] = [];
+  for (const { pos, end, kind } of [...ranges.values()].sort((a, b) => a.pos - b.pos)) {
+    const last = joined.at(-1);
+    const isNext = last !== undefined && /^\r?\n[ \t]*$/.test(text.slice(last.end, pos));
+    if (isNext && kind === ts.SyntaxKind.SingleLineCommentTrivia && text.startsWith("//", last.pos)) last.end = end;
+    else joined.push({ pos, end });
   }
-  return paragraphs;
+  return joined;
 }
 
-/** The text behind `@param name` and the like. */
-function withoutTag(text: string): string {
-  return text.replace(/^@(param \S+|\w+)( \{[^}]*\})?\s*/, "").replace(/^- /, "");
-}
-
-/** Comments with `//` on lines that follow each other are one text. */
-function joined(paragraphs: Paragraph[]): Paragraph[] {
-  return paragraphs;
-}
-
+/** Paragraphs of Markdown, without headings, tables and code. */
 function prose(text: string): Paragraph[] {
-  const paragraphs: Paragraph[] = [];
-  let [isCode, open] = [false, false];
-  for (const [index, raw] of text.split("\n").entries()) {
+  let isCode = false;
+  const lines = text.split("\n").map((raw) => {
     const line = raw.trim();
     if (line.startsWith("```")) isCode = !isCode;
-    if (isCode || line === "" || /^(```|\||#|<)/.test(line)) {
-      open = false;
-      continue;
-    }
-    const item = /^(-|\d+\.) /.exec(line);
-    if (open && item === null) (paragraphs.at(-1) as Paragraph).text += ` ${line}`;
-    else paragraphs.push({ line: index + 1, text: line.slice(item?.[0].length ?? 0) });
-    open = true;
+    return isCode || /^(```|[|#<])/.test(line) ? "" : line;
+  });
+  return paragraphsOf(lines, 1);
+}
+
+/** An empty line, a list item and a tag such as `@param` begin a paragraph. */
+function paragraphsOf(lines: readonly string[], firstLine: number): Paragraph[] {
+  const paragraphs: Paragraph[] = [];
+  let open: Paragraph | null = null;
+  for (const [index, line] of lines.entries()) {
+    const begin = /^(-|\d+\.) |^@(param \S+|\w+)( \{[^}]*\})? ?/.exec(line);
+    if (line === "") open = null;
+    else if (open !== null && begin === null) open.text += ` ${line}`;
+    else paragraphs.push((open = { line: firstLine + index, text: line.slice(begin?.[0].length ?? 0) }));
   }
   return paragraphs;
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { linksLead } from "./link-rule.ts";
 import { kebabCase, noDrawers } from "./name-rules.ts";
+import { plainWords } from "./plain-words.ts";
 import { fileLength, functionLength } from "./size-rules.ts";
 import type { Rule } from "./source.ts";
 import { importsNameFiles, noBareDate } from "./syntax-rules.ts";
@@ -38,6 +39,21 @@ describe("tidy", () => {
     );
     assert.equal(messages(words, "a.md", `see issue ${"#"}12`).length, 1);
     assert.deepEqual(messages(words, "a.md", "the methods of doing that"), []);
+  });
+
+  it("wants sentences that name their subject", () => {
+    const said = (comment: string) => messages(plainWords, "a.ts", `${comment}\nconst a = 1;\n`);
+    assert.deepEqual(said("/** Size of the answer, in bytes. What is it for? */"), []);
+    assert.match(said("/** What it weighs. */")[0] ?? "", /not with "What"/);
+    assert.match(said("/** Fine. Those that wait. */")[0] ?? "", /not with "Those"/);
+    assert.match(said("/**\n * A size.\n * @returns what it weighs.\n * @param a Of the node.\n */")[0] ?? "", /"Of"/);
+    assert.match(said("// The node waits until he is asked.")[0] ?? "", /"he" is for persons/);
+    assert.deepEqual(said("// The size is that\n// Of course is no sentence here."), []);
+    assert.equal(messages(plainWords, "a.ts", 'const a = "What is in a string";').length, 0);
+    assert.equal(
+      messages(plainWords, "a.md", "- Fine.\n- Whoever asks.\n\n| What | cells |\n```\nWhat code.\n```\n").length,
+      1,
+    );
   });
 
   it("lets only the Runtime read the clock", () => {

@@ -23,7 +23,7 @@ export interface InnerWorkerOptions {
 
 export interface InnerWorkerParts {
   gateway: Gateway;
-  /** Of the server that it lives in. */
+  /** Incarnation of the server that the worker lives in. */
   incarnation: string;
   /** The how-manieth worker of that server; from 0. */
   turn: number;

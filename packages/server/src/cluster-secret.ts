@@ -2,7 +2,7 @@ import { authorizes } from "./api/security.ts";
 import type { Config } from "./ops/config.ts";
 import type { Leases } from "./ports/leases.ts";
 
-/** What a node shows and asks for, by its configuration. */
+/** Credentials that a node shows and asks for, by its configuration. */
 
 /** @returns whether a peer may use the API and the gateway, by its `Authorization` */
 export function authorization({

@@ -29,7 +29,7 @@ describe("what a node knows of its links", () => {
     return { ...rest, renewedAgoMs: 0, draining: false, reaches, ...fields };
   };
   const owner = (name: string, ...reaches: string[]) => leaseOf({ ...profileOf(name), reaches });
-  /** Of node c, the youngest. */
+  /** Membership of node c, the youngest. */
   const membershipOf = (roles = ALL) => {
     const unused = () => Promise.reject(new Error("nobody asked for this"));
     const renew: Leases["renew"] = async (profile) => {

@@ -15,7 +15,7 @@ export interface MembershipParts {
   bus: Pick<Bus, "node" | "nodes" | "connected">;
   runtime: Runtime;
   log: Logger;
-  /** What this node understands. */
+  /** Feature level of this node. */
   level: number;
   /** Hears of every renewal that went well. */
   told(nodes: readonly NodeLease[]): void;
@@ -31,7 +31,7 @@ export interface Reach {
   unreached: string[];
 }
 
-/** What a node knows of the nodes that live, from the renewals of its own lease. */
+/** A node's knowledge of the living nodes, from the renewals of its own lease. */
 export class Membership {
   /** To be renewed by. */
   readonly leases: Leases;
@@ -74,7 +74,7 @@ export class Membership {
     return this.#parts.runtime.monotonicMs() - this.#renewedMs;
   }
 
-  /** What every living node understands: whatever is newer must not be said or written yet. */
+  /** Feature level that every living node understands; a node must not use newer features yet. */
   get level(): number {
     return clusterLevel(this.#nodes, this.#parts.level);
   }

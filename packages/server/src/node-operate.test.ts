@@ -7,7 +7,7 @@ import { Client, type ExecutionEvent, task, Worker } from "@mainspring/sdk";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
 
-/** What operators see of a whole server, with a worker of one's own. */
+/** An operator's view of a whole server with a worker. */
 describe("a node that is operated", () => {
   let folder: string;
   let node: RunningNode;

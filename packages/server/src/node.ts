@@ -60,16 +60,19 @@ export interface RunningNode {
 
 /** How long dead letters are kept, whatever the retention. */
 const DEAD_LETTER_DAYS = 90;
-/** What the built-in worker may finish when the node stops; the rest is handed back or started again elsewhere. */
+/**
+ * Time in which the built-in worker may finish attempts when the node stops; the rest is handed back or started again
+ * elsewhere.
+ */
 const FINISH_WITHIN_MS = 20_000;
 
 /** How long a start waits for a store that does not answer, and how often it asks. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
-/** Of a node that has not joined the others. */
+/** Share of a node that has not joined the others. */
 const NOTHING_YET = { placed: 0, had: 0, isSettled: false };
 
-/** What a program is, as other nodes see it. */
+/** A program as other nodes see it. */
 export interface Program {
   version: string;
   /** See domain/feature-level.ts. */
@@ -77,7 +80,7 @@ export interface Program {
 }
 const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };
 
-/** What every part of a node is given. */
+/** Dependencies of every part of a node. */
 interface Ground {
   config: Config;
   program: Program;

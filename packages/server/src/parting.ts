@@ -8,7 +8,7 @@ export interface InnerWorker {
   stop(): Promise<void>;
 }
 
-/** What a node does about its workers while it is drained: those from outside go elsewhere, its own ends. */
+/** Sends a drained node's workers away: external workers go to other nodes, and the built-in worker ends. */
 export class Parting {
   readonly #gateway: Gateway;
   readonly #log: Logger;

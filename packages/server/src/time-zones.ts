@@ -20,7 +20,7 @@ const AT_HAND = 8;
 
 interface NodeParts extends Omit<TimeZonesParts, "isOn"> {
   leases: Pick<Leases, "list">;
-  /** What this node understands. */
+  /** Feature level of this node. */
   level: number;
 }
 
@@ -66,7 +66,7 @@ export class TimeZones implements TimeZoneRules {
   readonly #listeners: (() => void)[] = [];
   readonly #loaded = new Set<string>();
   #changeovers: readonly Changeover[] = [];
-  /** What the node goes by, as the last log line says. */
+  /** Time zone data in use, as the last log line says. */
   #told: string;
   #timer: Timer | null = null;
   #stopped = false;

@@ -53,7 +53,7 @@ export type PlanState = (typeof PLAN_STATES)[number];
 
 /** How far a recurring job has come; advanced by its shard's owner. */
 export interface Plan {
-  /** Of the definition that it was made by; where the job has another, it is to be made anew. */
+  /** Version of the definition that the plan was made from; where the job has another, the owner replans. */
   version: number;
   state: PlanState;
   /**
@@ -78,7 +78,7 @@ export interface CatchUp {
   id: string;
   /** SCHEDULE: misfired. BACKFILL: asked for; those that have an execution already are left out. */
   trigger: "SCHEDULE" | "BACKFILL";
-  /** By which its instants are planned: what is past is not changed by an edit. */
+  /** Schedule of its instants. An edit does not change past instants. */
   schedule: Schedule;
   /** The planned instant where it goes on; `until`: it is through, and waits for the end of those that are open. */
   nextAt: EpochMs;
@@ -86,7 +86,7 @@ export interface CatchUp {
   until: EpochMs;
   /** Executions that may be open at once; 1 to 100. */
   limit: number;
-  /** Those of its executions that were not final when the plan was last written; up to `limit`. */
+  /** Executions that were not final when the plan was last written, up to `limit`. */
   open: readonly ExecutionId[];
 }
 
@@ -95,7 +95,7 @@ export const SKIP_REASONS = ["OVERLAP", "MISFIRE", "MISFIRE_LIMIT", "PAUSED"] as
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /**
- * What became of a planned instant, as it is counted. LATE: it fired later than planned by more than the grace of its
+ * Counted outcomes of a planned instant. LATE: it fired later than planned by more than the grace of its
  * job.
  */
 export const PLANNED_OUTCOMES = ["ON_TIME", "LATE", ...SKIP_REASONS] as const;

@@ -217,7 +217,8 @@ export class Fleet {
     for (const session of this.#sessions.values()) {
       const reason = lossReason(session.pulse, nowMs);
       if (reason === null) continue;
-      // It is somewhere else, or is missed there. Not sooner: what was just assigned to it is handed back until then.
+      // It is somewhere else, or is missed there. The gateway keeps the worker until then, because the worker still
+      // hands back attempts that were just assigned to it.
       if (session.isSentAway) this.#forget(session, "it was sent to another gateway", true);
       else this.#lose(session, reason);
     }
@@ -243,7 +244,7 @@ export class Fleet {
     this.#acking.delete(session);
     this.#dead.add(session.status(), { connection, reason, hasLeft });
     const { news, owners } = this.#shared;
-    // What it said before it was lost is said before.
+    // Reports of the worker from before its loss leave first.
     news.flush();
     for (const owner of owners.all) this.tellLoss(owner, workerId);
     const { link } = session;
@@ -306,7 +307,7 @@ export class Fleet {
       session.isTouched = false;
       if (this.#sessions.get(session.profile.workerId) === session) this.#settle(session);
     }
-    // What was lent goes after the results that made it free.
+    // Credits leave after the results that made the slots free.
     news.flush();
   }
 

@@ -109,7 +109,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   };
 }
 
-/** Whoever does not show the key is not heard. */
+/** The server refuses callers that do not show the key. */
 function register(grpc: Server, service: GrpcService, { isAuthorized }: GrpcServerOptions): void {
   const { path, serve, read, write, admitsByItself = false } = service;
   const admit = (call: ServerDuplexStream<never, never>) => {

@@ -25,7 +25,7 @@ function namedIn(holds: readonly WireHeld[]): Map<string, ReportedHold> {
 }
 
 interface Answer {
-  /** Of the question. */
+  /** Number of the question. */
   number: number;
   question: Question;
   named: ReadonlyMap<string, ReportedHold>;

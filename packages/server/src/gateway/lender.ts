@@ -22,8 +22,8 @@ export function takersOf(
 }
 
 /**
- * What others hold unused while somebody waits. It is asked for again and again, because each of the messages may be
- * lost, and because who has use for it now may have none soon.
+ * Credits to recall: other owners hold them unused while one waits. It is asked for again and again, because each of
+ * the messages may be lost, and because who has use for it now may have none soon.
  * @param recall called for those whose turn it is to be asked
  * @returns whether somebody waits for what others hold
  */

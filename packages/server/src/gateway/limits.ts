@@ -125,7 +125,7 @@ export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** A worker that does not take a goodbye within this is cut off. */
 export const GOODBYE_MAX_MS = 1_000;
 
-/** What a worker may say of itself, as the reference tells it. */
+/** Limits of a worker's hello, as the reference shows them. */
 export const WORKER_LIMITS = {
   connections: CONNECTIONS_MAX,
   slots: SLOTS_MAX,

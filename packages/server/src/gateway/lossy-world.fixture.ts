@@ -99,7 +99,7 @@ export class LossyWorld {
   #assigned = 0;
   readonly #running = new Map<string, Assign>();
   readonly #ever = new Set<string>();
-  /** What the gateway has said of each owner's account, and how many of its numbers came. */
+  /** Each owner's account as the gateway reported it, with the count of its numbers that came. */
   readonly #open = new Map<Incarnation, { account: number; granted: number; came: Set<number> }>();
 
   constructor(capacity: number, owners: number) {
@@ -154,7 +154,7 @@ export class LossyWorld {
     this.#check();
   }
 
-  /** Faults end. Whoever has work, and begins it, gets every slot, though owners forgot what they were lent. */
+  /** Faults end. An owner that has work and starts it gets every slot, though owners forgot their credits. */
   calmDown(): void {
     const [first] = this.#owners as [Owner];
     for (const owner of this.#owners) owner.rank = owner === first ? 1 : null;
@@ -247,7 +247,7 @@ export class LossyWorld {
     }
   }
 
-  /** What the gateway has said since the last look. */
+  /** Reads the gateway's messages since the last look. */
   #look(): void {
     for (const { node, role, message } of this.#stage.bus.sent.splice(0)) {
       if (role !== "scheduler") continue;

@@ -65,8 +65,8 @@ export class Orders {
   }
 
   /**
-   * The owner before it may not have lived to write down what it was told. Of workers that it knows already, and that hold
-   * nothing of what it has now, the roll is enough: it asks for those of which it wants to know more.
+   * The owner before it may not have lived to write down what it was told. The roll is enough for workers that it knows
+   * already and that hold nothing of its new shards: it asks for the workers of which it wants to know more.
    */
   #introduceTo(owner: Incarnation, claimed: ReadonlySet<ShardId>, isForgetful: boolean): void {
     for (const workerId of this.#fleet.deadIds()) this.#fleet.tellLoss(owner, workerId);

@@ -60,7 +60,7 @@ export class Outgoing {
     this.clearAllButAcks();
   }
 
-  /** What was acknowledged stays so, whatever becomes of the connection. */
+  /** Acknowledgements stay, whatever becomes of the connection. */
   clearAllButAcks(): void {
     this.assigns = [];
     this.cancels = [];

@@ -30,8 +30,8 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
 }
 
 /**
- * Brings what is known of the worker in line with what it says it holds. What was sent and did not arrive is handed
- * back; what it holds and nobody knew of here is adopted.
+ * Brings what is known of the worker in line with what it says it holds. Hands back assignments that were sent and did
+ * not arrive, and adopts attempts that the worker holds and this gateway did not know.
  */
 export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
   // Thousands of keys are made only where there is something to compare them with.

@@ -91,14 +91,15 @@ export class Session {
 
   // ---- from owners --------------------------------------------------------------------------------------------------
 
-  /** What was lent under the account before is free, and what was assigned under it is not delivered any more. */
+  /** Credits of the former account become free, and the gateway delivers no more assignments under it. */
   openAccount(owner: Incarnation): void {
     this.credits.open(owner, this.#shared.nextAccount());
   }
 
   /**
-   * Delivers it, or answers that it was not delivered; a token that was answered so is never delivered later. What is of
-   * an older account, or came before, or was declared void, is dropped: the owner sees in the roll which numbers came.
+   * Delivers it, or answers that it was not delivered; a token that was answered so is never delivered later. Drops an
+   * assignment of an older account, a repeated one, and one whose credit was declared void: the owner sees in the roll
+   * which numbers came.
    */
   assign(owner: Incarnation, assignment: Assignment): void {
     const account = this.credits.account(owner);
@@ -295,7 +296,7 @@ export class Session {
     for (const [owner, account] of this.credits.accounts()) {
       if (account.told !== account.granted) news.credit(owner, this.profile.workerId, account);
     }
-    // Who ends waits for the last of its results to be acknowledged.
+    // A worker that ends waits for the last of its results to be acknowledged.
     if (this.outgoing.isUrgent || this.isDraining || this.isAsking) this.send();
     return isRecalling;
   }
@@ -316,13 +317,13 @@ export class Session {
     return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
   }
 
-  /** Also what could wait. */
+  /** Sends everything gathered, urgent or not. */
   send(): void {
     const { owners, runtime } = this.#shared;
     // A question tells of all that leaves with it and before it.
     if (this.link !== null) this.outgoing.ask ??= this.#questions.take(owners, runtime.monotonicMs());
     if (this.outgoing.isEmpty) return;
-    // What is not delivered is settled when the worker is back, by what it then says it holds.
+    // The holds in the worker's next hello settle assignments that were not delivered.
     const { link } = this;
     if (link === null) return this.outgoing.clearAllButAcks();
     for (const message of this.outgoing.take()) link.send(message);

@@ -23,7 +23,7 @@ export type ToScheduler =
   /** A recurring job was submitted, and fires soon. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
-  /** What have you seen lately? */
+  /** Asks for the counts of the last seconds. */
   | { kind: "ASK_TALLY"; request: string }
   /** Why does it wait? `row`: what the store says of it. */
   | { kind: "EXPLAIN"; request: string; row: Candidate }
@@ -31,26 +31,28 @@ export type ToScheduler =
   | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
   | PermitCall
   | PermitAnswer
-  /** Of the pools that you are the home of: what is used of their limits? */
+  /** Asks a home for the use of its pools' limits. */
   | { kind: "ASK_POOLS"; request: string }
   /** Read the settings of all pools anew and go by them. Answered by POOLS_APPLIED; not answered while that is impossible. */
   | { kind: "APPLY_POOLS"; request: string }
   | FromGateway;
 
 /**
- * What a machine says to the home of a pool that has limits: at once when it has news, and again each second. Numbers only
+ * Message of a machine to the home of a pool with limits: at once when it has news, and again each second. Numbers only
  * grow while an account is open: lost and repeated messages change nothing.
  */
 export interface PermitCall {
   kind: "PERMIT_CALL";
   pool: string;
-  /** Of the pool's home shard, as far as the caller knows; its account is with that one. 0: it knows of none. */
+  /**
+   * Epoch of the pool's home shard, as far as the caller knows; its account is with that one. 0: the caller knows none.
+   */
   epoch: Epoch;
-  /** Of the caller's machine; each one's accounts are its own. */
+  /** Life of the caller's machine; each life has accounts of its own. */
   life: number;
   /** Grows: a machine opens another whenever its shards change, or its home. */
   account: number;
-  /** What the account began with; null once the home has answered under it. */
+  /** Permits with which the account began; null once the home has answered under it. */
   opening: PermitOpening | null;
   /** Grows with each call: an older one does not say what is wanted now. */
   seq: number;
@@ -76,7 +78,7 @@ export interface PermitOpening {
 export interface PermitAnswer {
   kind: "PERMITS";
   pool: string;
-  /** Of the home shard; whoever hears of a later one opens an account with that. */
+  /** Epoch of the home shard; a machine that hears of a later one opens an account with that. */
   epoch: Epoch;
   life: number;
   account: number;
@@ -84,7 +86,7 @@ export interface PermitAnswer {
   isKnown: boolean;
   /** Permits in all, with those that the account began with. */
   granted: number;
-  /** What is not used at once, and what becomes free, is to go back: another waits, or the limit was lowered. */
+  /** Whether unused permits and permits that become free go back: another machine waits, or the limit was lowered. */
   giveBack: boolean;
   /** Grows with each answer to the account. */
   serial: number;
@@ -108,8 +110,8 @@ export interface HintedRow {
 }
 
 /**
- * What gateways say to the owners of shards. `term`: the last one that this owner announced to the gateway (`OWNER`); what
- * was said in an older term does not know of all shards that the owner has now, and is ignored.
+ * Messages of gateways to the owners of shards. `term`: the last one that this owner announced to the gateway
+ * (`OWNER`); what was said in an older term does not know of all shards that the owner has now, and is ignored.
  */
 export type FromGateway =
   /**
@@ -133,18 +135,25 @@ export type FromGateway =
     }
   /** These workers have no connection to this gateway, nor one that broke a moment ago. The answer to WHO with `askedAt`. */
   | { kind: "ABSENT"; askedAt: EpochMs; workerIds: readonly WorkerId[] }
-  /** Declared lost, by the rules of liveness.ts. What it held over that connection is not coming back. */
+  /**
+   * Declared lost, by the rules of liveness.ts. Attempts that the worker held over that connection do not come back.
+   */
   | { kind: "WORKER_LOST"; workerId: WorkerId; connection: number; reason: string }
   /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
   | { kind: "WORKER_DRAINING"; workerId: WorkerId }
-  /** What is lent to the owner. `roll`: of every worker of this gateway, once a second; else of those where it changed. */
+  /**
+   * Credits lent to the owner. `roll`: of every worker of this gateway, once a second; else of those where it changed.
+   */
   | { kind: "CREDITS"; term: number; roll: boolean; credits: readonly Credit[] }
   /** Give back what you cannot use of these workers: another owner has work that waits for them. */
   | { kind: "RECALL"; term: number; workers: readonly { workerId: WorkerId; account: number }[] }
   | { kind: "STARTED"; tokens: readonly StartedAttempt[] }
   | { kind: "FINISHED"; results: readonly FinishedAttempt[] };
 
-/** What is lent of one worker to one owner. Counters only grow while the account is open: lost and repeated messages change nothing. */
+/**
+ * Credit of one worker for one owner. Counters only grow while the account is open: lost and repeated messages change
+ * nothing.
+ */
 export interface Credit {
   workerId: WorkerId;
   /** Grows with every account that the gateway opens; a new one starts from 0. */
@@ -218,7 +227,7 @@ export type ToGateway =
   | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
   /** The result is durable: forget it. */
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
-  /** Not the current attempt (any more): abort it and forget it. */
+  /** The attempt is not current (any more): the worker aborts and forgets it. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
   /** `workerId`: that worker alone, with the attempts that it holds. Older nodes answer with all workers, without attempts. */
   | { kind: "LIST_WORKERS"; request: string; workerId?: WorkerId }
@@ -248,7 +257,7 @@ export interface Assignment extends Token {
   workerId: WorkerId;
   /** The gateway that the worker was connected to; another incarnation drops it. */
   gateway: Incarnation;
-  /** Under which the credit was lent; another account's is dropped. */
+  /** Account under which the credit was lent; the gateway drops an assignment of another account. */
   account: number;
   /** The how-manieth assignment under this account it is; from 1. A repeated number is dropped. */
   credit: number;
@@ -287,7 +296,7 @@ export type ToApi =
   /** In the order in which it was said. */
   | { kind: "CHATTER"; items: readonly Chatter[] };
 
-/** What a handler says while it runs: nice to have, never the truth. */
+/** Progress and log lines of a running handler: nice to have, never the truth. */
 export type Chatter = Progress | LogLine;
 
 interface Said {
@@ -324,7 +333,7 @@ export interface Tally {
   oldestReadyAt?: EpochMs | null;
 }
 
-/** What is used of a pool's limits, by its home. */
+/** Use of a pool's limits, reported by its home. */
 export interface PoolUse {
   pool: string;
   /** Permits that are out: current attempts, and the few that wait to be used. */
@@ -333,7 +342,7 @@ export interface PoolUse {
   nextStartAt: EpochMs | null;
 }
 
-/** What the owner knows of an execution that is not final, beyond its row. */
+/** The owner's knowledge of an execution that is not final, beyond its row. */
 export interface LiveExecution {
   executionId: ExecutionId;
   state: "PENDING" | "SCHEDULED" | "RUNNING";

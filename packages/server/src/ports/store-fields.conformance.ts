@@ -254,7 +254,7 @@ async function submitted(scene: Scene): Promise<NewJob> {
   return job;
 }
 
-/** What the owner works with of a new execution. */
+/** The owner's view of a new execution. */
 function candidate(job: NewJob): Candidate {
   const { name: _, uniqueKey, labels: __, recurrence: ___, ...copied } = job.definition;
   return {
@@ -273,7 +273,7 @@ function change(job: NewJob, more: Partial<RowChange>): RowChange {
   };
 }
 
-/** What the next change compares with. */
+/** State that the next change compares with. */
 function after({ state, attempt }: RowChange): Pick<RowChange, "wasState" | "wasAttempt" | "attempt"> {
   return { wasState: state === "RUNNING" ? "RUNNING" : "PENDING", wasAttempt: attempt, attempt: attempt + 1 };
 }
@@ -284,7 +284,7 @@ function rowOf({ attempt, failures, lost, rank, dueAt, startedAt }: RowChange): 
 
 type Shape = "by itself" | "with an assignment" | "with a replacement" | "with a plan";
 
-/** What else the commit of a change has, which decides how the store words it. */
+/** Other parts of the commit, which decide the wording of the store's statement. */
 async function besides(scene: Scene, job: NewJob, shape: Shape) {
   const others: NewJob[] = [];
   for (let i = 0; i < 4; i++) others.push(await scene.submitted({ shard: job.shard }));
@@ -360,7 +360,7 @@ function view(job: NewJob): ExecutionView {
 
 type Origin = Pick<ExecutionSummary, "trigger" | "retryOf" | "jobVersion">;
 
-/** What people see of a row that was just written. */
+/** Public view of a row that was just written. */
 function viewOf(row: Candidate, origin: Origin, payload: Uint8Array | null, createdAt: number): ExecutionView {
   const { id: executionId, jobId, shard, tenant, pool, handler, priority, scheduledAt, dueAt, policy, requires } = row;
   return {

@@ -241,7 +241,7 @@ export function recurrencesConformance(scene: () => Scene): void {
     assert.ok(view?.finishedAt);
     assert.deepEqual(await scene().store.load([id]), []);
     assert.deepEqual((await recurrenceOf(scene(), job)).open, []);
-    // Whoever has it still has it.
+    // The holder of the key still has it.
     const [repeat] = await scene().store.submit([{ idempotency: null, jobs: [scene().job({ uniqueKey: "u" })] }]);
     assert.equal(repeat?.kind === "ACCEPTED" && repeat.jobs[0]?.executionId, holder.executionId);
   });

@@ -353,7 +353,7 @@ function ended(scene: Scene, job: NewRecurringJob): Promise<void> {
   return move(scene, job, { state: "FINISHED", nextFireAt: null });
 }
 
-/** What is told of a job that stays as it is. */
+/** Answer for a job that stays as it is. */
 async function unchanged(scene: Scene, { jobId }: NewRecurringJob) {
   const { version, definition } = await recurrenceOf(scene, { jobId });
   return { jobId, version, scheduledAt: definition.scheduledAt, executionIds: [] };

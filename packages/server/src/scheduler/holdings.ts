@@ -246,7 +246,8 @@ export class Holdings {
     const holders = await this.#readShards();
     await this.#letGoOvertaken(holders);
     const mine = new Map(machine.has());
-    // Of an earlier machine of this node, and placed elsewhere since: nobody else may take it as long as it has this owner.
+    // Shards of an earlier machine of this node that are placed elsewhere since: no other node may take them as long as
+    // they have this owner.
     const left = holders.filter(
       (held) => held.owner === profile.incarnation && !mine.has(held.shard) && !placed.has(held.shard),
     );
@@ -276,7 +277,9 @@ export class Holdings {
     return this.#parts.runtime.monotonicMs() - this.#verifiedAtMs >= VERIFY_EVERY_MS;
   }
 
-  /** Of these another has become the owner, and perhaps let them go again, without this node having noticed. */
+  /**
+   * Another node has become the owner of these shards, and perhaps let them go again, without this node having noticed.
+   */
   async #letGoOvertaken(holders: readonly ShardHolder[]): Promise<void> {
     const { machine, profile, runtime } = this.#parts;
     this.#verifiedAtMs = runtime.monotonicMs();

@@ -76,7 +76,7 @@ export function suspects(
 }
 
 /**
- * So that nobody waits for a round of his own when an owner is to be taken for dead.
+ * Moment at which an owner counts as dead, so that nodes need not wait for their next round.
  * @returns in how many milliseconds that is true of one, unless it renews its lease; infinite: all do
  */
 export function nextDeathMs(
@@ -102,7 +102,7 @@ export function owningNodes(living: readonly NodeLease[], leases: readonly NodeL
 }
 
 /**
- * Those of the owners that shards are placed on: not who is to give his away, unless there is nobody else.
+ * Nodes on which shards are placed: draining nodes only where there is no other.
  * @param leases all that stand
  */
 export function stayingNodes(owners: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
@@ -130,7 +130,10 @@ export class Placement {
   }
 }
 
-/** What follows from it. A shard of a living owner is waited for: that one lets it go when it sees the same. */
+/**
+ * Actions that follow from the outlook. A shard of a living owner is waited for: that one lets it go when it sees the
+ * same.
+ */
 export function plan(outlook: Outlook): Plan {
   const { me, living, placed, mine, holders, isCutOff } = outlook;
   const alive = new Set(living.map(({ incarnation }) => incarnation));

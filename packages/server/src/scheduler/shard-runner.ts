@@ -255,7 +255,7 @@ export class ShardRunner {
 
   #post(letter: PermitLetter): void {
     const { bus } = this.#parts;
-    // What this node owns it knows before it has told anybody.
+    // The node knows its own shards before it has told other nodes.
     const ownerOf = (shard: ShardId) => (this.state.epochs.has(shard) ? bus.node : bus.ownerOf(shard));
     const node = "toNode" in letter ? letter.toNode : ownerOf(letter.toOwnerOf);
     if (node !== null) bus.send({ node, role: "scheduler" }, letter.message);

@@ -24,7 +24,8 @@ export function takeCommands(step: Step, commands: readonly Command[]): void {
     if (command.kind === "CANCEL") takeCancel(step, command, missing);
     else if (command.kind === "PLAN") takePlanCommand(step, command);
     else {
-      // Also where memory has them: a hint may be stale, and a job must not be changed by halves.
+      // The owner reads executions that memory has as well: a hint may be stale, and a job must not be changed by
+      // halves.
       state.jobCommands.set(command.id, command);
       missing.push(...command.executionIds);
     }
@@ -92,7 +93,7 @@ function obeyLoaded(step: Step, command: JobCommand, rows: Rows, again: Set<stri
     step.state.jobCommands.delete(command.id);
     commandDone(step, command, obey(step, command, entries, entries.length === found.length));
   }
-  // What was brought into memory only to be looked at.
+  // Forgets entries that were read only for this command.
   for (const entry of entries) if (entry.place === "NEW") forget(step, entry);
 }
 

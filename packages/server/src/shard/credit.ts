@@ -73,7 +73,7 @@ function lookThrough(step: Step, worker: WorkerSlots): boolean {
   return true;
 }
 
-/** Under its own number and token, so that it is harmless if the first one is only late. */
+/** Sends the assignment again under its own number and token, so that it is harmless if the first one is only late. */
 function resend(step: Step, entry: Entry): void {
   const { assigned } = entry;
   if (assigned === null || step.now - assigned.at < step.state.limits.resendAfterMs) return;

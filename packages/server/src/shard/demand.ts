@@ -23,7 +23,7 @@ function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
 }
 
 /**
- * What gateways are to be told at once: new or more urgent demand. Demand that has gone is not news worth a message; it is
+ * New or more urgent demand, which gateways hear at once. Demand that has gone is not news worth a message; it is
  * left out of what is repeated each second.
  */
 export function newDemand(step: Step): Demand[] | null {

@@ -56,7 +56,7 @@ function workerUp(step: Step, from: string, message: WorkerUp): void {
   // It may hold several attempts of an execution: an older one's result may not be acknowledged yet.
   const held = new Map(message.holds.map((hold) => [attemptKey(hold.executionId, hold.attempt), hold]));
   settleHoldings(step, worker, held, message.isAnswer === true);
-  // What it was told over the connection before may not have reached it.
+  // Stops sent over the former connection may not have reached the worker.
   for (const entry of worker.holding) sendStop(step, entry);
   for (const hold of message.holds) {
     const entry = step.state.entries.get(hold.executionId);
@@ -73,8 +73,9 @@ function isOutdated(known: WorkerSlots | undefined, from: string, said: WorkerUp
 }
 
 /**
- * What the worker does not list although it was given to it: it never will have it, because its gateway delivers nothing any
- * more that was assigned under another account, and the worker takes nothing of an epoch that is older than its answer.
+ * Settles attempts that the worker does not list although they were assigned to it. The worker will never have them,
+ * because its gateway delivers nothing more that was assigned under another account, and the worker takes nothing of an
+ * epoch that is older than its answer.
  */
 function settleHoldings(
   step: Step,
@@ -107,7 +108,7 @@ function isOnItsWay(assigned: Assigned, worker: WorkerSlots): boolean {
 
 function confirm(step: Step, entry: Entry, assigned: Assigned, worker: WorkerSlots, hold: HeldAttempt | null): void {
   if (!isOnItsWay(assigned, worker)) {
-    // Under this account it has no number.
+    // The attempt has no number under this account.
     Object.assign(assigned, { gateway: worker.gateway, account: worker.account, credit: 0 });
   }
   assigned.worker = worker;
@@ -133,7 +134,8 @@ function workerLost(step: Step, from: string, { workerId, connection, reason }: 
   const { workers } = step.state;
   noteAbsence(step, from, workerId, step.now);
   const worker = workers.get(workerId);
-  // What is known of it may be older than what this gateway says, which it has left since: it is listed where it is now.
+  // The known worker may be older than this gateway's message, and may have left this gateway since: the worker is
+  // listed where it is now.
   if (worker?.gateway !== from || worker.connection > connection) return;
   giveUpWorker(step, worker, workers.remove(workerId), reason);
 }
@@ -189,7 +191,7 @@ function hear(step: Step, gateway: Incarnation): void {
   if (step.state.workers.silent.has(gateway)) setSilent(step, gateway, false);
 }
 
-/** What is given now to the workers of a silent gateway may not arrive. */
+/** Assignments to the workers of a silent gateway may not arrive. */
 function setSilent(step: Step, gateway: Incarnation, isSilent: boolean): void {
   const { workers } = step.state;
   if (isSilent) workers.silent.add(gateway);

@@ -42,7 +42,7 @@ function settleTail(
   read: Extract<ReadResult, { kind: "READ_READY" }>,
   last: RankCursor | null,
 ): void {
-  // What was turned away or written back since the read began may lie behind its end.
+  // Rows that were turned away or written back since the read began may lie behind its end.
   const sawAll =
     !read.full && !lane.missedWhileReading && lane.overflowBatch < read.since && read.term === step.state.term;
   lane.missedWhileReading = false;

@@ -43,7 +43,7 @@ function redefine(step: Step, { row }: Entry, { definition, payloadBytes, versio
   row.dueAt = scheduledAt;
   row.rank = rankOf(poolOf(step.state, pool), scheduledAt, priority);
   row.attempt++;
-  // What the former definition had spent does not count against the new one's budgets.
+  // Failures under the former definition do not count against the new one's budgets.
   row.failures = 0;
   row.lost = 0;
   row.startedAt = null;

@@ -73,7 +73,8 @@ export function expectedInstants(
     const versions = changeovers.flatMap(({ version }) => clocksOf(times, rules.zoneIn(version, times.timezone)).fires);
     for (const at of versions) expected.may.add(at + shiftMs);
   }
-  // What a later version has before the beginning stands for a time on the wall that comes after it by the version of then.
+  // An instant that a later version has before the beginning stands for a time on the wall that lies after the
+  // beginning by the version of then.
   for (const at of expected.must) if (at < from) expected.may.add(at);
   expected.must = expected.must.filter((at) => at >= from).sort((a, b) => a - b);
   return expected;

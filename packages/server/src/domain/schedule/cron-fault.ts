@@ -56,7 +56,7 @@ function takes(kind: number, text: string): boolean {
   return text !== "" && patternOf(KINDS.map((_, index) => (index === kind ? text : "*"))) !== null;
 }
 
-/** Of a list that is bad: the shortest beginning of it that is bad ends with what is wrong. */
+/** Finds the bad entry of a list: the shortest bad prefix of the list ends with it. */
 function firstBadEntry(kind: number, text: string): { entry: string; offset: number } {
   const entries = text.split(",");
   let [good, bad] = [0, entries.length];

@@ -19,7 +19,7 @@ const known = new Map<string, CronPlan>();
 // reads one at once and no request pays for it.
 parse(`${"1,".repeat(120)}99 * * * *`);
 
-/** Reads a cron expression. What is good is kept, so that the next time costs nothing. */
+/** Reads a cron expression. Good expressions are cached, so that the next read costs nothing. */
 export function readCron(text: string): CronPlan | ScheduleRefusal {
   const plan = known.get(text) ?? parse(text);
   if ("message" in plan) return plan;

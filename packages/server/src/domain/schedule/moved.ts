@@ -71,7 +71,7 @@ function lastPlanned(
   return isLater ? { at, version } : last;
 }
 
-/** What a schedule by the clock reads at an instant; a schedule of elapsed time goes by no wall. */
+/** Wall-clock time of a schedule at an instant; a schedule of elapsed time has none. */
 function wallAt({ times, shiftMs }: Schedule, version: string, at: EpochMs): EpochMs {
   if (times.type !== "CRON") return at;
   const { plan, zone } = cronClock(times, version);

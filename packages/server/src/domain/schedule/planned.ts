@@ -47,7 +47,7 @@ export function earlierThan(changeovers: readonly Changeover[], index: number): 
   return earlier.map(({ version }, back) => ({ version, until: (changeovers[index - back] as Changeover).since }));
 }
 
-/** What `firstOf` has found: a backfill asks for it at each of its instants, and the past does not change. */
+/** Cached results of `firstOf`: a backfill asks for them at each of its instants, and the past does not change. */
 const firsts = new WeakMap<readonly Changeover[], WeakMap<Schedule, Map<number, EpochMs>>>();
 
 /** Where the instants of a changeover begin: some of them may lie before it. */

@@ -22,7 +22,7 @@ export class KeptTail {
     return Math.max(0, this.#seenBytes - this.#maxBytes);
   }
 
-  /** What is no UTF-8 is replaced, as is a character that was cut in two. */
+  /** Replaces invalid UTF-8, and a character that was cut in two. */
   text(): string {
     return this.#cut().toString("utf8");
   }

@@ -88,7 +88,7 @@ export class Holding {
   /** Ended by a commit that went through, or never written. */
   freed(shard: ShardId): void {
     const used = this.#used.get(shard);
-    // Of a shard that is another's by now: its next owner counts it.
+    // The permit belongs to a shard that another owner has by now, and that owner counts it.
     if (used === undefined || used === 0) return;
     this.#used.set(shard, used - 1);
     if (this.limits.maxRunning === null) return;
@@ -101,7 +101,7 @@ export class Holding {
     return this.#giveBack || this.limits.ratePerSec !== null;
   }
 
-  /** What is in it stays current, in the next owner's hands or in nobody's. */
+  /** Executions in it stay current, with the next owner or with none. */
   lost(shard: ShardId, epoch: Epoch): void {
     const count = this.#used.get(shard) ?? 0;
     this.#used.delete(shard);
@@ -137,7 +137,7 @@ export class Holding {
     };
   }
 
-  /** What is in hand is worth nothing any more: limits were set anew. */
+  /** Permits in hand are void, because the limits were set anew. */
   clear(): void {
     this.#free = 0;
     this.#idle = 0;
@@ -168,7 +168,7 @@ export class Holding {
   }
 
   /**
-   * What the home is to be told at the end of a step.
+   * Message for the home at the end of a step.
    * @param wish what could be begun; null: nothing, or nothing more than there are permits for; undefined: as before
    * @param isRoll whether it is time to say all of it again
    */

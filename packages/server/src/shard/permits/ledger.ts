@@ -140,7 +140,10 @@ export class Ledger {
     return own;
   }
 
-  /** What was in shards that others have declared since is in their accounts: an account without shards is empty. */
+  /**
+   * Permits of shards that other machines have declared since are in the accounts of those machines: an account without
+   * shards is empty.
+   */
   #supersede(): void {
     for (const [name, { shards }] of this.#accounts) {
       for (const [shard, epoch] of shards) if ((this.#declared.get(shard) ?? 0) > epoch) shards.delete(shard);
@@ -156,7 +159,7 @@ export class Ledger {
     return true;
   }
 
-  /** What it goes by is not what there is: it opens another account. */
+  /** The caller goes by an outdated account, so it opens another one. */
   #refuse(node: Incarnation, call: PermitCall): void {
     const { life, account, at } = call;
     const none = { granted: 0, starts: 0, serial: 0, giveBack: false, taken: 0, isComplete: false, nextStartMs: null };
@@ -187,7 +190,7 @@ export class Ledger {
     return [...this.#refusals.splice(0), ...this.#answers(limits?.maxRunning ?? null, nextStartMs)];
   }
 
-  /** Who wants some and is there, the most urgent first. */
+  /** Accounts that want permits and whose machines live, the most urgent first. */
   #waiting(now: EpochMs): Account[] {
     for (const account of this.#accounts.values()) if (now - account.calledAt > LAPSES_AFTER_MS) account.wanted = 0;
     return [...this.#accounts.values()].filter(({ wanted }) => wanted > 0).sort((a, b) => a.rank - b.rank);

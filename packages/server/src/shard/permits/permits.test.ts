@@ -135,7 +135,7 @@ describe("a machine that loses a shard with attempts in it", () => {
     const told = story({ maxRunning: 2 });
     const [first] = told.commit().assigns;
     assert.ok(first);
-    // Not the pool's own home, which would count anew.
+    // The pool's own home would count anew.
     assert.notEqual(first.shard, homeOf("default"));
     told.tell({ kind: "LOST", shards: [first.shard] });
     told.exchangePermits();

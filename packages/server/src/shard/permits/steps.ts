@@ -80,7 +80,7 @@ export function takePermitMail(step: Step, from: Incarnation, message: PermitCal
   if (holding.take(message, now)) open(state, holding);
 }
 
-/** What came back, or fell due by a rate, is dealt out. */
+/** Deals out permits that came back or fell due by a rate. */
 export function dealPermits({ state, now }: Step): void {
   for (const ledger of state.permits.ledgers.values()) {
     const limits = state.permits.holdings.get(ledger.pool)?.limits ?? null;
@@ -114,7 +114,7 @@ function stillWished(step: Step, pool: string): undefined | null {
   return urgency(step, pool) === null ? null : undefined;
 }
 
-/** What could be begun if there were permits; null: there is nothing, or enough of them. */
+/** Work that could start if there were permits; null: there is none, or there are enough permits. */
 function wishOf(step: Step, holding: Holding): (() => Wish) | null {
   const { pool } = holding;
   if (isFull(step) || holding.room(step.state.term) > 0 || poolOf(step.state, pool).paused) return null;

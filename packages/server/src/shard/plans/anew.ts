@@ -50,7 +50,7 @@ function ruleOfVersion({ facts }: PlanDraft, version: number, orders: readonly P
   return edits.find((former) => former?.version === version)?.rule ?? null;
 }
 
-/** Of what nobody knows the rule of, the next instant is known, and is accounted for if it has passed. */
+/** Accounts for the next instant of a plan whose rule is unknown, if that instant has passed. */
 function accountLast(draft: PlanDraft): boolean {
   const { plan, rule, now } = draft;
   const at = plan.nextFireAt;

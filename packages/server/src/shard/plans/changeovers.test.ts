@@ -46,7 +46,7 @@ class Told {
     return this;
   }
 
-  /** What an operator orders now. */
+  /** An operator's command at this moment. */
   order(time: string, order: PlanOrder): this {
     return this.at(time, [{ id: "1", shard: 0, kind: "PLAN", jobId: JOB, order }]);
   }

@@ -82,7 +82,7 @@ export function takeBorn(step: Step, { rows, notBorn, missedPlans }: Extract<Inp
   for (const row of notBorn) plans.ended(row.jobId, row.id, step.now);
 }
 
-/** Whoever deleted the job was first: nothing that was made of its plan since is true. */
+/** The delete came first: nothing that was made of the job's plan since is true. */
 function dropMissed(step: Step, shard: number, jobId: JobId, births: readonly Candidate[]): void {
   const { plans, epochs } = step.state;
   for (const { id } of births) plans.unborn.delete(id);

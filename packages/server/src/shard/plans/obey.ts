@@ -54,7 +54,10 @@ function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>)
   return followChangeovers(draft) ? "PLANNED" : null;
 }
 
-/** What is planned up to its end is accounted for first: no instant is to be fired by both. */
+/**
+ * Accounts first for instants planned up to the end of the backfill, so that plan and backfill never fire the same
+ * instant.
+ */
 function backfill(
   draft: PlanDraft,
   id: string,

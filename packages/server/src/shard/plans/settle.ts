@@ -137,7 +137,7 @@ function place(step: Step, planned: Planned): void {
 function nextRingOf(step: Step, { jobId, plan }: Planned): EpochMs | null {
   const rings = plan.state === "ACTIVE" && plan.nextFireAt !== null ? [plan.nextFireAt] : [];
   const order = step.state.plans.orders.get(jobId)?.[0];
-  // Whoever gave it had a clock that was ahead.
+  // The command's time lies in the future because the clock of the API's node was ahead.
   if (order?.ask === null && "at" in order.command.order) rings.push(order.command.order.at);
   return rings.length === 0 ? null : Math.min(...rings);
 }
@@ -161,7 +161,7 @@ function askForJobs({ state, wants }: Step): void {
   plans.toAsk.clear();
 }
 
-/** Those that had been left in the store are read when there is room again. */
+/** Commands left in the store are read when there is room again. */
 function askForRoom({ state, wants }: Step): void {
   const { plans, limits } = state;
   if (!plans.turnedAway || plans.byId.size > limits.plans / 4) return;
