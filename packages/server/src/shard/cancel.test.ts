@@ -49,6 +49,25 @@ describe("cancel", () => {
     assert.equal(story.credit("w1", 1).assigned().length, 1);
   });
 
+  it("keeps the limit of a concurrency key, whose gate was forgotten while the execution waited for a retry", () => {
+    const key = { concurrencyKey: "acme", concurrencyLimit: 1 };
+    const [row, next, holder] = [candidate(key), candidate(key), candidate(key)];
+    const story = new Story().hint({ ...row }).worker("w", { handlers: ["echo", "other"], slots: 2 });
+    story.finish(only(story.commit().assigns), { state: "FAILED" }).commit();
+    story.hint({ ...next });
+    story.finish(only(story.commit().assigns)).commit();
+    story.hint({ ...holder });
+    assert.deepEqual(story.assigned(), [holder.id]);
+    const inStore = { ...row, attempt: 1, failures: 1, queue: "WAITING" as const, dueAt: START + 60_000 };
+    story
+      .tell(command(row))
+      .tell({ kind: "LOADED", asked: [row.id], rows: [inStore], since: 9, term: 1 })
+      .commit();
+    story.hint(candidate({ ...key, handler: "other" }));
+    assert.deepEqual(story.assigned(), [], "the holder has the only permit of the key");
+    assert.ok(!story.state.entries.has(row.id));
+  });
+
   it("is honest about a handler that finished all the same", () => {
     const row = candidate();
     const story = new Story().hint(row).worker("w1");

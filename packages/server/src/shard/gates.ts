@@ -40,7 +40,9 @@ export class Gates {
 
   /** Forgets a gate that nothing waits behind or has passed. */
   prune(gate: Gate): void {
-    if (gate.running === 0 && gate.lanes.size === 0) this.#gates.delete(gate.name);
+    if (gate.running > 0 || gate.lanes.size > 0) return;
+    // A later gate may have the name of one that was forgotten while an execution still referred to its lane.
+    if (this.#gates.get(gate.name) === gate) this.#gates.delete(gate.name);
   }
 
   get size(): number {

@@ -102,6 +102,21 @@ describe("replacing what waits", () => {
     assert.equal(story.state.lanes.knowsHash(row.rank), false);
   });
 
+  it("keeps the limit of its concurrency key, whose gate was forgotten while it waited for another attempt", () => {
+    const policy = { retry: { ...DEFAULT_POLICY.retry, jitter: false, initialDelayMs: 4_000 } };
+    const key = { concurrencyKey: "acme", concurrencyLimit: 1 };
+    const [row, next, holder] = [candidate({ policy, ...key }), candidate(key), candidate(key)];
+    const story = new Story().hint({ ...row }).worker("w", { handlers: ["echo", "new"], slots: 2 });
+    story.finish(only(story.commit().assigns), { state: "FAILED" }).commit();
+    story.hint({ ...next });
+    story.finish(only(story.commit().assigns)).commit();
+    story.hint({ ...holder });
+    assert.deepEqual(story.assigned(), [holder.id]);
+    const inStore = { ...row, attempt: 1, failures: 1, queue: "WAITING" as const, dueAt: START + 4_000 };
+    loaded(story.tell({ kind: "COMMANDS", commands: [replaceCommand([row], key)] }), [inStore]);
+    assert.deepEqual(story.assigned(), [], "the holder has the only permit of the key");
+  });
+
   it("gives a new budget to what waits for another attempt, and keeps its history", () => {
     const policy = { retry: { ...DEFAULT_POLICY.retry, jitter: false, initialDelayMs: 4_000 } };
     const row = candidate({ policy });
