@@ -40,6 +40,17 @@ export const machineMutants: readonly Mutant[] = [
     why: "an execution that kills its workers goes on for ever",
   },
   {
+    name: "a forgotten gate takes its successor along",
+    file: `${SHARD}/gates.ts`,
+    find: "if (this.#gates.get(gate.name) === gate) this.#gates.delete(gate.name);",
+    replace: "this.#gates.delete(gate.name);",
+    why: "the machine counts the attempts of one concurrency key in two gates",
+    test: {
+      file: "packages/server/src/shard/replace.test.ts",
+      name: "keeps the limit of its concurrency key, whose gate was forgotten while it waited for another attempt",
+    },
+  },
+  {
     name: "one over the limit of a key",
     file: `${SHARD}/gates.ts`,
     find: "gate.running < gate.limit",
