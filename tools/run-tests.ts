@@ -76,8 +76,6 @@ const compiled = getCompileCacheDir();
 if (compiled !== undefined) process.env["NODE_COMPILE_CACHE"] = dirname(compiled);
 if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
 const execArgv = [`--test-timeout=${kind.testLimitMs}`];
-// A drill keeps sockets to servers that it killed; nothing waits for them once its tests have ended.
-if (kind.belongs === isCrash) execArgv.push("--test-force-exit");
 const stream = run({ files, concurrency: kind.concurrency, execArgv });
 endHangingFiles(stream, kind.fileLimitMs);
 stream.on("test:summary", ({ file, counts, success }) => {

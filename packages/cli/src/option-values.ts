@@ -57,6 +57,12 @@ export function postgresUrl(text: string): string {
   throw new InvalidArgumentError("Give a URL such as postgres://user:password@host:5432/database.");
 }
 
+/** The name of a schema of PostgreSQL, as it is there; some need quotes in SQL. */
+export function schemaName(text: string): string {
+  if (text !== "" && Buffer.byteLength(text) <= 63 && !text.includes("\0")) return text;
+  throw new InvalidArgumentError("Give the name of a schema of PostgreSQL: public.");
+}
+
 /** A month, as `2026-03`. */
 export function month(text: string): string {
   if (/^(19[7-9]|[2-9]\d\d)\d-(0[1-9]|1[0-2])$/.test(text)) return text;

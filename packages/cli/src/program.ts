@@ -12,6 +12,7 @@ import { poolsCommand } from "./commands/pools.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
+import { storeCommand } from "./commands/store.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { tzdataCommand } from "./commands/tzdata.ts";
 import { workerCommand } from "./commands/worker.ts";
@@ -40,6 +41,7 @@ export function program(): Command {
     .addCommand(tzdataCommand())
     .addCommand(configCommand())
     .addCommand(migrateCommand())
+    .addCommand(storeCommand())
     .addCommand(completionCommand())
     .addCommand(namesCommand())
     .addHelpText("after", EXIT_CODES);

@@ -2,7 +2,7 @@
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";
-export { moveStore } from "./move-store.ts";
+export { moveStore, moveStoreSchema } from "./move-store.ts";
 export { type RunningNode, startNode } from "./node.ts";
 export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
 export { StoreUnavailable, StoreUnusable } from "./ports/store.ts";

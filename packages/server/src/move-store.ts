@@ -1,19 +1,27 @@
 import { pino } from "pino";
 import { hasCluster } from "./adapters/embedded/cluster.ts";
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
+import type { Connection, ConnectionsOptions } from "./adapters/sql/connections.ts";
 import { type CopiedTable, copyStore } from "./adapters/sql/copy-store.ts";
+import { type MovedSchema, moveSchema } from "./adapters/sql/move-schema.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import type { Config } from "./ops/config.ts";
 import { createLog } from "./ops/logging.ts";
 import { StoreUnusable } from "./ports/store.ts";
 
 const STANDARD_ERROR = 2;
+
+/** Which store, of a server's configuration. */
+type StoreOf = Pick<Config, "store" | "storeSchema" | "dataDir">;
 
 export interface MoveOptions {
   /** The data folder of the embedded store; it is left as it is. */
   dataDir: string;
   /** postgres://user:password@host:port/database, of 14 to 18, with no Mainspring in it. */
   to: string;
+  /** Schema of PostgreSQL for the copy; null: the one of new stores. */
+  schema: string | null;
   /** Told of each table once it is compared. */
   onTable: (table: CopiedTable) => void;
   /** Gives up, with nothing changed; the promise rejects with the signal's reason. */
@@ -26,23 +34,47 @@ export interface MoveOptions {
  * @throws {StoreUnavailable} the target does not answer
  */
 export async function moveStore({ dataDir, ...options }: MoveOptions): Promise<CopiedTable[]> {
+  return await withTools("migrate", (tools) =>
+    withEmbedded(dataDir, tools, (from) => copyStore({ ...options, ...tools, from })),
+  );
+}
+
+/**
+ * Moves a store to another schema of its database, while no server uses it; all or nothing. Safe to repeat.
+ * @param from schema that it is in; null: where it is found
+ * @throws {StoreUnusable} a server runs on it, there is none, or the schema cannot take it
+ * @throws {StoreUnavailable} PostgreSQL does not answer
+ */
+export async function moveStoreSchema(config: StoreOf, from: string | null): Promise<MovedSchema> {
+  return await withTools("move-schema", (tools) => {
+    const move = (connection: Connection) => moveSchema({ ...tools, connection, from, schema: config.storeSchema });
+    return config.store === "embedded" ? withEmbedded(config.dataDir, tools, move) : move(config.store);
+  });
+}
+
+type Tools = Pick<ConnectionsOptions, "incarnation" | "runtime" | "log">;
+
+async function withTools<T>(name: string, use: (tools: Tools) => Promise<T>): Promise<T> {
+  const runtime = systemRuntime();
+  const log = createLog("warn", pino.destination({ fd: STANDARD_ERROR, sync: true }));
+  const sleep = stayAwake();
+  try {
+    return await use({ incarnation: `${name}-${runtime.uuid()}`, runtime, log });
+  } finally {
+    sleep();
+  }
+}
+
+async function withEmbedded<T>(dataDir: string, tools: Tools, use: (at: Connection) => Promise<T>): Promise<T> {
   if (!(await hasCluster(dataDir))) {
     throw new StoreUnusable(
       `The data folder ${dataDir} has no embedded store in it: name it with MAINSPRING_DATA_DIR.`,
     );
   }
-  const runtime = systemRuntime();
-  const log = createLog("warn", pino.destination({ fd: STANDARD_ERROR, sync: true }));
-  const sleep = stayAwake();
+  const postgres = await startEmbedded({ dataDir, ...tools });
   try {
-    const source = await startEmbedded({ dataDir, runtime, log });
-    try {
-      const incarnation = `migrate-${runtime.uuid()}`;
-      return await copyStore({ ...options, from: source.connection, incarnation, runtime, log });
-    } finally {
-      await source.stop();
-    }
+    return await use(postgres.connection);
   } finally {
-    sleep();
+    await postgres.stop();
   }
 }

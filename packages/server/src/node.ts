@@ -322,7 +322,7 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
     failed = postgres.exited;
   }
   const options = {
-    ...{ connection, incarnation: bus.node, runtime, log },
+    ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
     ...{ isShared: config.bus === "mesh", level: program.level },
   };
   const store = await openPatiently(() => openSqlStore(options), ground);

@@ -27,7 +27,7 @@ export function migrateCommand(): Command {
 
 async function migrate({ to, json }: Options): Promise<void> {
   const { loadConfig, moveStore, systemRuntime } = await import("@mainspring/server");
-  const { dataDir } = loadConfig(process.env);
+  const { dataDir, storeSchema: schema } = loadConfig(process.env);
   const stopping = new AbortController();
   onStopSignal(systemRuntime().monotonicMs, (signal) => {
     stopping.abort(new Failure(`${signal}: given up; nothing was changed`));
@@ -36,7 +36,7 @@ async function migrate({ to, json }: Options): Promise<void> {
   const onTable = (copied: { name: string; rows: number }) => {
     if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${copied.rows} rows\n`);
   };
-  const tables = await moveStore({ dataDir, to, onTable, signal: stopping.signal });
+  const tables = await moveStore({ dataDir, to, schema, onTable, signal: stopping.signal });
   const store = shown("MAINSPRING_STORE", to);
   new Output(json === true).print({ dataDir, store, tables }, () => `${moved(tables)}\n\n${whatNext(dataDir, store)}`);
 }

@@ -10,6 +10,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_GRPC=127.0.0.1:8081     where workers and other nodes connect
   MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
   MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
+  MAINSPRING_STORE_SCHEMA            the schema in it; mainspring for a new store
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { OUTAGE_MS } from "../drill/deeds.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
 import { formatReport } from "../format-report.ts";
@@ -8,7 +9,7 @@ import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     blackouts: { type: "string", default: "0" },
     failovers: { type: "string", default: "0" },
     "lossy-failovers": { type: "string", default: "0" },
+    "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
     rate: { type: "string", default: String(DRILL_RATE) },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
@@ -26,12 +28,9 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
   },
 });
-const [minutes, seed, rate, flights] = [values.minutes, values.seed, values.rate, values.flights].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-];
+const [minutes = 0, seed = 0, rate = 0, flights = 0, outageSec = 0] = [
+  ...[values.minutes, values.seed, values.rate, values.flights, values["outage-sec"]],
+].map(Number);
 const times: DrillOptions["times"] = {
   KILL: Number(values.kills),
   STOP: Number(values.stops),
@@ -45,6 +44,7 @@ const counts = Object.values(times);
 if (
   !(minutes >= 0) ||
   !(rate > 0) ||
+  !(outageSec > 0) ||
   ![seed, flights, ...counts].every((count) => Number.isInteger(count) && count >= 0)
 ) {
   console.error(USAGE);
@@ -62,6 +62,6 @@ process.exit(report.violations.length > 0 ? 1 : 0);
 
 function run(): Promise<Report> {
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
-  if (isDrill) return drillRun({ times, rate, ...telling });
+  if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
   return chaosRun({ forMs: minutes * 60_000, ...telling });
 }

@@ -18,16 +18,19 @@ interface Doing {
   /** How it is written down. */
   event: ProcessFault;
   /** @returns from when on a gap is to be looked for, and in which shards */
-  perform(world: ClusterWorld, node: Node): Promise<Incident>;
+  perform(world: ClusterWorld, node: Node, outageMs: number): Promise<Incident>;
 }
+
+/** Deeds that keep all nodes from PostgreSQL for as long as an outage lasts. */
+export const OUTAGES: readonly Deed[] = ["OUTAGE", "BLACKOUT"];
 
 /** Long enough for what follows a death to be over. */
 const DEAD_MS = 5_000;
 const STOPPED_MS = 7_000;
 /** Fifty a second. */
 const LOOKS_MAX = 3_000;
-/** Longer than a lease, and than a statement may take. */
-const OUTAGE_MS = 14_000;
+/** Default duration of an outage, longer than a lease, and than a statement may take. */
+export const OUTAGE_MS = 14_000;
 /** How far a standby is behind that no commit waits for. */
 const LAG_MS = 100;
 
@@ -93,5 +96,5 @@ function toStore(
   event: ProcessFault = "STORE_DOWN",
 ): Doing {
   const shards = new Set(Array.from({ length: SHARDS }, (_, shard) => shard));
-  return { event, perform: async (world) => ({ atMs: await deed(world, OUTAGE_MS), shards }) };
+  return { event, perform: async (world, _node, outageMs) => ({ atMs: await deed(world, outageMs), shards }) };
 }

@@ -1,14 +1,15 @@
 import { monotonicMs, sleep, until } from "../clock.ts";
 import type { Node } from "../faults/world.ts";
 import type { Evidence } from "../judge/evidence.ts";
-import { judge, type Verdict } from "../judge/judge.ts";
-import { play, type Report, type Telling } from "../play.ts";
+import { judge } from "../judge/judge.ts";
+import { type Outcome, play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
 import { type ClusterStage, openCluster } from "../stage/cluster.ts";
 import { warmUp } from "../warm-up.ts";
-import { DEEDS, type Deed, FAILOVERS } from "./deeds.ts";
+import { DEEDS, type Deed, FAILOVERS, OUTAGE_MS, OUTAGES } from "./deeds.ts";
 import { type Done, drillFigures } from "./drill-figures.ts";
 import { SHARDS } from "./gaps.ts";
+import { judgeLogs, type Mark, marksOf, since } from "./outage-marks.ts";
 
 /** Jobs a second of each of the two clients, where nobody says otherwise. */
 export const DRILL_RATE = 60;
@@ -18,6 +19,8 @@ export interface DrillOptions extends Telling {
   times: Partial<Record<Deed, number>>;
   /** Jobs a second of each of the two clients; default: `DRILL_RATE`. */
   rate?: number;
+  /** Duration of each outage; default: `OUTAGE_MS`. */
+  outageMs?: number;
 }
 
 const NODES = 3;
@@ -29,28 +32,36 @@ const CALM_MS = 1_000;
  * measures what becomes of the work. Nothing may be lost, fail or run twice: no worker is touched, and no way to one.
  * @throws {Error} something did not come back in time; the message names the folder with the logs
  */
-export function drillRun({ times, rate = DRILL_RATE, ...telling }: DrillOptions): Promise<Report> {
+export function drillRun({
+  times,
+  rate = DRILL_RATE,
+  outageMs = OUTAGE_MS,
+  ...telling
+}: DrillOptions): Promise<Report> {
   return play("drill", telling, async (ground) => {
     const findsPrimary = FAILOVERS.some((deed) => (times[deed] ?? 0) > 0);
     const stage = await openCluster({ ...ground, nodes: NODES, steadyRate: rate, findsPrimary });
     try {
       await warmUp(stage);
       stage.say("under load");
-      return await runOn(stage, times);
+      return await runOn(stage, times, outageMs);
     } finally {
       await stage.close();
     }
   });
 }
 
-async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise<Verdict> {
+async function runOn(stage: ClusterStage, times: DrillOptions["times"], outageMs: number): Promise<Outcome> {
   const incidents: Done[] = [];
+  const outages: Mark[] = [];
   const deeds = (Object.entries(times) as [Deed, number][]).filter(([, count]) => count > 0);
   await everythingIsInPlace(stage);
   for (const [deed, count] of deeds) {
     for (let turn = 0; turn < count; turn++) {
-      const incident = await DEEDS[deed].perform(stage, stage.nodes[turn % NODES] as Node);
+      const before = await marksOf(stage.nodes);
+      const incident = await DEEDS[deed].perform(stage, stage.nodes[turn % NODES] as Node, outageMs);
       await everythingIsInPlace(stage);
+      if (OUTAGES.includes(deed)) outages.push(...since(before, await marksOf(stage.nodes)));
       incidents.push({ deed, ...incident, overAtMs: monotonicMs() });
     }
   }
@@ -58,7 +69,11 @@ async function runOn(stage: ClusterStage, times: DrillOptions["times"]): Promise
   for (const [deed, count] of deeds) demanded[DEEDS[deed].event] = count + (demanded[DEEDS[deed].event] ?? 0);
   const evidence = await settle(stage, demanded, null);
   const { violations, figures } = judge(evidence, (times.LOSSY_FAILOVER ?? 0) > 0 ? "lossy" : "drill");
-  return { violations, figures: { ...figures, ...(await drillFigures(stage, evidence, incidents)) } };
+  const logs = judgeLogs(outages);
+  return {
+    violations: [...violations, ...logs.violations],
+    figures: { ...figures, ...logs.figures, ...(await drillFigures(stage, evidence, incidents)) },
+  };
 }
 
 /** Every node has its share, and has had it for a moment. */

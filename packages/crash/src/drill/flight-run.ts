@@ -64,7 +64,7 @@ export function flightRun({ kills, demandsGoals, ...telling }: FlightOptions): P
 
 function manned(folder: string, node: Node, index: number): Post {
   const name = `worker-at-node-${index + 1}`;
-  const members = crew("worker", folder, (file) => [node.server.grpcAddress, file, SLOTS, "0", name], name);
+  const members = crew("worker", folder, (file) => [node.server.grpcAddress, file, SLOTS, "0", name], { name });
   return { node, name, crew: members, member: members.hire() };
 }
 

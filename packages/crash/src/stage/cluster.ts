@@ -7,6 +7,7 @@ import { freePort } from "./free-port.ts";
 import { crew, opened, type Playground, playground, SLOTS } from "./playground.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
+import type { Release } from "./release.ts";
 import { Server } from "./server.ts";
 
 export interface ClusterStage extends ClusterWorld, Playground {}
@@ -20,6 +21,8 @@ interface ClusterOptions {
   hasBuiltInWorkers?: boolean;
   /** Whether nodes know all addresses of PostgreSQL, and find the primary themselves; default: proxies lead them there. */
   findsPrimary?: boolean;
+  /** Release that nodes and workers begin with; default: this one. */
+  release?: Release;
   dice: Dice;
   say(message: string): void;
 }
@@ -27,18 +30,22 @@ interface ClusterOptions {
 /** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
   const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, dice, say } = options;
+  const { release } = options;
   // PostgreSQL runs as another user, who has to get to its own folder in it.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
   const nodes = await Promise.all(
     Array.from({ length: count }, (_, index) =>
-      buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }, index + 1),
+      buildNode({ folder, store, hasBuiltInWorkers, findsPrimary, release }, index + 1),
     ),
   );
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
-  const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, hired % 2 === 0 ? "0" : "20"]);
+  const prefetchOf = (hired: number) => (hired % 2 === 0 ? "0" : "20");
+  const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, prefetchOf(hired)], {
+    ...(release !== undefined && { program: release.worker }),
+  });
   const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
   const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6)), ...rate]);
   // The judge's own way to the servers leads around the proxies.
@@ -65,9 +72,10 @@ interface Site {
   store: ClusterStore;
   hasBuiltInWorkers: boolean;
   findsPrimary: boolean;
+  release: Release | undefined;
 }
 
-async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }: Site, number: number) {
+async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary, release }: Site, number: number) {
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
   const grpc = { host, port: grpcPort };
@@ -91,6 +99,7 @@ async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary }: Sit
     MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",
   };
   const name = `node-${number}`;
-  const server = new Server({ folder, name, httpPort, grpcPort, env });
+  const command = release !== undefined && { command: release.command };
+  const server = new Server({ folder, name, httpPort, grpcPort, env, ...command });
   return { server, links, addresses, address: addresses.MESH_LINK };
 }

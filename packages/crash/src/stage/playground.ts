@@ -64,13 +64,19 @@ export async function opened<S extends Playground>(stage: S): Promise<S> {
   return stage;
 }
 
-/** Workers or clients. @param name what their files are called by; default: their role */
+interface CrewNames {
+  /** Name of their files; default: their role. */
+  name?: string;
+  /** Program of the processes; default: that of the role. */
+  program?: string;
+}
+
+/** Workers or clients. */
 export function crew(
   role: string,
   folder: string,
   argumentsFor: (historyFile: string, hired: number) => string[],
-  name = role,
+  { name = role, program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url)) }: CrewNames = {},
 ): Crew {
-  const program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url));
   return new Crew({ role: name, program, folder, argumentsFor });
 }

@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { until } from "../clock.ts";
 import { type Child, startNode } from "./child.ts";
 
-const COMMAND = fileURLToPath(new URL("../../../cli/bin/mainspring.mjs", import.meta.url));
+/** The command of this release. */
+export const COMMAND = fileURLToPath(new URL("../../../cli/bin/mainspring.mjs", import.meta.url));
 /** Replaying the store's log on a busy machine takes its time; what takes longer hangs. */
 const READY_WITHIN_MS = 90_000;
 const STOP_WITHIN_MS = 60_000;
@@ -15,6 +16,8 @@ export interface ServerOptions {
   httpPort: number;
   grpcPort: number;
   env: Record<string, string>;
+  /** File of the command to start; default: this release's. */
+  command?: string;
 }
 
 /** The server as users run it, without its built-in worker; always at the same addresses. */
@@ -22,13 +25,21 @@ export class Server {
   readonly httpUrl: string;
   readonly grpcAddress: string;
   readonly #options: ServerOptions;
+  #command: string;
   #child: Child | null = null;
   readonly #deaths: string[] = [];
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    this.#command = options.command ?? COMMAND;
     this.httpUrl = `http://127.0.0.1:${options.httpPort}`;
     this.grpcAddress = `127.0.0.1:${options.grpcPort}`;
+  }
+
+  /** File that all processes of the server append their log to. */
+  get logFile(): string {
+    const { folder, name = "server" } = this.#options;
+    return join(folder, `${name}.log`);
   }
 
   get pid(): number {
@@ -40,10 +51,15 @@ export class Server {
     return this.#deaths;
   }
 
+  /** From its next start on the server is of this release. */
+  upgrade(): void {
+    this.#command = COMMAND;
+  }
+
   start(): void {
     const { folder, name = "server", httpPort, grpcPort, env } = this.#options;
-    const child = startNode([COMMAND, "serve"], {
-      logFile: join(folder, `${name}.log`),
+    const child = startNode([this.#command, "serve"], {
+      logFile: this.logFile,
       env: {
         MAINSPRING_HTTP: `127.0.0.1:${httpPort}`,
         MAINSPRING_GRPC: `127.0.0.1:${grpcPort}`,

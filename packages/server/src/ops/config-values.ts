@@ -53,6 +53,14 @@ export const storeAddress: Parse<string> = (text) => {
   return new Unfit("must have target_session_attrs=read-write or none, because only a primary can be the store");
 };
 
+/** The name of a schema of PostgreSQL that needs no quotes, so that it is the same name in every tool. */
+export const schemaName: Parse<string> = (text) => {
+  const fits = /^[a-z_][a-z0-9_]{0,62}$/.test(text) && !/^(pg_.*|information_schema)$/.test(text);
+  return fits
+    ? text
+    : new Unfit("must be 1 to 63 lower-case letters, digits and _, not beginning with a digit or pg_, as mainspring");
+};
+
 /** The value is a secret, so it is never repeated. */
 export const secret: Parse<string> = (text) =>
   /^[\x21-\x7e]{16,512}$/.test(text) ? text : new Unfit("must be 16 to 512 visible ASCII characters without spaces");

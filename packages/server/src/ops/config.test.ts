@@ -31,6 +31,7 @@ describe("the configuration", () => {
       grpc: { host: "127.0.0.1", port: 8081 },
       dataDir: resolve("./data"),
       store: "embedded",
+      storeSchema: null,
       apiKey: null,
       apiKeyAlso: null,
       clusterSecret: null,
@@ -102,6 +103,32 @@ describe("the configuration", () => {
     assert.throws(() => loadHandlerConfig({ MAINSPRING_EXEC: "maybe" }), ConfigError);
     for (const networks of ["10/8", "010.0.0.0/8", "10.0.0.0", "10.0.0.0/33", "::1/129", "private"]) {
       assert.throws(() => loadHandlerConfig({ MAINSPRING_HTTP_ALLOW_PRIVATE: networks }), ConfigError, networks);
+    }
+  });
+
+  it("takes the name of a schema that needs no quotes", () => {
+    const of = (name: string) => ({ MAINSPRING_STORE_SCHEMA: name });
+    for (const name of ["mainspring", "public", "_a1", "s".repeat(63)]) {
+      assert.equal(loadConfig(of(name)).storeSchema, name);
+    }
+    for (const name of [
+      "Jobs",
+      "1a",
+      "a-b",
+      "a b",
+      'a"b',
+      "a,b",
+      "$user",
+      "pg_temp",
+      "information_schema",
+      "s".repeat(64),
+      "é",
+    ]) {
+      assert.match(
+        complaint(of(name)),
+        /^MAINSPRING_STORE_SCHEMA must be 1 to 63 lower-case letters, digits and _/,
+        name,
+      );
     }
   });
 

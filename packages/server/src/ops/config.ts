@@ -10,6 +10,7 @@ import {
   type ListenAddress,
   listenAddress,
   type Parse,
+  schemaName,
   secret,
   signingSecret,
   someOf,
@@ -28,6 +29,8 @@ export interface Config {
   dataDir: string;
   /** "embedded", or the URL of a PostgreSQL; it may hold a password. */
   store: string;
+  /** Schema of PostgreSQL that the store is in; null: the one in which it is found, and `mainspring` for a new one. */
+  storeSchema: string | null;
   /** null: only who is on this machine may use the server, and needs no key. */
   apiKey: string | null;
   /** A second key that is valid too, while clients change from one to the other; null: none. */
@@ -101,6 +104,11 @@ const KEYS = {
     storeAddress,
     "embedded",
     "the PostgreSQL (14 to 18) that keeps the truth, or the embedded one",
+  ),
+  MAINSPRING_STORE_SCHEMA: key(
+    schemaName,
+    null,
+    "the schema of PostgreSQL in which the store is; `mainspring` for a new one, and a store in `public` is left there until `mainspring store move-schema`",
   ),
   MAINSPRING_API_KEY: key(
     secret,
@@ -260,6 +268,7 @@ function configOf(values: Values, warnings: string[]): Config {
     grpc: values.MAINSPRING_GRPC,
     dataDir: resolve(values.MAINSPRING_DATA_DIR),
     store: values.MAINSPRING_STORE,
+    storeSchema: values.MAINSPRING_STORE_SCHEMA,
     apiKey: values.MAINSPRING_API_KEY,
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,

@@ -25,10 +25,10 @@ export interface MainspringParts {
 
 /** As rows say it: 4 is SUCCEEDED, and times are milliseconds. */
 const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
-  count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM executions`;
+  count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM mainspring.executions`;
 
 /** 1 is PENDING. */
-const READY = "SELECT count(*) FROM executions WHERE state = 1";
+const READY = "SELECT count(*) FROM mainspring.executions WHERE state = 1";
 
 /** Within a second the only node knows that a pool is paused; more on a slow machine. */
 const OBEYED_MS = 3_000;

@@ -57,6 +57,12 @@ export class ClusterStore {
     return `${this.#primary.urlAt(this.#seats.hosts)}?target_session_attrs=read-write`;
   }
 
+  /** The primary itself, around all links: valid until it is replaced. */
+  get url(): string {
+    const { folder } = this.#primary.disk;
+    return this.#primary.urlAt(encodeURIComponent(folder));
+  }
+
   /** Asked directly, around all links. */
   sql(text: string): Promise<string> {
     return this.#primary.sql(text);

@@ -7,6 +7,7 @@ import { Disk } from "./disk.ts";
 import type { Programs } from "./programs.ts";
 
 const READY_WITHIN_MS = 120_000;
+/** Of the socket in its folder, unless the settings say otherwise. */
 const PORT = "5432";
 const ROLE = "mainspring";
 const DATABASE = "postgres";
@@ -29,6 +30,8 @@ interface PostgresOptions {
   /** New. */
   folder: string;
   logFile: string;
+  /** Settings of postgresql.conf beside those of every store; default: none. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** A PostgreSQL that nobody starts again but who has it. */
@@ -36,12 +39,14 @@ export class Postgres {
   readonly disk: Disk;
   readonly logFile: string;
   readonly #programs: Programs;
+  readonly #settings: Readonly<Record<string, string>>;
   #child: Child | null = null;
 
-  private constructor(disk: Disk, { programs, logFile }: PostgresOptions) {
+  private constructor(disk: Disk, { programs, logFile, settings = {} }: PostgresOptions) {
     this.disk = disk;
     this.logFile = logFile;
     this.#programs = programs;
+    this.#settings = settings;
   }
 
   /** With an empty database. */
@@ -120,7 +125,7 @@ export class Postgres {
   }
 
   #launch(): void {
-    const settings = { ...SETTINGS, unix_socket_directories: this.disk.folder };
+    const settings = { ...SETTINGS, unix_socket_directories: this.disk.folder, ...this.#settings };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const { user, path } = this.#programs;
     this.#child = startProgram(path("postgres"), ["-D", this.#data, "-p", PORT, ...args], {

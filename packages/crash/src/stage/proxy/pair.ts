@@ -122,7 +122,9 @@ export class Pair {
 }
 
 function abort(socket: Socket): void {
+  // Node loses the handle of a socket that it resets during its shutdown: the socket stays open, and the process cannot end.
+  const isShuttingDown = socket.writableEnded && !socket.writableFinished;
   // A socket of a file knows no reset, and where the peer does not read one would wait for it to do so.
-  if (socket.remoteAddress === undefined || socket.writableLength > 0) socket.destroy();
+  if (socket.remoteAddress === undefined || socket.writableLength > 0 || isShuttingDown) socket.destroy();
   else socket.resetAndDestroy();
 }

@@ -13,7 +13,13 @@ const ASKED = 100;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (how?: { type: "minor" }) => void;
-const db = new Connections({ connection, incarnation: "me", runtime: systemRuntime(), log: silent });
+const db = new Connections({
+  connection,
+  schema: "mainspring",
+  incarnation: "me",
+  runtime: systemRuntime(),
+  log: silent,
+});
 
 async function ask(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {

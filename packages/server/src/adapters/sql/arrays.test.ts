@@ -18,7 +18,7 @@ describe("array parameters", () => {
     server = await startTestServer();
     const runtime = systemRuntime();
     const connection = await server.newDatabase();
-    db = new Connections({ connection, incarnation: runtime.uuid(), runtime, log: silent });
+    db = new Connections({ connection, schema: "mainspring", incarnation: runtime.uuid(), runtime, log: silent });
   });
   after(async () => {
     await db.close();

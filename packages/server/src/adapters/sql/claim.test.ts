@@ -5,6 +5,7 @@ import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
 import { takeShards } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { CLAIM_LOCK } from "./claim.ts";
+import { lockKey } from "./locks.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "./testing/databases.ts";
 
 let server: TestServer;
@@ -77,10 +78,10 @@ it("takes its claim again when the connection that held it broke", async () => {
 it("takes over no shard while another server has the claim", async () => {
   const database = await server.newDatabase();
   const first = await openTestStore(database, hurriedRuntime(), "first");
-  const other = new pg.Client(database);
+  const other = new pg.Client({ ...database, options: "-c search_path=mainspring" });
   await other.connect();
   // Who is already waiting for a lock gets it before anybody who comes later.
-  const locked = other.query("SELECT pg_advisory_lock($1)", [CLAIM_LOCK]);
+  const locked = other.query(`SELECT pg_advisory_lock(${lockKey(CLAIM_LOCK)})`);
   await terminate(database, "mainspring/first/claim");
   await locked;
   await assert.rejects(takeShards(first, [0], "first"), StoreUnusable);

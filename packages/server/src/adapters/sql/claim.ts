@@ -3,8 +3,9 @@ import type { Timer } from "../../ports/runtime.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import { type ConnectionsOptions, clientConfig, primaryAt } from "./connections.ts";
 import { storeError } from "./errors.ts";
+import { lockKey } from "./locks.ts";
 
-/** The advisory lock that a server holds on its database; any number that nobody else in the database uses. */
+/** The advisory lock that a server holds on its store; any number that nobody else in the database uses. */
 export const CLAIM_LOCK = 7_303_014_002;
 /** A killed predecessor's lock goes when PostgreSQL sees its connection closed: at once as a rule. */
 const PATIENCE_MS = 5_000;
@@ -14,15 +15,21 @@ const RETAKE_MS = 1_000;
 const HOLDER = `
   SELECT a.application_name, l.mode FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND (l.classid::bigint << 32 | l.objid::bigint) = $1`;
+    AND (l.classid::bigint << 32 | l.objid::bigint)`;
 
 export interface ClaimOptions {
-  /** Whether other servers that say so too may use the database; default: this one alone. */
+  /** Whether other servers that say so too may use the store; default: this one alone. */
   isShared?: boolean;
+  /** Whether programs made the store that hold one lock for a whole database; default: no. */
+  isFormer?: boolean;
+  /** Whether such programs find the store, which they did not make; default: no. */
+  isVisible?: boolean;
+  /** Advice where a server holds the claim; default: that for a server. */
+  advice?: string;
 }
 
 /**
- * That this server alone uses its database, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
+ * That this server alone uses its store, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
  * taken again when the connection broke. What keeps data right is the fence; this keeps two servers that were started by
  * mistake from taking the shards from each other for ever.
  */
@@ -36,7 +43,7 @@ export class Claim {
 
   constructor(options: ConnectionsOptions & ClaimOptions) {
     this.#options = options;
-    this.#Client = primaryAt(options.connection, options.incarnation).Client;
+    this.#Client = primaryAt(options).Client;
   }
 
   /**
@@ -60,14 +67,16 @@ export class Claim {
   }
 
   async #acquire(): Promise<void> {
-    const { connection, incarnation, runtime, isShared = false } = this.#options;
-    const client = new this.#Client(clientConfig(connection, incarnation, "claim"));
+    const { runtime } = this.#options;
+    const client = new this.#Client(clientConfig(this.#options, "claim"));
     client.on("error", ignore);
     try {
       await client.connect();
       const deadlineMs = runtime.monotonicMs() + PATIENCE_MS;
-      while (!(await tryLock(client, isShared))) {
-        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client, isShared);
+      for (;;) {
+        const refused = await refusedKey(client, this.#options);
+        if (refused === null) break;
+        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client, refused, this.#options);
         await new Promise<void>((resolve) => runtime.setTimer(RETRY_MS, resolve));
       }
     } catch (error) {
@@ -94,19 +103,32 @@ export class Claim {
   }
 }
 
-async function tryLock(client: pg.Client, isShared: boolean): Promise<boolean> {
-  const { rows } = await client.query<[boolean]>({
-    text: `SELECT pg_try_advisory_lock${isShared ? "_shared" : ""}($1)`,
-    values: [CLAIM_LOCK],
-    rowMode: "array",
-  } as never);
-  return rows[0]?.[0] === true;
+/** SQL for the keys of the locks that are the claim. The last one is shared by all stores that such programs may find. */
+function locksOf({ isShared = false, isFormer = false, isVisible = false }: ClaimOptions) {
+  const locks = [{ key: lockKey(CLAIM_LOCK), isShared }];
+  if (isFormer || isVisible) locks.push({ key: `${CLAIM_LOCK}`, isShared: isShared || !isFormer });
+  return locks;
 }
 
-async function inUse(client: pg.Client, isShared: boolean): Promise<StoreUnusable> {
-  const { rows } = await client.query<{ application_name: string; mode: string }>(HOLDER, [CLAIM_LOCK]);
+/** @returns the key of a lock that another session holds; null: all are held now */
+async function refusedKey(client: pg.Client, options: ClaimOptions): Promise<string | null> {
+  for (const { key, isShared } of locksOf(options)) {
+    const lock = `pg_try_advisory_lock${isShared ? "_shared" : ""}`;
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${lock}(${key}) AS held`);
+    if (rows[0]?.held !== true) return key;
+  }
+  return null;
+}
+
+async function inUse(
+  client: pg.Client,
+  key: string,
+  { isShared = false, advice }: ClaimOptions,
+): Promise<StoreUnusable> {
+  const { rows } = await client.query<{ application_name: string; mode: string }>(`${HOLDER} = ${key}`);
   const { application_name: holder = "unknown", mode = "" } = rows[0] ?? {};
-  const other = "stop it, or give this one a database of its own";
+  if (advice !== undefined) return new StoreUnusable(`A Mainspring server (${holder}) uses this database: ${advice}`);
+  const other = "stop it, or give this one a store of its own (MAINSPRING_STORE, MAINSPRING_STORE_SCHEMA)";
   if (isShared) {
     return new StoreUnusable(
       `A Mainspring server that is alone (${holder}) uses this database: start it with MAINSPRING_BUS=mesh too, ${other}.`,

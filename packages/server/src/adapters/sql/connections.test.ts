@@ -100,7 +100,7 @@ it("waits for what is under way when it closes, but not for ever", async () => {
 });
 
 function open(connection: Connection, runtime = systemRuntime()): Connections {
-  return new Connections({ connection, incarnation: "me", runtime, log: silent });
+  return new Connections({ connection, schema: "mainspring", incarnation: "me", runtime, log: silent });
 }
 
 it("has an answer for people within seconds where packets are lost, and goes on when they arrive", async () => {

@@ -34,11 +34,16 @@ export interface Statement {
 /** Columns in order: numbers, booleans, Buffers for bytea, texts for all else; null. */
 export type Row = unknown[];
 
-export interface ConnectionsOptions {
+export interface Login {
   /** postgres://user:password@host:port/database, or the same in pg's own words. */
   connection: Connection;
   /** Who is using the store; it names the connections. */
   incarnation: Incarnation;
+  /** Schema of the store; null: the search path of the user decides. */
+  schema: string | null;
+}
+
+export interface ConnectionsOptions extends Login {
   runtime: Runtime;
   log: Logger;
 }
@@ -85,14 +90,14 @@ export class Connections {
   /** Thousands of clients may read at once. */
   readonly #lines: ReadonlyMap<Purpose, WaitingLine>;
 
-  constructor({ connection, incarnation, runtime, log }: ConnectionsOptions) {
+  constructor({ runtime, log, ...login }: ConnectionsOptions) {
     this.#runtime = runtime;
     this.#silence = new Silence(runtime);
     this.#lines = new Map(Array.from(LINES, ([purpose, limits]) => [purpose, new WaitingLine(runtime, limits)]));
-    const primary = primaryAt(connection, incarnation);
+    const primary = primaryAt(login);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
-        ...clientConfig(connection, incarnation, purpose),
+        ...clientConfig(login, purpose),
         Client: primary.Client,
         // See `answerOf`.
         query_timeout: 0,
@@ -262,12 +267,12 @@ export function sessionOf(client: pg.ClientBase): Session {
   return { connection: 0, run: async (statement) => rows(await client.query(queryConfig(statement))) };
 }
 
-export function clientConfig(connection: Connection, incarnation: Incarnation, purpose: Purpose): pg.ClientConfig {
+export function clientConfig({ connection, incarnation, schema }: Login, purpose: Purpose): pg.ClientConfig {
   const given = typeof connection === "string" ? fromUrl(connection) : connection;
   return {
     ...given,
     application_name: applicationName(incarnation, purpose),
-    options: options(purpose, given.options),
+    options: options(purpose, schema, given.options),
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: answerTimeoutMs(purpose),
@@ -275,9 +280,9 @@ export function clientConfig(connection: Connection, incarnation: Incarnation, p
 }
 
 /** The primary of what `connection` names, for clients that are made from its `clientConfig`. */
-export function primaryAt(connection: Connection, incarnation: Incarnation): Primary {
-  const address = typeof connection === "string" ? connection : null;
-  return new Primary(address, clientConfig(connection, incarnation, "read"));
+export function primaryAt(login: Login): Primary {
+  const address = typeof login.connection === "string" ? login.connection : null;
+  return new Primary(address, clientConfig(login, "read"));
 }
 
 /**
@@ -293,19 +298,25 @@ function fromUrl(text: string): pg.ClientConfig {
   return { connectionString: url.href, ...(given === null ? {} : { options: given }) };
 }
 
+/** A schema as `search_path` takes it, and says it. */
+export function searchPath(schema: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(schema) ? schema : pg.escapeIdentifier(schema);
+}
+
 /** How a backend is known in pg_stat_activity, to people and to takeovers; shorter than the 63 bytes that fit. */
 export function applicationName(incarnation: Incarnation, purpose: Purpose): string {
   return `mainspring/${incarnation}/${purpose}`;
 }
 
 /** Settings of the session, sent when it starts. They must hold whatever the role or the database has set. */
-function options(purpose: Purpose, given: string | undefined): string {
+function options(purpose: Purpose, schema: string | null, given: string | undefined): string {
   const settings: Record<string, string> = {
     // The fence is read again after waiting for its lock; a stricter level would fail instead.
     default_transaction_isolation: "read\\ committed",
     statement_timeout: String(STATEMENT_TIMEOUT_MS),
     idle_in_transaction_session_timeout: String(STATEMENT_TIMEOUT_MS),
     ...SETTINGS[purpose],
+    ...(schema !== null && { search_path: searchPath(schema).replace(/[\\\s]/g, "\\$&") }),
   };
   const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   return [...(given === undefined ? [] : [given]), ...flags].join(" ");

@@ -14,9 +14,9 @@ const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 /** What a format of text could take for its own. */
 const AWKWARD = 'a\tb\\N\\.\n"(,)" \u0001 é 😀';
 
-const TABLES = `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+const TABLES = `SELECT relname::text FROM pg_class WHERE relnamespace = to_regnamespace('mainspring')
   AND relkind IN ('r', 'p') AND relpersistence = 'p' AND NOT relispartition AND relname <> 'schema_migrations' ORDER BY 1`;
-const OBJECTS = `SELECT relname::text, relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+const OBJECTS = `SELECT relname::text, relkind::text FROM pg_class WHERE relnamespace = to_regnamespace('mainspring')
   AND relname NOT LIKE 'pg_toast%' ORDER BY 1`;
 
 describe("copying a store into another database", () => {
@@ -29,7 +29,17 @@ describe("copying a store into another database", () => {
   const copy = (from: pg.ClientConfig, to: pg.ClientConfig, more: Partial<CopyOptions> = {}) => {
     const runtime = hurriedRuntime();
     const signal = new AbortController().signal;
-    return copyStore({ from, to, runtime, log: silent, incarnation: "copy", onTable: () => {}, signal, ...more });
+    return copyStore({
+      from,
+      to,
+      schema: null,
+      runtime,
+      log: silent,
+      incarnation: "copy",
+      onTable: () => {},
+      signal,
+      ...more,
+    });
   };
 
   it("brings every row of every table, of former months too, and writes nothing to the source", async () => {
@@ -49,15 +59,17 @@ describe("copying a store into another database", () => {
   it("brings all that a store keeps: there is nothing but tables", async () => {
     const database = await filled(server);
     const others =
-      "SELECT relname::text FROM pg_class WHERE relkind IN ('S', 'm', 'f') AND relnamespace = 'public'::regnamespace";
+      "SELECT relname::text FROM pg_class WHERE relkind IN ('S', 'm', 'f') AND relnamespace = 'mainspring'::regnamespace";
     assert.deepEqual(await asked(database, others), []);
   });
 
   it("brings a store of an older version as it is, which the next server upgrades", async () => {
     const [from, to] = [await server.newDatabase(), await server.newDatabase()];
-    const client = new pg.Client(from);
+    const client = new pg.Client({ ...from, options: "-c search_path=mainspring" });
     await client.connect();
-    await applyMigrations(sessionOf(client), 1);
+    await client.query("BEGIN");
+    await applyMigrations(sessionOf(client), "mainspring", 1);
+    await client.query("COMMIT");
     await client.end();
     await asked(from, "INSERT INTO pools VALUES ('of old', true, 'FIFO', 'SPREAD')");
     const rows = await rowsOf(from);

@@ -1,17 +1,28 @@
 import pg from "pg";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
-import { Claim } from "./claim.ts";
-import { type Connection, Connections, type ConnectionsOptions, clientConfig, sessionOf } from "./connections.ts";
+import { claimHome } from "./claim-home.ts";
+import {
+  type Connection,
+  Connections,
+  type ConnectionsOptions,
+  clientConfig,
+  type Login,
+  sessionOf,
+} from "./connections.ts";
 import { copyRows, digestOf, type Side, type Table, tablesOf } from "./copy-table.ts";
 import { storeError } from "./errors.ts";
+import { homeAmong, storesIn } from "./home.ts";
+import { leaveView } from "./marks.ts";
 import { applyMigrations, schemaVersion } from "./migrate.ts";
 import { createPartition, monthNamed, PARTITIONED, PARTITIONS } from "./partitions.ts";
 import { explained, preflight } from "./preflight.ts";
 
-export interface CopyOptions extends Omit<ConnectionsOptions, "connection"> {
+export interface CopyOptions extends Omit<ConnectionsOptions, "connection" | "schema"> {
   /** A store that no server uses, nor will while this runs: the caller sees to that. Nothing is written there. */
   from: Connection;
   to: Connection;
+  /** Schema for the copy, as MAINSPRING_STORE_SCHEMA names it; null: not set. */
+  schema: string | null;
   /** Told of each table once all of it is there. */
   onTable: (table: CopiedTable) => void;
   /** Gives up, and leaves nothing behind; too late once everything was compared. */
@@ -40,29 +51,49 @@ const SETTINGS = `
  * @throws {StoreUnavailable} one of the two does not answer; when that was at the very end, all of it may be there
  */
 export async function copyStore(options: CopyOptions): Promise<CopiedTable[]> {
-  const target = { ...options, connection: options.to };
-  const db = new Connections(target);
-  const claim = new Claim(target);
+  const outside = new Connections({ ...options, connection: options.to, schema: null });
   try {
-    await preflight(db, options.log);
-    await claim.take();
-    return await explained(() =>
-      begun(options, options.from, BEGIN_READING, (from) =>
-        begun(options, options.to, BEGIN_WRITING, async (to, commit) => {
-          const copied = await copyAll(from, to, options);
-          await commit();
-          return copied;
-        }),
-      ),
-    );
+    await preflight(outside, options.log);
+    const { home, claim } = await claimHome(outside, { ...options, connection: options.to });
+    try {
+      if (!home.isNew) throw occupied(home.schema);
+      const copied = await explained(() => copyInto(options, home.schema));
+      await leaveView(outside, home.schema);
+      return copied;
+    } finally {
+      await claim.release();
+    }
   } finally {
-    await claim.release();
-    await db.close();
+    await outside.close();
   }
 }
 
-async function copyAll(from: Side, to: Side, { onTable }: CopyOptions): Promise<CopiedTable[]> {
-  const tables = await makeSchema(from, to);
+async function copyInto(options: CopyOptions, schema: string): Promise<CopiedTable[]> {
+  const { incarnation } = options;
+  const source = await sourceOf(options);
+  return await begun(options, { connection: options.from, incarnation, schema: source }, BEGIN_READING, (from) =>
+    begun(options, { connection: options.to, incarnation, schema }, BEGIN_WRITING, async (to, commit) => {
+      const copied = await copyAll(from, to, schema, options);
+      await commit();
+      return copied;
+    }),
+  );
+}
+
+/** @returns the schema of the store that is copied */
+async function sourceOf(options: CopyOptions): Promise<string> {
+  const outside = new Connections({ ...options, connection: options.from, schema: null });
+  try {
+    const [first, ...others] = await storesIn(outside);
+    if (first === undefined) throw new StoreUnusable("There is nothing to copy: no server has ever used the source.");
+    return others.length === 0 ? first.schema : homeAmong([first, ...others], options.schema).schema;
+  } finally {
+    await outside.close();
+  }
+}
+
+async function copyAll(from: Side, to: Side, home: string, { onTable }: CopyOptions): Promise<CopiedTable[]> {
+  const tables = await makeSchema(from, to, home);
   for (const table of tables) await copyRows(from, to, table);
   const copied: CopiedTable[] = [];
   for (const table of tables) {
@@ -75,13 +106,10 @@ async function copyAll(from: Side, to: Side, { onTable }: CopyOptions): Promise<
 }
 
 /** @returns the tables that were made; they are empty */
-async function makeSchema(from: Side, to: Side): Promise<Table[]> {
+async function makeSchema(from: Side, to: Side, home: string): Promise<Table[]> {
   const version = await schemaVersion(from.session);
-  if (version === 0) throw new StoreUnusable("There is nothing to copy: no server has ever used the source.");
   const before = new Set((await tablesOf(to)).map(({ name }) => name));
-  const taken = (await tablesOf(from)).map(({ name }) => name).filter((name) => before.has(name));
-  if (taken.length > 0) throw occupied(taken);
-  await applyMigrations(to.session, version);
+  await applyMigrations(to.session, home, version);
   await makeMonths(from, to);
   before.add("schema_migrations");
   const made = (await tablesOf(to)).filter(({ name }) => !before.has(name));
@@ -90,10 +118,10 @@ async function makeSchema(from: Side, to: Side): Promise<Table[]> {
   return made;
 }
 
-function occupied(names: readonly string[]): StoreUnusable {
+function occupied(schema: string): StoreUnusable {
   return new StoreUnusable(
-    `The target already has tables of Mainspring or of the same names (${names.join(", ")}): ` +
-      "give an empty database, made with CREATE DATABASE. Nothing was changed.",
+    `The target already has tables of Mainspring in the schema ${schema}: give an empty database, made with CREATE DATABASE, ` +
+      "or name another schema with MAINSPRING_STORE_SCHEMA. Nothing was changed.",
   );
 }
 
@@ -116,12 +144,12 @@ async function compare(from: Side, to: Side, table: Table): Promise<number> {
 
 /** Begins a transaction on a connection of its own, which has no limit of time but the signal. */
 async function begun<T>(
-  { incarnation, signal }: CopyOptions,
-  connection: Connection,
+  { signal }: CopyOptions,
+  login: Login,
   begin: string,
   use: (side: Side, commit: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ ...clientConfig(connection, incarnation, "maintain"), query_timeout: 0 });
+  const client = new pg.Client({ ...clientConfig(login, "maintain"), query_timeout: 0 });
   client.on("error", ignore);
   const giveUp = () => void client.end().catch(ignore);
   signal.addEventListener("abort", giveUp);

@@ -21,8 +21,14 @@ after(() => server.stop());
 it("gives months that are older than an index their parts of it, while lists do without", async () => {
   const runtime = systemRuntime();
   const database = await server.newDatabase();
-  const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
-  await db.transaction("maintain", (session) => applyMigrations(session, BEFORE));
+  const db = new Connections({
+    connection: database,
+    schema: "mainspring",
+    incarnation: runtime.uuid(),
+    runtime,
+    log: silent,
+  });
+  await db.transaction("maintain", (session) => applyMigrations(session, "mainspring", BEFORE));
   for (const table of PARTITIONED) {
     for (const back of [-1, 0, 1, 2]) {
       await asked(database, `DO $$ BEGIN ${createPartition(table, monthOf(runtime.now(), back))} END $$`);

@@ -133,7 +133,13 @@ describe(`lists over ${MONTHS} months`, () => {
 
   /** Every statement of every list, as PostgreSQL executes it. */
   async function assertBounded(): Promise<void> {
-    const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
+    const db = new Connections({
+      connection: database,
+      schema: "mainspring",
+      incarnation: runtime.uuid(),
+      runtime,
+      log: silent,
+    });
     for (const filter of EXECUTION_LISTS)
       await assertVisits(db, `executions ${JSON.stringify(filter)}`, (spied) =>
         listExecutions(spied, TENANT, filter, PAGE),

@@ -4,6 +4,7 @@ import { QUEUE_CODES, STATE_CODES } from "./codes.ts";
 import type { Connections, Session, Statement } from "./connections.ts";
 import { isLockTimeout } from "./errors.ts";
 import { completeIndexes } from "./late-indexes.ts";
+import { lockKey } from "./locks.ts";
 import {
   createPartition,
   type Month,
@@ -16,9 +17,9 @@ import {
 } from "./partitions.ts";
 
 /** Held by the node that keeps the tables up; any number that nobody else in the database uses. */
-const UPKEEP_LOCK = 7_303_014_004;
+const UPKEEP_LOCK = lockKey(7_303_014_004);
 /** Held while months are made, so that a statement which needs one does not wait for the upkeep of all tables. */
-const MONTHS_LOCK = 7_303_014_005;
+const MONTHS_LOCK = lockKey(7_303_014_005);
 
 const DAY_MS = 86_400_000;
 /** How long a repeated request is recognised by its Idempotency-Key. */
@@ -62,12 +63,12 @@ const FORGET_RECURRING = `
 export async function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
   await makePartitions(db, now);
   await db.session("maintain", async (session) => {
-    const [locked] = await session.run({ text: "SELECT pg_try_advisory_lock($1)", values: [UPKEEP_LOCK] });
+    const [locked] = await session.run({ text: `SELECT pg_try_advisory_lock(${UPKEEP_LOCK})` });
     if (locked?.[0] !== true) return;
     const inUse = await retire(session, now, retention);
     await completeIndexes(session);
     // A session that failed is closed, and its locks with it.
-    await session.run({ text: "SELECT pg_advisory_unlock($1)", values: [UPKEEP_LOCK] });
+    await session.run({ text: `SELECT pg_advisory_unlock(${UPKEEP_LOCK})` });
     if (inUse !== null) throw inUse;
   });
 }
@@ -79,7 +80,7 @@ export function makePartitions(
   purpose: "maintain" | "query" = "maintain",
 ): Promise<void> {
   return db.transaction(purpose, async (session) => {
-    await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MONTHS_LOCK] });
+    await session.run({ text: `SELECT pg_advisory_xact_lock(${MONTHS_LOCK})` });
     for (const table of PARTITIONED) {
       const existing = new Set((await months(session, table)).map((month) => month.name));
       for (const month of monthsAround(now)) {

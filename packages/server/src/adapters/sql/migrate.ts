@@ -1,10 +1,13 @@
+import pg from "pg";
 import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import type { Connections, Session } from "./connections.ts";
+import { lockKey } from "./locks.ts";
+import { removeMarks } from "./marks.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
 /** What the session locks while it migrates; any number that nobody else in the database uses. */
-const MIGRATION_LOCK = 7_303_014_003;
+const MIGRATION_LOCK = lockKey(7_303_014_003);
 
 /** The newest that this program knows. */
 const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
@@ -18,23 +21,29 @@ const ADD_LEVELS = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS needs
  * Brings the schema to this program's version, forwards only. All that is missing is done at once or not at all, and by
  * one program at a time. A newer schema is left as it is, where a program of this level can work with it: so a node that
  * has not been upgraded yet can be started again while others have been.
+ * @param home schema of PostgreSQL that the store is in, or will be
  * @param level of the program
  * @throws {StoreUnusable} the schema is too new for the program; nothing was touched
  */
-export async function migrate(db: Connections, level: number = FEATURE_LEVEL): Promise<void> {
+export async function migrate(db: Connections, home: string, level: number = FEATURE_LEVEL): Promise<void> {
   await db.transaction("maintain", async (session) => {
+    await prepare(session, home);
     const found = await foundVersion(session);
     if (found > KNOWN) {
       if ((await neededLevel(session)) > level) throw tooNew(found);
       return;
     }
-    await applyMigrations(session, KNOWN);
+    await applyMissing(session, KNOWN);
   });
 }
 
 /** Applies what is missing up to a version, within a transaction of the caller's. */
-export async function applyMigrations(session: Session, until: number): Promise<void> {
-  await session.run({ text: "SELECT pg_advisory_xact_lock($1)", values: [MIGRATION_LOCK] });
+export async function applyMigrations(session: Session, home: string, until: number = KNOWN): Promise<void> {
+  await prepare(session, home);
+  await applyMissing(session, until);
+}
+
+async function applyMissing(session: Session, until: number): Promise<void> {
   await session.run({ text: CREATE_HISTORY });
   const done = await version(session);
   const missing = MIGRATIONS.filter(({ version }) => version > done && version <= until);
@@ -46,6 +55,33 @@ export async function applyMigrations(session: Session, until: number): Promise<
       values: [version, name, needsLevel],
     });
   }
+}
+
+const HOME =
+  "SELECT to_regnamespace($1) IS NOT NULL, has_database_privilege(current_database(), 'CREATE'), current_user::text";
+
+/** Waits for other programs that migrate. */
+async function prepare(session: Session, home: string): Promise<void> {
+  await session.run({ text: `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})` });
+  await makeHome(session, home);
+}
+
+/**
+ * Makes a schema of PostgreSQL for a store, where it is missing.
+ * @throws {StoreUnusable} the user may not make it; says who can
+ */
+export async function makeHome(session: Session, home: string): Promise<void> {
+  const schema = pg.escapeIdentifier(home);
+  const [row] = await session.run({ text: HOME, values: [schema] });
+  const [exists, mayCreate, user] = row as [boolean, boolean, string];
+  if (!exists && !mayCreate) {
+    throw new StoreUnusable(
+      `The user ${user} may not make the schema ${home}: let the owner of the database run CREATE SCHEMA ${schema} AUTHORIZATION ` +
+        `${pg.escapeIdentifier(user)}, or name a schema in which the user may make tables with MAINSPRING_STORE_SCHEMA.`,
+    );
+  }
+  if (exists) await removeMarks(session, home);
+  else await session.run({ text: `CREATE SCHEMA ${schema}` });
 }
 
 /**

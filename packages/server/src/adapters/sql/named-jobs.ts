@@ -10,10 +10,11 @@ import { replaceJob } from "./job-changes.ts";
 import { isRecurring } from "./job-columns.ts";
 import { claimNames, readName } from "./job-names.ts";
 import { KeyVanished } from "./key-vanished.ts";
+import { lockKey } from "./locks.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
 
 /** Two puts of one name that arrive together must not both find that there is none. */
-const LOCK_NAME = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+const LOCK_NAME = `SELECT pg_advisory_xact_lock(hashtextextended($1, ${lockKey(0)}))`;
 
 const ACTIVE = `
   SELECT j.id FROM jobs j

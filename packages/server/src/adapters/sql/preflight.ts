@@ -18,7 +18,9 @@ const HOPELESS: Readonly<Record<string, string>> = {
   "28000": "check the user in MAINSPRING_STORE and pg_hba.conf",
   "28P01": "check the user and password in MAINSPRING_STORE",
   "3D000": "create the database, or correct its name in MAINSPRING_STORE",
-  "42501": "grant the user what it needs: CONNECT on the database and CREATE on its schema",
+  "42501": "grant the user what it needs: CONNECT on the database, USAGE and CREATE on the schema of the store",
+  "3F000": "grant the user USAGE and CREATE on the schema of the store",
+  "42P07": "the schema has tables of another program: name another schema with MAINSPRING_STORE_SCHEMA",
 };
 
 /**

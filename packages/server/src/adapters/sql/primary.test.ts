@@ -90,7 +90,13 @@ describe("the primary among several servers", () => {
 });
 
 function connections(connection: string): Connections {
-  return new Connections({ connection, incarnation: "me", runtime: systemRuntime(), log: silent });
+  return new Connections({
+    connection,
+    schema: "mainspring",
+    incarnation: "me",
+    runtime: systemRuntime(),
+    log: silent,
+  });
 }
 
 /** Greets as PostgreSQL does, and does no more. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import pg from "pg";
 import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
 import { StoreUnusable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
@@ -38,7 +37,7 @@ it("warns where PostgreSQL has too few connections for the nodes that are there"
 });
 
 const OBJECTS = `SELECT relname::text, relkind::text, relfilenode::int8 FROM pg_class
-  WHERE relnamespace = 'public'::regnamespace ORDER BY 1`;
+  WHERE relnamespace IN (to_regnamespace('public'), to_regnamespace('mainspring')) ORDER BY 1`;
 
 it("migrates an empty database once, and finds it as it left it", async () => {
   const database = await server.newDatabase();
@@ -105,8 +104,8 @@ it("makes the months around the current one, in the months' own borders", async 
 
 it("migrates nothing when it fails half way", async () => {
   const database = await server.newDatabase();
-  await asked(database, "CREATE TABLE pools (not_ours integer)");
+  await asked(database, "CREATE SCHEMA mainspring; CREATE TABLE mainspring.pools (not_ours integer)");
   const before = await asked(database, OBJECTS);
-  await assert.rejects(openTestStore(database), pg.DatabaseError);
+  await assert.rejects(openTestStore(database), StoreUnusable);
   assert.deepEqual(await asked(database, OBJECTS), before);
 });

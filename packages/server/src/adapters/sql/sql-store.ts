@@ -5,7 +5,8 @@ import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { backlog } from "./backlog.ts";
-import { Claim, type ClaimOptions } from "./claim.ts";
+import type { Claim, ClaimOptions } from "./claim.ts";
+import { checkSearchPath, claimHome } from "./claim-home.ts";
 import { addCommand, readCommands } from "./commands.ts";
 import { Committer } from "./commit.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connections.ts";
@@ -13,6 +14,7 @@ import { countExecutions } from "./count-executions.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { listExecutions } from "./execution-lists.ts";
 import { getExecution } from "./execution-queries.ts";
+import type { Home } from "./home.ts";
 import { answered } from "./idempotency-keys.ts";
 import { deleteJob, replaceJob } from "./job-changes.ts";
 import { listJobs } from "./job-lists.ts";
@@ -21,6 +23,7 @@ import { sqlLeases } from "./leases.ts";
 import { ledger } from "./ledger.ts";
 import { lookOut } from "./look-out.ts";
 import { maintain, makePartitions } from "./maintain.ts";
+import { leaveView } from "./marks.ts";
 import { migrate } from "./migrate.ts";
 import { putNamed } from "./named-jobs.ts";
 import { checkNeighbours } from "./neighbours.ts";
@@ -50,7 +53,9 @@ export interface SqlStore extends Store {
   checkWrites(): Promise<void>;
 }
 
-export interface SqlStoreOptions extends ConnectionsOptions, ClaimOptions {
+export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pick<ClaimOptions, "isShared"> {
+  /** Schema of PostgreSQL for the store, as MAINSPRING_STORE_SCHEMA names it; null, the default: not set. */
+  schema?: string | null;
   /** What the program understands; default: what this one does. */
   level?: number;
 }
@@ -63,22 +68,32 @@ export interface SqlStoreOptions extends ConnectionsOptions, ClaimOptions {
  * @throws {StoreUnavailable} it does not answer (yet)
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
-  const db = new Connections(options);
-  const claim = new Claim(options);
+  const outside = new Connections({ ...options, schema: null });
   try {
-    await preflight(db, options.log);
-    await claim.take();
-    if (isShared) await checkNeighbours(db, level);
-    await explained(() => migrate(db, level));
-    await makePartitions(db, runtime.now());
-    db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
-  } catch (error) {
-    await claim.release();
-    await db.close();
-    throw error;
+    await preflight(outside, options.log);
+    const { home, claim } = await claimHome(outside, options);
+    const db = new Connections({ ...options, schema: home.schema });
+    try {
+      await checkSearchPath(db, home.schema);
+      await prepare(db, home, options);
+      if (home.isNew) await leaveView(outside, home.schema);
+    } catch (error) {
+      await claim.release();
+      await db.close();
+      throw error;
+    }
+    return store(db, claim, options.runtime);
+  } finally {
+    await outside.close();
   }
-  return store(db, claim, runtime);
+}
+
+async function prepare(db: Connections, home: Home, options: SqlStoreOptions): Promise<void> {
+  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
+  if (isShared) await checkNeighbours(db, level);
+  await explained(() => migrate(db, home.schema, level));
+  await makePartitions(db, runtime.now());
+  db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
 }
 
 function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {

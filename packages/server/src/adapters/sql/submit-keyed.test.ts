@@ -20,7 +20,7 @@ before(async () => {
   connection = await server.newDatabase();
   const store = await openTestStore(connection, runtime);
   scene = await Scene.open({ store, runtime, close: () => store.close() });
-  db = new Connections({ connection, incarnation: "test", runtime, log: silent });
+  db = new Connections({ connection, schema: "mainspring", incarnation: "test", runtime, log: silent });
 });
 after(async () => {
   await db.close();

@@ -118,7 +118,13 @@ function hotPlans(start: () => Promise<TestServer>): void {
       expected: fresh.slice(0, 5).map((job) => ({ id: job.executionId, attempt: 0 })),
     });
     const { text, values = [] } = commitStatement([tick], now);
-    const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
+    const db = new Connections({
+      connection: database,
+      schema: "mainspring",
+      incarnation: runtime.uuid(),
+      runtime,
+      log: silent,
+    });
     const plan = await db.session("commit", (session) => executedPlan(session, text, values));
     await db.close();
     const visited = plan.filter(({ table, loops }) => table.startsWith("executions_") && loops > 0);
@@ -137,7 +143,13 @@ function hotPlans(start: () => Promise<TestServer>): void {
 
   /** On connections of their own: plans of earlier tests are kept by those that made them. */
   async function assertHotPlans(): Promise<void> {
-    const db = new Connections({ connection: database, incarnation: runtime.uuid(), runtime, log: silent });
+    const db = new Connections({
+      connection: database,
+      schema: "mainspring",
+      incarnation: runtime.uuid(),
+      runtime,
+      log: silent,
+    });
     for (const [name, purpose, text, index, plansIndex] of HOT) {
       const plan = await db.session(purpose, (session) => preparedPlan(session, `plan_of_${name}`, text));
       const executions = plan.filter(({ table }) => table.startsWith("executions_"));

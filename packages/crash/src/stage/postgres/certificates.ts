@@ -1,0 +1,46 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** A certificate authority of a test, as files of PEM. */
+export interface Authority {
+  /** Certificate that clients are to trust. */
+  readonly certFile: string;
+  /** Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces one of the same file. */
+  issue(file: string, names: readonly string[]): Promise<{ certFile: string; keyFile: string }>;
+}
+
+/** Makes a key and a self-signed certificate in the folder, by the openssl of the system. */
+export async function newAuthority(folder: string, name: string): Promise<Authority> {
+  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
+  await openssl(["-x509", "-days", "2", "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile]);
+  return {
+    certFile,
+    issue: async (file, names) => {
+      const issued = { certFile: join(folder, `${file}.crt`), keyFile: join(folder, `${file}.key`) };
+      const by = ["-CA", certFile, "-CAkey", keyFile, "-addext", `subjectAltName=${names.join(",")}`];
+      const leaf = ["-addext", "basicConstraints=critical,CA:FALSE"];
+      await openssl([
+        "-x509",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=a server",
+        ...by,
+        ...leaf,
+        "-keyout",
+        issued.keyFile,
+        "-out",
+        issued.certFile,
+      ]);
+      return issued;
+    },
+  };
+}
+
+async function openssl(args: readonly string[]): Promise<void> {
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  await run("openssl", ["req", ...key, ...args]);
+}
