@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Overlap } from "@mainspring/server/testing";
+import type { RecurrenceRule } from "@mainspring/server/testing";
 import type { StoreEvent } from "../store/history.ts";
 import { Ledger } from "./ledger.ts";
 import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
@@ -9,7 +9,7 @@ import { PlanBooks } from "./plan-books.ts";
 const EDITED = 1_000;
 
 /** A commit that skips an instant because of an overlap, and follows the last of these definitions; each replaced the one before. */
-function skip(instant: number, overlaps: readonly Overlap[]): void {
+function skip(instant: number, overlaps: readonly RecurrenceRule["overlap"][]): void {
   const books = new PlanBooks();
   const versions = overlaps.map((overlap, index) => {
     const replacedAt = index < overlaps.length - 1 ? EDITED * (index + 1) : null;
