@@ -215,6 +215,25 @@ describe("recurring jobs over HTTP", () => {
     assert.equal((await post(`/${delay}/backfill`, { since })).status, 409);
   });
 
+  it("takes a backfill of 10,000 planned instants, and none of more", async () => {
+    const MINUTE_MS = 60_000;
+    const jobId = await submit({ schedule: "* * * * *" });
+    const last = Math.floor(systemRuntime().now() / MINUTE_MS) * MINUTE_MS;
+    const range = (count: number) => ({
+      since: new Date(last - count * MINUTE_MS).toISOString(),
+      until: new Date(last).toISOString(),
+    });
+    const { end } = owner("PLANNED");
+    const most = await post(`/${jobId}/backfill`, range(10_000));
+    end();
+    assert.deepEqual([most.status, most.body.backfill.planned], [200, 10_000]);
+    for (const count of [10_001, 10_200, 20_000]) {
+      const { status, body } = await post(`/${jobId}/backfill`, range(count));
+      assert.equal(status, 400);
+      assert.match(body.errors[0].message, /a backfill takes 10000 planned instants at most/);
+    }
+  });
+
   it("runs it now when it is triggered, with the trigger MANUAL", async () => {
     const jobId = await submit({ payload: { a: 1 } });
     const { status, body } = await post(`/${jobId}/trigger`);
@@ -284,57 +303,6 @@ describe("recurring jobs over HTTP", () => {
     assert.deepEqual([more, body.nextCursor, body.accountedUntil], [[], null, new Date(until).toISOString()]);
     const page = await get(`/${jobId}/ledger?${range}&limit=1`);
     assert.deepEqual(page.body.items, body.items);
-  });
-});
-
-describe("missed instants of all jobs over HTTP", () => {
-  const MINUTE_MS = 60_000;
-  let nowMs = systemRuntime().now();
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi(() => nowMs);
-  });
-  after(() => api.stop());
-
-  const get = async (url: string) => (await api.inject({ method: "GET", url })).json();
-  const missedIn = async () => {
-    await api.missed.look();
-    const [{ items }, stats] = [await get("/v1/missed-jobs"), await get("/v1/stats")];
-    assert.equal(stats.recurring.missed, api.missed.found().instants);
-    return items;
-  };
-  /** A plan that goes on without its first instants, as no plan of ours does; an owner of the shard writes it. */
-  const forget = async (jobId: string, count: number): Promise<number> => {
-    const { store } = api;
-    const [job] = await store.recurrences.load([jobId]);
-    const first = job?.plan.nextFireAt;
-    assert.ok(job && first);
-    const { epoch } = (await store.readShards())[job.shard] ?? { epoch: 0 };
-    const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
-    const plan = { ...job.plan, nextFireAt: first + count * MINUTE_MS };
-    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, births: [], skips: [], plan };
-    const nothing = { changes: [], assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone: [] };
-    await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans: [change] }]);
-    return first;
-  };
-
-  it("are counted in the stats, named with their jobs, and agree with the ledgers", async () => {
-    assert.deepEqual((await get("/v1/missed-jobs")).lookedUntil, null);
-    assert.deepEqual(await missedIn(), []);
-    const ids: string[] = [];
-    for (const name of ["forgetful", "well"]) {
-      const payload = { target: { handler: "echo" }, name, schedule: "* * * * *" };
-      ids.push((await api.inject({ method: "POST", url: "/v1/jobs", payload })).json().jobId);
-    }
-    const first = await forget(ids[0] as string, 3);
-    nowMs = first + 2 * MINUTE_MS + 1;
-    const [jobId, name] = [ids[0], "forgetful"];
-    const told = (at: number) => new Date(at).toISOString();
-    const span = { firstAt: told(first), lastAt: told(first + 2 * MINUTE_MS) };
-    assert.deepEqual(await missedIn(), [{ jobId, name, missed: 3, ...span }]);
-    assert.deepEqual((await get("/v1/missed-jobs")).lookedUntil, told(nowMs));
-    const { items } = await get(`/v1/jobs/${jobId}/ledger`);
-    assert.deepEqual([items[0].outcome, items[0].count, items[0].at], ["MISSED", 3, told(first)]);
   });
 });
 
