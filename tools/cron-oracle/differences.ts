@@ -29,14 +29,15 @@ export function cronsimReason(one: Case, own: Fires, other: Fires): Reason {
   return first !== undefined && isAfterMidnightGap(one, first) ? NO_MIDNIGHT : "UNEXPLAINED";
 }
 
-/** Why cron-parser has these fires. */
-export function cronParserReason(one: Case, own: Fires, other: Fires): Reason {
+/** Why cron-parser has these fires. @param hasNewestData and not the platform's */
+export function cronParserReason(one: Case, own: Fires, other: Fires, hasNewestData: boolean): Reason {
   const same = sameOrRefused(own, other);
   if (same !== null) return same;
   const [date = "", , weekday = ""] = one.cron.split(" ").slice(-3);
   if ([date, weekday].some((field) => field.startsWith("*/")) && date !== "*" && weekday !== "*") return STAR_STEP;
   const fires = [...instantsOf(own), ...instantsOf(other)];
-  if (fires.some((at) => hasOtherOffset(one, at))) return "the platform has older time zone data than the package";
+  if (!hasNewestData && fires.some((at) => hasOtherOffset(one, at)))
+    return "the platform has older time zone data than the package";
   return fires.some((at) => changeNear(one, at) !== 0)
     ? "around a clock change: cron-parser has rules of its own"
     : "UNEXPLAINED";

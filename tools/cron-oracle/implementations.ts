@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { nextFire, readCron, type Schedule } from "@mainspring/server/testing";
 import { CronExpressionParser } from "cron-parser";
+import type { Zone } from "luxon";
 import { type Case, FIRES } from "./cases.ts";
 
 /** Fires of a case, ISO to the second; a text: the implementation refuses the case, and says so. */
@@ -23,10 +24,12 @@ export function mainspring({ cron, timezone, after }: Case): Fires {
   return found;
 }
 
-/** JavaScript: cron-parser, luxon and the platform's time zone data. */
-export function cronParser({ cron, timezone, after }: Case): Fires {
+/** JavaScript: cron-parser and luxon. @param zone default: the one of the platform's time zone data */
+export function cronParser({ cron, timezone, after }: Case, zone?: Zone): Fires {
   try {
-    const expression = CronExpressionParser.parse(cron, { currentDate: after, tz: timezone });
+    // Luxon takes a zone wherever it takes the name of one; the types of cron-parser do not say so.
+    const tz = (zone ?? timezone) as string;
+    const expression = CronExpressionParser.parse(cron, { currentDate: after, tz });
     return Array.from({ length: FIRES }, () => iso(expression.next().getTime()));
   } catch (error) {
     return (error as Error).message;
@@ -35,14 +38,20 @@ export function cronParser({ cron, timezone, after }: Case): Fires {
 
 /** Python: cronsim, zoneinfo and the package tzdata. @throws {Error} `pip` or `python3` is missing or fails */
 export function cronsim(cases: readonly Case[]): Fires[] {
-  const input = cases.map((one) => JSON.stringify({ ...one, fires: FIRES })).join("\n");
+  const asked = cases.map((one) => ({ ...one, fires: FIRES }));
+  return python("fires.py", asked) as Fires[];
+}
+
+/** What a program of this folder answers to each of the questions. @throws {Error} `pip` or `python3` is missing or fails */
+export function python(program: string, questions: readonly unknown[]): unknown[] {
+  const input = questions.map((question) => JSON.stringify(question)).join("\n");
   const env = { ...process.env, PYTHONPATH: installed() };
   const options = { input, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 } as const;
-  const output = execFileSync("python3", [fileURLToPath(new URL("fires.py", import.meta.url))], options);
+  const output = execFileSync("python3", [fileURLToPath(new URL(program, import.meta.url))], options);
   return output
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Fires);
+    .map((line) => JSON.parse(line) as unknown);
 }
 
 /** The folder of the pinned Python packages. */

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, type LedgerItem } from "@mainspring/sdk";
+import { Client, type LedgerItem, type MissedJob } from "@mainspring/sdk";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 1_000;
@@ -47,6 +47,15 @@ describe("time zone data of a cluster", () => {
     for await (const item of clientOf(nodes[0] as ClusterNode).jobs.ledger(jobId, { limit: 1_000 }))
       items.unshift(item);
     return items;
+  }
+
+  /** Jobs with missed instants, once the node has searched all that was planned before a time. */
+  async function searched(node: ClusterNode, before: string): Promise<MissedJob[]> {
+    for (;;) {
+      const { items, lookedUntil } = await clientOf(node).jobs.missed();
+      if (lookedUntil !== null && lookedUntil > before) return items;
+      await new Promise((go) => setImmediate(go));
+    }
   }
 
   it("changes for all nodes at one moment, forth and back, and every instant of 1,000 jobs is accounted for once", async () => {
@@ -95,6 +104,8 @@ describe("time zone data of a cluster", () => {
       walls.join(),
     );
     assert.deepEqual(await clientOf(nodes[0] as ClusterNode).jobs.overdue(), []);
+    const last = (await ledgerOf(fixed)).at(-1)?.at ?? "";
+    for (const node of nodes) assert.deepEqual(await searched(node, last), []);
   });
 
   it("refuses a version that nobody has, and data that cannot be read", async () => {

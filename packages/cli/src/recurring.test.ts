@@ -7,8 +7,10 @@ import {
   type JobPlan,
   type JobSummary,
   type LedgerItem,
+  type MissedJobs,
   type PreviewedFire,
   type StartedBackfill,
+  type Stats,
   type SubmittedRecurringJob,
 } from "@mainspring/sdk";
 import type { CalendarDay } from "./calendar-text.ts";
@@ -119,6 +121,15 @@ describe("recurring jobs by the command line", () => {
       [gone.code, gone.stderr],
       [1, 'mainspring: no job has the id or name "hourly": see `jobs list`\n'],
     );
+  });
+
+  it("says that no job has missed instants, and up to when it knows", async () => {
+    assert.match(
+      await done("jobs", "missed"),
+      /^none was found: (the first search is not over yet|searched until 2.*Z)\n$/,
+    );
+    assert.deepEqual((await json<MissedJobs>("jobs", "missed")).items, []);
+    assert.equal((await json<Stats>("stats")).recurring.missed, 0);
   });
 
   it("tells what is wrong with a schedule, and what would be right", async () => {

@@ -45,6 +45,8 @@ export type {
   DeadLetterRun,
   ExecutionEvent,
   Explanation,
+  MissedJob,
+  MissedJobs,
   OverdueJob,
   Pool,
   PoolSettings,

@@ -1,5 +1,5 @@
 import type { ChangedJob, JobRequest, JobSummary, PreviewedFire } from "./api-types.ts";
-import type { OverdueJob } from "./operator-types.ts";
+import type { MissedJobs, OverdueJob } from "./operator-types.ts";
 import type {
   BackfillRequest,
   JobPlan,
@@ -74,6 +74,11 @@ export class Jobs {
   async overdue(options: ReadOptions & { limit?: number } = {}): Promise<OverdueJob[]> {
     const { limit = 100, ...rest } = options;
     return (await this.#requests.get<{ items: OverdueJob[] }>(`/v1/overdue-jobs?limit=${limit}`, rest)).items;
+  }
+
+  /** Recurring jobs with planned instants of the last day that are MISSED in their ledgers; the earliest instant first. */
+  async missed(options: ReadOptions = {}): Promise<MissedJobs> {
+    return this.#requests.get<MissedJobs>("/v1/missed-jobs", options);
   }
 
   /** When it fires next. @param options.count 1 to 1000, default 10 */

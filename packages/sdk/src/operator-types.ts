@@ -139,8 +139,11 @@ export interface Stats {
   store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Since the schedulers were started. */
   finished: { state: ExecutionState; count: number }[];
-  /** Planned instants of recurring jobs, since the schedulers were started; `late` ones are among those that run. */
-  recurring: { planned: number; run: number; late: number; skipped: number };
+  /**
+   * Planned instants of recurring jobs, since the schedulers were started; `late` ones are among those that run. `missed`: planned within
+   * the last day, and without any trace; 1000 stands for more; null: this server does not search for them.
+   */
+  recurring: { planned: number; run: number; late: number; skipped: number; missed: number | null };
   /** First starts minus scheduled times, of the last minute or two. */
   lateness: { p50Ms: number | null; p99Ms: number | null; starts: number };
 }
@@ -164,6 +167,25 @@ export interface OverdueJob {
   name: string | null;
   nextFireAt: string;
   overdueMs: number;
+}
+
+/** Result of the search for planned instants without any trace. */
+export interface MissedJobs {
+  /** The earliest instant first; of all jobs together at most 1000 instants. */
+  items: MissedJob[];
+  /** Every instant of the last day before this time was looked at; null: the server has not searched all jobs yet. */
+  lookedUntil: string | null;
+}
+
+/** A recurring job with planned instants that are MISSED in its ledger. */
+export interface MissedJob {
+  jobId: string;
+  /** null: it has none. */
+  name: string | null;
+  /** Number of these instants. */
+  missed: number;
+  firstAt: string;
+  lastAt: string;
 }
 
 export interface ClusterNode {

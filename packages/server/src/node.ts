@@ -12,6 +12,7 @@ import { offeredZones } from "./adapters/system/time-zone-data.ts";
 import { addressOf, checkAdvertised, listening } from "./addresses.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
+import type { MissedWatch } from "./api/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
 import { FEATURE_LEVEL } from "./domain/feature-level.ts";
@@ -30,13 +31,12 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
-import { BacklogWatch } from "./scheduler/backlog-watch.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
-import { OverdueWatch } from "./scheduler/overdue-watch.ts";
 import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
+import { watchMissed, watchStore } from "./store-watches.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 
 /** A server that serves. */
@@ -149,10 +149,12 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
   metrics.watch(() => zones.readings());
-  watchStore(ground, store, metrics);
+  watchStore({ ...ground, store, metrics });
   // Before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
-  const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, share: () => owning.share() });
+  const missed = watchMissed({ ...ground, store, metrics }, zones);
+  const serving = { store, metrics, membership, grpcAddress, zones, missed };
+  const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
@@ -170,15 +172,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
-}
-
-function watchStore({ runtime, log, life }: Ground, { queries }: SqlStore, metrics: Joining["metrics"]): void {
-  for (const Watch of [OverdueWatch, BacklogWatch]) {
-    const watch = new Watch(queries, runtime, log);
-    metrics.watch(() => watch.readings());
-    watch.start();
-    life.started("watch of the store", async () => watch.stop());
-  }
 }
 
 function openBus(
@@ -237,11 +230,12 @@ async function join(ground: Ground, { store, metrics, membership, address, zones
 
 interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
+  missed: MissedWatch | null;
 }
 
 async function serveHttp(ground: Ground, serving: Serving): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -257,6 +251,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<{ httpUrl: s
     storeConnections: () => store.connectionLoad(),
     readiness: () => readiness(store, runtime, standing),
     isStopping: standing.isStopping,
+    ...(missed !== null && { missed: () => missed.found() }),
   };
   const api = config.roles.includes("api")
     ? await createApi({

@@ -50,4 +50,28 @@ describe("recurring jobs of a node", () => {
       assert.equal(at - (instants[i] ?? 0), 1_000, `${i} of ${items.length}`);
     await client.deleteJob(jobId);
   });
+
+  it("say up to when they are accounted for, also while an execution of a fixed delay runs", async () => {
+    const delayed = {
+      target: { handler: "sleep" },
+      payload: { ms: 600_000 },
+      everySec: 1,
+      everyMode: "FIXED_DELAY",
+    } as const;
+    const { jobId } = await client.jobs.upsert("delayed", delayed);
+    const ledger = async () => (await fetch(`${node.httpUrl}/v1/jobs/${jobId}/ledger`)).json() as Promise<LedgerAnswer>;
+    for (;;) {
+      const { items, accountedUntil } = await ledger();
+      assert.notEqual(accountedUntil, null);
+      if (items[0]?.run?.state !== "RUNNING") continue;
+      assert.ok((accountedUntil ?? "") > items[0].at);
+      break;
+    }
+    await client.deleteJob(jobId, { cancelRunning: true });
+  });
 });
+
+interface LedgerAnswer {
+  items: LedgerItem[];
+  accountedUntil: string | null;
+}

@@ -1,4 +1,4 @@
-import type { JobPlan, LedgerItem, OverdueJob } from "@mainspring/sdk";
+import type { JobPlan, LedgerItem, MissedJobs, OverdueJob } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type CalendarDay, calendarOf, calendarText } from "../calendar-text.ts";
 import { type ConnectionOptions, clientCommand, connect, type ListOptions, pageOf } from "../connection-options.ts";
@@ -27,6 +27,7 @@ export function recurringCommands(): Command[] {
     ledgerCommand(),
     calendarCommand(),
     overdueCommand(),
+    missedCommand(),
   ];
 }
 
@@ -146,6 +147,25 @@ function overdueText(items: readonly OverdueJob[]): string {
     return [name ?? jobId, nextFireAt, `${Math.round(overdueMs / 1_000)} s`];
   });
   return table(["JOB", "PLANNED", "OVERDUE"], rows);
+}
+
+function missedCommand(): Command {
+  return clientCommand("missed")
+    .description("recurring jobs with planned instants of the last day that are MISSED in their ledgers")
+    .action(async (options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const missed = await client.jobs.missed();
+      output.print(missed, () => missedText(missed));
+    });
+}
+
+function missedText({ items, lookedUntil }: MissedJobs): string {
+  const until = lookedUntil === null ? "the first search is not over yet" : `searched until ${lookedUntil}`;
+  if (items.length === 0) return `none was found: ${until}`;
+  const rows = items.map(({ jobId, name, missed, firstAt, lastAt }) => {
+    return [name ?? jobId, String(missed), firstAt, lastAt];
+  });
+  return `${table(["JOB", "MISSED", "FIRST", "LAST"], rows)}\n${until}`;
 }
 
 /** The month on all clocks of the world. */

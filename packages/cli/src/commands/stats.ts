@@ -37,8 +37,10 @@ function zonesText({ timeZoneData, timeZoneDataAgeDays }: Pick<Stats, "timeZoneD
   return timeZoneDataAgeDays === null ? timeZoneData : `${timeZoneData}, ${timeZoneDataAgeDays} days old`;
 }
 
-function recurringText({ planned, run, late, skipped }: Stats["recurring"]): string {
-  return planned === 0 ? "nothing was planned" : `${planned} planned: ${run} run (${late} late), ${skipped} skipped`;
+function recurringText({ planned, run, late, skipped, missed }: Stats["recurring"]): string {
+  const lost = missed === null || missed === 0 ? "" : `; ${missed} MISSED within the last day: \`jobs missed\``;
+  if (planned === 0) return `nothing was planned${lost}`;
+  return `${planned} planned: ${run} run (${late} late), ${skipped} skipped${lost}`;
 }
 
 function latenessText({ p50Ms, p99Ms, starts }: Stats["lateness"]): string {

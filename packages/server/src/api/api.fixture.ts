@@ -19,6 +19,7 @@ import type { Command, Store } from "../ports/store.ts";
 import { fixedRules } from "../time-zones.ts";
 import { type ApiParts, createApi } from "./create-api.ts";
 import type { HttpApp } from "./http-app.ts";
+import { MissedWatch } from "./missed-watch.ts";
 import type { About } from "./node-routes.ts";
 
 export interface TestApi {
@@ -26,6 +27,8 @@ export interface TestApi {
   store: Store;
   leases: Leases;
   bus: Bus;
+  /** Search for missed instants; it looks when the test lets it. */
+  missed: MissedWatch;
   /** What was counted, as `name:count`. */
   counted: string[];
   /** Sends a request and checks that its answer is one that the OpenAPI document has. */
@@ -46,7 +49,11 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
   const bus = memoryBus(runtime.uuid());
   const store = await openSqlStore({ connection: embedded.connection, incarnation: bus.node, runtime, log });
   const counted: string[] = [];
-  const parts = { store, runtime, log, metrics: countingMetrics(counted), about, leases: store.leases };
+  const missed = new MissedWatch({ queries: store.queries, runtime, log, zones: about.zones, retentionDays: 30 });
+  const parts = {
+    ...{ store, runtime, log, metrics: countingMetrics(counted), leases: store.leases },
+    about: { ...about, missed: () => missed.found() },
+  };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
   const another = (config: ApiParts["config"]) => createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
   const stop = async () => {
@@ -57,7 +64,18 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
   };
   const loseStore = () => embedded.stop();
   const { leases } = store;
-  return { app, store, leases, bus, counted, inject: (request) => documented(app, request), another, loseStore, stop };
+  return {
+    app,
+    store,
+    leases,
+    bus,
+    missed,
+    counted,
+    inject: (request) => documented(app, request),
+    another,
+    loseStore,
+    stop,
+  };
 }
 
 const about: About = {

@@ -29,6 +29,7 @@ import { JobPlans } from "./job-plans.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { LiveView } from "./live.ts";
+import { missedRoute } from "./missed-route.ts";
 import { type About, nodeRoutes } from "./node-routes.ts";
 import { overdueRoute } from "./overdue-route.ts";
 import { planRoutes } from "./plan-routes.ts";
@@ -113,6 +114,7 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);
+  missedRoute(app, about);
   const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
   poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
   workerRoutes(app, {

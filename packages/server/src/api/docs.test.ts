@@ -52,6 +52,7 @@ describe("the description of the API", () => {
         "GET /v1/jobs/{jobId}/executions",
         "GET /v1/jobs/{jobId}/ledger",
         "GET /v1/jobs/{jobId}/next-fires",
+        "GET /v1/missed-jobs",
         "GET /v1/overdue-jobs",
         "GET /v1/pools",
         "GET /v1/pools/{name}",

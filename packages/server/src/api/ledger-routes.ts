@@ -7,6 +7,7 @@ import { ledgerStart } from "../ports/ledger-page.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import { accountedUntil } from "./accounted-until.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
@@ -82,7 +83,7 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
     return {
       items: accounts.map((account) => itemBody(account, rule, zones)),
       nextCursor: encodeCursor("ledger", next),
-      accountedUntil: formatInstantOrNull(job.plan?.nextFireAt ?? null),
+      accountedUntil: formatInstantOrNull(await accountedUntil(job, rule, now, parts.queries)),
       missedSince: formatInstantOrNull(missedSince(job, now, known)),
     };
   });

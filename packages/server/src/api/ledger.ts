@@ -83,7 +83,7 @@ export interface KnownPast {
  * the last edit yet.
  */
 export function missedSince(
-  { version, plan, updatedAt }: JobView,
+  { version, plan, updatedAt }: Pick<JobView, "version" | "plan" | "updatedAt">,
   now: EpochMs,
   { keptDays, changeovers }: KnownPast,
 ): EpochMs | null {
@@ -127,7 +127,7 @@ function traceless({ schedule, plan, changeovers, ranges }: Known, since: EpochM
 }
 
 /** It waits for the execution before it, or is made up for in its turn. */
-function isAhead(plan: Plan | null, at: EpochMs): boolean {
+export function isAhead(plan: Plan | null, at: EpochMs): boolean {
   if (plan === null) return false;
   return plan.bufferedAt === at || plan.catchUps.some(({ nextAt, until }) => at >= nextAt && at < until);
 }

@@ -5,6 +5,7 @@ import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
+import type { MissedFound } from "./missed-watch.ts";
 import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { HealthBody, ReadinessBody } from "./schemas/node.ts";
 import type { StatsBody } from "./schemas/stats.ts";
@@ -22,6 +23,8 @@ export interface About {
   storeConnections(): StatsBody["store"];
   /** Whether work should be sent here, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
+  /** Result of the search for missed instants; left out: this node does not search. */
+  missed?(): MissedFound;
   /** Whether this node goes, so that clients are to come again on another connection. */
   isStopping?(): boolean;
 }

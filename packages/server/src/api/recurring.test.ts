@@ -215,6 +215,25 @@ describe("recurring jobs over HTTP", () => {
     assert.equal((await post(`/${delay}/backfill`, { since })).status, 409);
   });
 
+  it("takes a backfill of 10,000 planned instants, and none of more", async () => {
+    const MINUTE_MS = 60_000;
+    const jobId = await submit({ schedule: "* * * * *" });
+    const last = Math.floor(systemRuntime().now() / MINUTE_MS) * MINUTE_MS;
+    const range = (count: number) => ({
+      since: new Date(last - count * MINUTE_MS).toISOString(),
+      until: new Date(last).toISOString(),
+    });
+    const { end } = owner("PLANNED");
+    const most = await post(`/${jobId}/backfill`, range(10_000));
+    end();
+    assert.deepEqual([most.status, most.body.backfill.planned], [200, 10_000]);
+    for (const count of [10_001, 10_200, 20_000]) {
+      const { status, body } = await post(`/${jobId}/backfill`, range(count));
+      assert.equal(status, 400);
+      assert.match(body.errors[0].message, /a backfill takes 10000 planned instants at most/);
+    }
+  });
+
   it("runs it now when it is triggered, with the trigger MANUAL", async () => {
     const jobId = await submit({ payload: { a: 1 } });
     const { status, body } = await post(`/${jobId}/trigger`);

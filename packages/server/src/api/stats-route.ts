@@ -57,7 +57,7 @@ export function statsRoute(app: HttpApp, parts: StatsParts): void {
       executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
       store: about.storeConnections(),
       finished: finishedOf(tallies),
-      recurring: recurringOf(tallies),
+      recurring: { ...recurringOf(tallies), missed: about.missed?.().instants ?? null },
       lateness: latenessOf(tallies),
     };
   });
@@ -97,7 +97,7 @@ function finishedOf(tallies: readonly Tally[]): StatsBody["finished"] {
   }));
 }
 
-function recurringOf(tallies: readonly Tally[]): StatsBody["recurring"] {
+function recurringOf(tallies: readonly Tally[]): Omit<StatsBody["recurring"], "missed"> {
   const all = tallies.flatMap(({ planned = [] }) => planned);
   const sum = (isWanted: (outcome: PlannedOutcome) => boolean) =>
     all.reduce((total, { outcome, count }) => total + (isWanted(outcome) ? count : 0), 0);

@@ -113,6 +113,16 @@ export const FIGURES = {
     },
   ),
   jobs_overdue_oldest_seconds: gauge([], "Since the earliest of these instants; 0: there is none"),
+  instants_missed: gauge(
+    [],
+    "Planned instants of the last day, of all recurring jobs, that are MISSED in the ledger of their job; 1000 stands for more; of a node with the role api",
+    { alert: "it is above 0: `mainspring jobs missed` names the jobs, and a backfill makes up for the instants" },
+  ),
+  missed_look_age_seconds: gauge(
+    [],
+    "Since the time before which this node has searched all recurring jobs for missed instants; none before the first search is over",
+    { alert: "it is above 7200: the search does not keep up with the number of jobs, or the store does not answer" },
+  ),
   time_zone_data_age_seconds: gauge(
     ["version"],
     "Since the release of the time zone data that jobs are planned by, by its version; none where it is not known",

@@ -41,6 +41,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   draining: "draining",
   jobsOverdue: "jobs_overdue",
   jobsOverdueOldestSec: "jobs_overdue_oldest_seconds",
+  instantsMissed: "instants_missed",
+  missedLookAgeSec: "missed_look_age_seconds",
   timeZoneDataAgeSec: "time_zone_data_age_seconds",
   timeZoneDataBehind: "time_zone_data_behind",
   cutOff: "cut_off",

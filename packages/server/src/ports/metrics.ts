@@ -51,6 +51,9 @@ export interface Readings {
   /** Recurring jobs whose time has passed without being accounted for, of all shards, and since when the first of them is. */
   jobsOverdue?: number;
   jobsOverdueOldestSec?: number;
+  /** Planned instants of all recurring jobs without any trace, and the age in seconds of the last full search for them. */
+  instantsMissed?: number;
+  missedLookAgeSec?: number;
   /** Since the release of the time zone data in force, by its version. */
   timeZoneDataAgeSec?: ByLabel;
   /** 1 while this node brings newer time zone data than is in force. */

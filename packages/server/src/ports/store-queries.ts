@@ -1,7 +1,7 @@
 import type { EndedAttempt, ExecutionError, ExecutionState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domain/job.ts";
-import type { Plan, SkipReason } from "../domain/recurrence.ts";
+import type { Plan, RecurrenceRule, SkipReason } from "../domain/recurrence.ts";
 import type { Submission, SubmitOutcome } from "./store.ts";
 
 /** Reads of the api. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
@@ -25,6 +25,17 @@ export interface StoreQueries {
    * @param limit 1 to 1_000
    */
   overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
+  /**
+   * Recurring jobs of all tenants that are not deleted, by ascending id.
+   * @param after the last id of the page before; null: the first page
+   * @param limit 1 to 1_000
+   */
+  recurringJobs(after: JobId | null, limit: number): Promise<RecurringJob[]>;
+  /**
+   * Traces of planned instants, for each of the stretches in the order asked; the earliest of each kind, `limit` at most.
+   * @param limit 1 to 1_000
+   */
+  traces(asked: readonly JobStretch[], limit: number): Promise<InstantTraces[]>;
   /** Executions of all tenants by state; a count above `limit` is given as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
   /**
@@ -47,6 +58,33 @@ export interface OverdueJob {
   /** null: it has none. */
   name: string | null;
   nextFireAt: EpochMs;
+}
+
+/** Definition and plan of a recurring job, as far as its ledger is judged by them. */
+export interface RecurringJob {
+  jobId: JobId;
+  /** null: it has none. */
+  name: string | null;
+  version: number;
+  createdAt: EpochMs;
+  updatedAt: EpochMs;
+  recurrence: RecurrenceRule;
+  plan: Plan;
+}
+
+/** Stretch of time of one recurring job: [since, until). */
+export interface JobStretch {
+  jobId: JobId;
+  since: EpochMs;
+  until: EpochMs;
+}
+
+/** Traces of the planned instants of a stretch. */
+export interface InstantTraces {
+  /** Planned instants that have an execution, ascending; an instant may be there twice. */
+  fired: EpochMs[];
+  /** Ranges of skipped instants that touch the stretch, ascending; both bounds included. */
+  skipped: { from: EpochMs; to: EpochMs }[];
 }
 
 /** State of the rows, which is about a second behind the assignments. */

@@ -6,7 +6,6 @@ import {
   fire,
   firstPlan,
   HOURLY,
-  NIGHTLY,
   planned,
   recurrenceOf,
   recurring,
@@ -82,28 +81,6 @@ export function recurrencesConformance(scene: () => Scene): void {
     const paused: Plan = { ...firstPlan(first), state: "PAUSED" };
     await scene().applied(1, { plans: [{ ...fire(scene(), first, { births: [] }), plan: paused }] });
     assert.deepEqual(await due(now + 9), [second.jobId, third.jobId]);
-  });
-
-  it("finds the jobs that are overdue, each by its own grace, and none that is paused", async () => {
-    const now = scene().runtime.now();
-    const patient = { ...NIGHTLY, misfireGraceMs: 3_600_000 };
-    const strict = { ...NIGHTLY, misfireGraceMs: 5_000 };
-    const jobs = [
-      await planned(scene(), { name: "strict", recurrence: strict, firstFireAt: now }),
-      await planned(scene(), { recurrence: patient, firstFireAt: now }),
-      await planned(scene(), { recurrence: strict, firstFireAt: now + 1_000, shard: 1 }),
-    ];
-    const [first, second, third] = jobs as [NewRecurringJob, NewRecurringJob, NewRecurringJob];
-    const { overdue } = scene().store.queries;
-    const ids = async (at: number, limit = 10) => (await overdue(at, limit)).map(({ jobId }) => jobId);
-    assert.deepEqual(await ids(now + 5_000), []);
-    assert.deepEqual(await overdue(now + 5_001, 10), [{ jobId: first.jobId, name: "strict", nextFireAt: now }]);
-    assert.deepEqual(await ids(now + 6_001), [first.jobId, third.jobId]);
-    assert.deepEqual(await ids(now + 6_001, 1), [first.jobId]);
-    assert.deepEqual(await ids(now + 3_600_001), [first.jobId, second.jobId, third.jobId]);
-    const paused: Plan = { ...firstPlan(third), state: "PAUSED" };
-    await scene().applied(1, { plans: [{ ...fire(scene(), third, { births: [] }), plan: paused }] });
-    assert.deepEqual(await ids(now + 6_001), [first.jobId]);
   });
 
   it("moves a plan on together with what its instants became", async () => {

@@ -11,6 +11,7 @@ import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts"
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
+import { watchedJobsConformance } from "./store-watched-jobs.conformance.ts";
 
 /**
  * Behaviour of every store. Each test gets a store of its own.
@@ -33,6 +34,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
+    describe("recurring jobs of the whole store", () => watchedJobsConformance(() => scene));
     describe("ledger", () => ledgerConformance(() => scene));
     describe("dead letters", () => deadLettersConformance(() => scene));
     describe("time zone data", () => timeZonesConformance(() => scene));

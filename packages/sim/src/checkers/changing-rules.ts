@@ -50,7 +50,9 @@ export function expectedInstants(
   const changeovers = rules.changeovers();
   for (const [index, { version, since }] of changeovers.entries()) {
     const end = Math.min(until, changeovers[index + 1]?.since ?? until);
-    if (end <= from) continue;
+    // A version that comes into force after the stretch plans nothing of it, also where it has an instant of then on a new time of the wall.
+    const isAfter = index > 0 && since >= until;
+    if (end <= from || isAfter) continue;
     const clocks = clocksOf(times, rules.zoneIn(version, times.timezone));
     const [startAt, endAt] = [rule.startAt ?? Number.NEGATIVE_INFINITY, rule.endAt ?? Number.POSITIVE_INFINITY];
     const planned = clocks.fires.filter((at) => at >= startAt && at < endAt).map((at) => at + shiftMs);

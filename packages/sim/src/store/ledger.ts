@@ -1,14 +1,17 @@
 import {
   type EpochMs,
+  type InstantTraces,
   type JobId,
+  type JobStretch,
   type LedgerItem,
   type Listing,
   ledgerPage,
   ledgerStart,
   type Page,
+  type RecurringJob,
 } from "@mainspring/server/testing";
 import { summary } from "./queries.ts";
-import { plannedOf } from "./recurrences.ts";
+import { firedInstants, plannedOf } from "./recurrences.ts";
 import type { StoreData } from "./store-data.ts";
 
 /** See StoreQueries.ledger. */
@@ -33,4 +36,28 @@ export function ledger(
     .filter(({ from, to, count }) => count > 0 && to >= since && from < start.skips)
     .sort((a, b) => b.from - a.from);
   return ledgerPage(executions.slice(0, limit + 1), skips.slice(0, limit + 1), limit);
+}
+
+/** See StoreQueries.recurringJobs. */
+export function recurringJobs(data: StoreData, after: JobId | null, limit: number): RecurringJob[] {
+  const found: RecurringJob[] = [];
+  data.plans.ascend(after, ({ jobId, plan }) => {
+    const row = data.jobs.get(jobId);
+    if (row === undefined || row.deletedAt !== null) return true;
+    const { job, version, updatedAt } = row;
+    const { name, recurrence } = job.definition;
+    const { createdAt } = job;
+    if (recurrence !== null) found.push({ jobId, name, version, createdAt, updatedAt, recurrence, plan: { ...plan } });
+    return found.length < limit;
+  });
+  return found;
+}
+
+/** See StoreQueries.traces. */
+export function traces(data: StoreData, asked: readonly JobStretch[], limit: number): InstantTraces[] {
+  return asked.map(({ jobId, since, until }) => {
+    const skips = data.plans.skips(jobId).filter(({ from, to }) => from < until && to >= since);
+    const ranges = skips.map(({ from, to }) => ({ from, to })).sort((a, b) => a.from - b.from);
+    return { fired: firedInstants(data, jobId, since, until).slice(0, limit), skipped: ranges.slice(0, limit) };
+  });
 }

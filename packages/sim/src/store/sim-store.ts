@@ -21,7 +21,7 @@ import * as deadLetters from "./dead-letters.ts";
 import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
 import * as changes from "./job-changes.ts";
 import { Journey, type StoreTime } from "./journey.ts";
-import { ledger } from "./ledger.ts";
+import { ledger, recurringJobs, traces } from "./ledger.ts";
 import { maintain } from "./maintain.ts";
 import * as queries from "./queries.ts";
 import * as reads from "./reads.ts";
@@ -72,6 +72,8 @@ export class SimStore implements Store {
     ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
     answered: (idempotency) => this.#call("answered", () => answeredBefore(this.#data, { idempotency })),
     overdue: (...asked) => this.#call("overdue", () => recurrences.overdue(this.#data, ...asked)),
+    recurringJobs: (...asked) => this.#call("recurringJobs", () => recurringJobs(this.#data, ...asked)),
+    traces: (...asked) => this.#call("traces", () => traces(this.#data, ...asked)),
     backlog: (limit) => this.#call("backlog", () => queries.backlog(this.#data, limit)),
     countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
   };

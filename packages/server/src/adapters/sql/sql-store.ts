@@ -40,6 +40,7 @@ import { submit } from "./submit.ts";
 import { isVanishedKey } from "./submit-keyed.ts";
 import { letGo, readShards, takeOver } from "./take-over.ts";
 import { timeZones } from "./time-zones.ts";
+import { recurringJobs, traces } from "./traces.ts";
 
 export interface SqlStore extends Store {
   /** Which nodes live, kept in the same database. */
@@ -154,6 +155,8 @@ function queries(db: Connections): StoreQueries {
     ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),
     answered: (idempotency) => answered(db, idempotency),
     overdue: (now, limit) => overdue(db, now, limit),
+    recurringJobs: (after, limit) => recurringJobs(db, after, limit),
+    traces: (asked, limit) => traces(db, asked, limit),
     countExecutions: (limit) => countExecutions(db, limit),
     backlog: (limit) => backlog(db, limit),
   };

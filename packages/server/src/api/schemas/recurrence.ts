@@ -142,6 +142,9 @@ export type LedgerItemBody = Static<typeof LedgerItemBody>;
 export const LedgerBody = Type.Object({
   items: Type.Array(LedgerItemBody),
   nextCursor: orNull(Type.String(), "what to pass as `cursor` for the next page; null: there is none"),
-  accountedUntil: InstantOrNull("what is planned from here on is not accounted for yet; null: nothing is planned"),
+  accountedUntil: InstantOrNull(
+    "what is planned from here on is not accounted for yet; of a fixed delay whose execution has not ended, the time of this answer; " +
+      "null: nothing is planned any more",
+  ),
   missedSince: InstantOrNull("MISSED is looked for from here on: the last edit, or as long as history is kept"),
 });

@@ -47,6 +47,10 @@ export const StatsBody = Type.Object({
       run: Count("became executions"),
       late: Count("of those: later than they were planned by more than the misfireGraceSec of their job"),
       skipped: Count("did not run; the ledger of each job has the reasons"),
+      missed: orNull(
+        Type.Integer({ minimum: 0 }),
+        "planned within the last day, and without any trace: MISSED in the ledger of its job; 1000 stands for more; null: this server does not search for them",
+      ),
     },
     {
       description:

@@ -1,4 +1,5 @@
 import type { EpochMs } from "../ids.ts";
+import { PLANNED_MAX_MS } from "./cron-fires.ts";
 import { readCron } from "./cron-text.ts";
 import { firstFire } from "./fires.ts";
 import { refuse, type ScheduleRefusal } from "./refusal.ts";
@@ -41,11 +42,19 @@ function boundRefusals({ startAt, endAt, maxFires, shiftMs }: Schedule): Schedul
   return refusals;
 }
 
+/** How far a fire is looked for. */
+const SEARCH_MS = 50 * 366 * DAY_MS;
+
 function neverFires({ startAt, endAt, times }: Schedule): ScheduleRefusal {
   if (endAt !== null) {
     const from = startAt === null ? "now" : "startAt";
     return refuse("endAt", `leaves no fire between ${from} and itself: choose it later, or leave it out`);
   }
+  if (startAt !== null && startAt + SEARCH_MS > PLANNED_MAX_MS)
+    return refuse(
+      "startAt",
+      "leaves no fire before the year 9999, up to which schedules are planned: choose it earlier",
+    );
   const zone = times.type === "CRON" ? times.timezone : "any zone";
   return refuse("schedule", `never fires: in ${zone} the clocks skip all times that it means for the next 50 years`);
 }

@@ -1,4 +1,5 @@
 import { patternOf } from "./cron-pattern.ts";
+import { type EntryKind, remedyFor } from "./cron-remedy.ts";
 import { refuse, refuseAt, type ScheduleRefusal } from "./refusal.ts";
 
 /** One field of an expression, as it was written. */
@@ -8,11 +9,8 @@ export interface CronField {
   position: number;
 }
 
-interface FieldKind {
-  name: string;
+interface FieldKind extends EntryKind {
   takes: string;
-  min: number;
-  max: number;
 }
 
 /** Characters of an entry that a message repeats. */
@@ -32,21 +30,15 @@ const KINDS: readonly FieldKind[] = [
   },
 ];
 
-const NAMES: Readonly<Record<string, readonly string[]>> = {
-  month: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
-  // A week that is cut in two ends with Sunday.
-  "day of week": ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"],
-};
-
 /** Which entry of which field is wrong. @param fields five or six that are no expression together */
 export function faultIn(fields: readonly CronField[]): ScheduleRefusal {
   const first = KINDS.length - fields.length;
   for (const [index, { text, position }] of fields.entries()) {
     const kind = first + index;
     if (takes(kind, text)) continue;
-    const { entry, offset } = firstBadEntry(kind, text);
+    const { entry, offset } = strayQuestionMark(text) ?? firstBadEntry(kind, text);
     const found = KINDS[kind] as FieldKind;
-    const advice = remedy(entry, found) ?? `must be ${found.takes}`;
+    const advice = remedyFor(entry, found) ?? `must be ${found.takes}`;
     return refuseAt("schedule", found.name, position + offset, `"${shortened(entry)}" ${advice}`);
   }
   return refuse("schedule", "is no cron expression, though each of its fields could be of one");
@@ -69,28 +61,14 @@ function firstBadEntry(kind: number, text: string): { entry: string; offset: num
   return { entry: entries[good] as string, offset };
 }
 
+/** "?" stands for any day, and in no list with others. */
+function strayQuestionMark(text: string): { entry: string; offset: number } | null {
+  const entries = text.split(",");
+  const index = entries.indexOf("?");
+  if (index < 0 || entries.length === 1) return null;
+  return { entry: "?", offset: entries.slice(0, index).join(",").length + (index > 0 ? 1 : 0) };
+}
+
 function shortened(entry: string): string {
   return entry.length > SHOWN_MAX ? `${entry.slice(0, SHOWN_MAX)}…` : entry;
-}
-
-/** FRI-MON, which is two ranges. */
-function backwardsNames(entry: string, names: readonly string[]): string | null {
-  const [from = "", to = "", ...rest] = entry.toUpperCase().split("-");
-  const [first, last] = [names.indexOf(from), names.indexOf(to)];
-  if (rest.length > 0 || first < 0 || last < 0 || first <= last) return null;
-  const range = (begin: number, end: number) => (begin === end ? names[begin] : `${names[begin]}-${names[end]}`);
-  return `runs backwards: write ${range(first, names.length - 1)},${range(0, last)}`;
-}
-
-/** For what people write who know other schedulers. */
-function remedy(entry: string, { name, min, max }: FieldKind): string | null {
-  if (entry === "") return "is no entry: a comma stands between two";
-  const named = backwardsNames(entry, NAMES[name] ?? []);
-  if (named !== null) return named;
-  const step = /^(\d{1,2})\/(\d{1,2})$/.exec(entry);
-  if (step !== null && Number(step[1]) <= max) return `lacks the end of its range: write ${step[1]}-${max}/${step[2]}`;
-  const [, from, to] = /^(\d{1,2})-(\d{1,2})$/.exec(entry) ?? [];
-  const backwards = Number(from) > Number(to) && Number(from) <= max && Number(to) >= min;
-  if (!backwards) return null;
-  return `runs backwards: write ${from}-${max},${min}-${to}`;
 }

@@ -24,13 +24,14 @@ function withoutLastWeekday(fields: readonly string[]): [fields: readonly string
   const index = fields.length - (DAY_FIELDS_FROM_END[0] as number);
   const entries = fields.length < 5 ? [] : (fields[index] ?? "").split(",");
   const others = entries.filter((entry) => entry.toUpperCase() !== "LW");
-  if (others.length === 0 || others.length === entries.length) return [fields, false];
-  return [fields.with(index, others.join(",")), true];
+  if (others.length === entries.length || others.includes("")) return [fields, false];
+  // Without any other day, one LW stays.
+  return [fields.with(index, others.length === 0 ? "LW" : others.join(",")), true];
 }
 
 /** A range that begins and ends with Sunday is one day, whichever of its names stand there; croner counts it to the next Sunday. */
 function sundayRanges(field: string): string {
-  return field.replace(/(^|,)(?:SUN|0)-SUN(?:[/]\d+)?(?=,|$)/gi, (_, before: string) => `${before}0`);
+  return field.replace(/(^|,)(?:SUN|0)-SUN(?=[,/#L]|$)/gi, (_, before: string) => `${before}0-0`);
 }
 
 function isOpenDay(field: string, fromEnd: number): boolean {

@@ -138,4 +138,20 @@ describe("checking a schedule", () => {
     assert.match(refusal?.message ?? "", /never fires: in America\/New_York the clocks skip/);
     assert.deepEqual(fields(cron("*/5 2 ? 3 SUN#2", "America/Phoenix")), []);
   });
+
+  it("refuses a start so late that no fire comes before the year 9999, and says so", () => {
+    const starting = (startAt: string) => ({ startAt: at(startAt) });
+    for (const late of [
+      cron("0 0 1 1 *", "UTC", starting("9998-12-31T23:59:00Z")),
+      cron("0 0 29 2 *", "UTC", starting("9997-01-01T00:00:00Z")),
+      every(1_000, "FIXED_RATE", starting("9999-06-01T00:00:00Z")),
+    ]) {
+      const [refusal] = checkSchedule(late, created);
+      assert.equal(refusal?.field, "startAt");
+      assert.match(refusal.message, /leaves no fire before the year 9999/);
+    }
+    assert.deepEqual(fields(cron("0 0 1 1 *", "UTC", starting("9990-12-31T23:59:00Z"))), []);
+    const never = checkSchedule(cron("*/5 2 ? 3 SUN#2", "America/New_York", starting("2030-01-01T00:00:00Z")), created);
+    assert.match(never[0]?.message ?? "", /for the next 50 years/);
+  });
 });

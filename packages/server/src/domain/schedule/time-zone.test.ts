@@ -80,8 +80,49 @@ describe("the name of a time zone", () => {
       assert.equal(zoneNameWarning(name), null);
   });
 
-  it("is no abbreviation that countries share", () => {
-    for (const name of ["PST", "IST", "CST", "BST", "SystemV/PST8PDT", "localtime"])
-      assert.match(refusalOf(name), /is no zone/);
+  it("may be a name of the database that looks like an abbreviation, with the daylight saving that it has there", () => {
+    const [winter, summer] = [Date.UTC(2027, 0, 15) / 1_000, Date.UTC(2027, 6, 15) / 1_000];
+    for (const [name, inWinter, inSummer] of [
+      ["EST5EDT", -5, -4],
+      ["CST6CDT", -6, -5],
+      ["MST7MDT", -7, -6],
+      ["PST8PDT", -8, -7],
+      ["CET", 1, 2],
+      ["cet", 1, 2],
+      ["MET", 1, 2],
+      ["EET", 2, 3],
+      ["WET", 0, 1],
+      ["GB", 0, 1],
+      ["US/Eastern", -5, -4],
+      ["us/eastern", -5, -4],
+      ["EST", -5, -5],
+      ["MST", -7, -7],
+      ["HST", -10, -10],
+      ["Etc/GMT+5", -5, -5],
+      ["etc/gmt-14", 14, 14],
+      ["GMT+0", 0, 0],
+      ["utc", 0, 0],
+      ["Zulu", 0, 0],
+    ] as const) {
+      assert.equal(zoneNameRefusal(name), null, name);
+      const zone = zoneOf(name);
+      const hours = [winter, summer].map((at) => zone.stretchAt(at).offsetSec / 3_600 + 0);
+      assert.deepEqual(hours, [inWinter, inSummer], name);
+    }
+  });
+
+  it("is no abbreviation, and no offset", () => {
+    for (const name of ["PST", "IST", "CST", "BST", "EDT", "PDT", "JST", "CEST", "AEST", "pst", "Z"])
+      assert.match(refusalOf(name), /is no zone; abbreviations are not taken, .*as Europe\/Berlin/, name);
+    for (const name of ["+05:30", "-3", "5", "UTC+5", "utc-3", "GMT+5", "UTC+05:30", "GMT-10:00"])
+      assert.match(refusalOf(name), /is an offset, which no clock change moves: .*Etc\/GMT-5/, name);
+    for (const name of ["SystemV/PST8PDT", "localtime", "Etc/GMT+15", "EST5", "America", "Factory", "posixrules"])
+      assert.match(refusalOf(name), /is no zone: give a name of the IANA time zone database/, name);
+    for (const [name, meant] of [
+      ["Paris", "Europe/Paris"],
+      ["rome", "Europe/Rome"],
+      ["Tokyo", "Asia/Tokyo"],
+    ] as const)
+      assert.match(refusalOf(name), new RegExp(`is it ${meant}\\?`));
   });
 });

@@ -34,27 +34,40 @@ export function zoneNameWarning(name: string): string | null {
 }
 
 function refusalOf(name: string): ScheduleRefusal {
-  if (/^[+-]?\d/.test(name))
-    return refuse("timezone", `is an offset, which no clock change moves: ${EXAMPLES}, or UTC`);
+  if (/^(?:UTC|GMT|UT)?(?:[+-]\d|\d)/i.test(name)) {
+    const instead = `${EXAMPLES}, or UTC, or Etc/GMT-5 for five hours ahead of it`;
+    return refuse("timezone", `${shownName(name)} is an offset, which no clock change moves: ${instead}`);
+  }
   const odd = /[^A-Za-z0-9_+/-]/u.exec(name);
   if (name.length > NAME_LENGTH_MAX || odd !== null) {
     const position = odd === null ? NAME_LENGTH_MAX + 1 : odd.index + 1;
     return refuseAt("timezone", null, position, `no name of a zone has that; ${EXAMPLES}`);
   }
   const like = alike(name);
-  return refuse("timezone", `${JSON.stringify(name)} is no zone: ${like === undefined ? EXAMPLES : `is it ${like}?`}`);
+  if (like !== undefined) return refuse("timezone", `${JSON.stringify(name)} is no zone: is it ${like}?`);
+  const why = /^[A-Z]{1,5}$/i.test(name) ? "; abbreviations are not taken, as countries share them" : "";
+  return refuse("timezone", `${JSON.stringify(name)} is no zone${why}: ${EXAMPLES}`);
 }
 
 const EXAMPLES = "give a name of the IANA time zone database, as Europe/Berlin or America/New_York";
 
 /** A zone whose city is called so, or begins so. */
 function alike(name: string): string | undefined {
-  const city = lettersOf(name.slice(name.lastIndexOf("/") + 1));
+  const city = lettersOf(cityOf(name));
   if (city.length < 4) return undefined;
   const names = zoneData().names.filter((known) => known.includes("/"));
   return (
-    names.find((known) => lettersOf(known).endsWith(city)) ?? names.find((known) => lettersOf(known).includes(city))
+    names.find((known) => lettersOf(known).endsWith(city)) ??
+    names.find((known) => lettersOf(cityOf(known)).includes(city))
   );
+}
+
+function cityOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}
+
+function shownName(name: string): string {
+  return JSON.stringify(name.slice(0, NAME_LENGTH_MAX));
 }
 
 function lettersOf(text: string): string {

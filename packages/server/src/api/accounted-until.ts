@@ -1,0 +1,31 @@
+import type { EpochMs } from "../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
+import { fireAfterEnd } from "../domain/schedule/fires.ts";
+import type { JobView, StoreQueries } from "../ports/store-queries.ts";
+
+type AskedJob = Pick<JobView, "jobId" | "tenant" | "state" | "version" | "createdAt" | "plan">;
+
+/**
+ * The first planned instant of a job that is not accounted for. A fixed delay plans its next instant when its execution has ended:
+ * before that end nothing is planned up to `now`, and after it the instant is known from the end, whether the plan has followed or not.
+ * @returns null: nothing is planned any more, or the plan has not followed an edit yet
+ * @throws {StoreUnavailable}
+ */
+export async function accountedUntil(
+  job: AskedJob,
+  rule: RecurrenceRule,
+  now: EpochMs,
+  queries: Pick<StoreQueries, "getExecution">,
+): Promise<EpochMs | null> {
+  const { plan, jobId, createdAt } = job;
+  if (plan === null || plan.nextFireAt !== null) return plan?.nextFireAt ?? null;
+  if (!isDelayed(job, rule) || plan.previous === null) return null;
+  const previous = await queries.getExecution(job.tenant, plan.previous);
+  if (previous === null || previous.finishedAt === null) return now;
+  return fireAfterEnd(scheduleOf(rule, jobId, createdAt), previous.finishedAt, plan.fired);
+}
+
+function isDelayed({ state, version, plan }: AskedJob, { times }: RecurrenceRule): boolean {
+  const isGoingOn = state === "ACTIVE" || state === "PAUSED";
+  return isGoingOn && plan?.version === version && times.type === "INTERVAL" && times.mode === "FIXED_DELAY";
+}

@@ -1,0 +1,43 @@
+import { Type } from "typebox";
+import type { EpochMs } from "../domain/ids.ts";
+import { answer, problems } from "./documented.ts";
+import type { HttpApp } from "./http-app.ts";
+import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import type { MissedJob } from "./missed-instants.ts";
+import type { About } from "./node-routes.ts";
+import { Count, Instant, InstantOrNull, StringOrNull } from "./schemas/fields.ts";
+
+const MissedBody = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      jobId: Type.String({ format: "uuid" }),
+      name: StringOrNull("of the job"),
+      missed: Count("planned instants of the last day without any trace"),
+      firstAt: Instant("the first of them"),
+      lastAt: Instant("the last of them"),
+    }),
+    { description: "earliest first; of all jobs together at most 1000 instants" },
+  ),
+  lookedUntil: InstantOrNull(
+    "every instant of the last day before this time was looked at; null: this server has not searched all jobs yet",
+  ),
+});
+
+/** GET /v1/missed-jobs */
+export function missedRoute(app: HttpApp, about: Pick<About, "missed">): void {
+  const schema = {
+    operationId: "listMissedJobs",
+    tags: ["jobs"],
+    summary: "Recurring jobs with planned instants of the last day that are MISSED in their ledgers",
+    response: { 200: answer(MissedBody, "None, as there should never be any"), ...problems() },
+  };
+  app.get("/v1/missed-jobs", { schema }, async () => {
+    const { jobs, lookedUntil } = about.missed?.() ?? { jobs: [], lookedUntil: null };
+    return { items: jobs.map(itemBody), lookedUntil: formatInstantOrNull(lookedUntil) };
+  });
+}
+
+function itemBody({ jobId, name, instants }: MissedJob) {
+  const [first, last] = [instants[0] as EpochMs, instants.at(-1) as EpochMs];
+  return { jobId, name, missed: instants.length, firstAt: formatInstant(first), lastAt: formatInstant(last) };
+}

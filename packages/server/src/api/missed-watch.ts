@@ -1,0 +1,203 @@
+import type { Logger } from "pino";
+import type { EpochMs, JobId } from "../domain/ids.ts";
+import type { Readings } from "../ports/metrics.ts";
+import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { JobStretch, RecurringJob, StoreQueries } from "../ports/store-queries.ts";
+import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import type { KnownPast } from "./ledger.ts";
+import { lookForMissed } from "./missed.ts";
+import { MissedInstants, type MissedJob } from "./missed-instants.ts";
+import { Turns } from "./turns.ts";
+
+const LOOK_EVERY_MS = 10_000;
+/** Jobs that one look judges. */
+const JOBS_OF_A_LOOK = 1_000;
+const PAGE = 50;
+/** Traces of each kind that are read of a job at once, and how often in one round. */
+const TRACES_MAX = 250;
+const READS_MAX = 4;
+/** How far back the search looks, and how long a missed instant is shown. */
+const WINDOW_MS = 86_400_000;
+/** Traces that a round may read before the next one begins later. */
+const TRACES_OF_A_ROUND = 20_000;
+const REACH_MIN_MS = 60_000;
+/** Jobs that the next round judges from an earlier time than the others; beyond them the time in between is not judged. */
+const UNSETTLED_MAX = 100_000;
+
+/** Result of the search so far. */
+export interface MissedFound {
+  jobs: readonly MissedJob[];
+  /** Planned instants of these jobs that were missed. */
+  instants: number;
+  /** Every instant of the last day before this time was looked at; null: the first round is not over. */
+  lookedUntil: EpochMs | null;
+}
+
+export interface MissedWatchParts {
+  queries: Pick<StoreQueries, "recurringJobs" | "traces">;
+  runtime: Runtime;
+  log: Logger;
+  zones: Pick<TimeZoneRules, "changeovers">;
+  /** How long final executions are kept. */
+  retentionDays: number;
+}
+
+/** One walk over all recurring jobs. */
+interface Round {
+  since: EpochMs;
+  until: EpochMs;
+  /** Traces that were read. */
+  traces: number;
+  /** First instant that was put off because its job has too many; null: none was. */
+  cutAt: EpochMs | null;
+  /** Last job that was judged; null: none was. */
+  after: JobId | null;
+  /** Jobs with instants that could not be judged yet, and the first of these. */
+  unsettled: Map<JobId, EpochMs>;
+}
+
+/** Part of a job that is to be judged. */
+interface Stretch {
+  job: RecurringJob;
+  since: EpochMs;
+  until: EpochMs;
+}
+
+/**
+ * Searches the planned instants of all recurring jobs for those without a trace, some jobs every ten seconds. A round judges at least the
+ * instants since the round before. It begins the earlier the less there is to read, up to a day: so a trace that is lost
+ * later is noticed too where jobs are few, and each instant is read about once where they are many.
+ */
+export class MissedWatch {
+  readonly #parts: MissedWatchParts;
+  readonly #found = new MissedInstants();
+  #round: Round | null = null;
+  #unsettled: ReadonlyMap<JobId, EpochMs> = new Map();
+  /** How far before the end of the last round the next one begins. */
+  #reachMs = WINDOW_MS;
+  /** End of the last round; null: none is over. */
+  #judgedUntil: EpochMs | null = null;
+  #lookedUntil: EpochMs | null = null;
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(parts: MissedWatchParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#timer = this.#parts.runtime.setTimer(LOOK_EVERY_MS, async () => {
+      await this.look().catch((error: unknown) => this.#failed(error));
+      if (!this.#stopped) this.start();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  found(): MissedFound {
+    return { jobs: this.#found.jobs(), instants: this.#found.count, lookedUntil: this.#lookedUntil };
+  }
+
+  readings(): Readings {
+    if (this.#lookedUntil === null) return { instantsMissed: this.#found.count };
+    const ageSec = (this.#parts.runtime.now() - this.#lookedUntil) / 1_000;
+    return { instantsMissed: this.#found.count, missedLookAgeSec: Math.max(0, ageSec) };
+  }
+
+  /** @throws {StoreUnavailable} the next look goes on where this one ended */
+  async look(): Promise<void> {
+    const { queries } = this.#parts;
+    const round = (this.#round ??= this.#begin());
+    for (let judged = 0; judged < JOBS_OF_A_LOOK; judged += PAGE) {
+      const jobs = await queries.recurringJobs(round.after, PAGE);
+      await this.#judge(jobs, round);
+      if (jobs.length < PAGE) return this.#end(round);
+      round.after = (jobs.at(-1) as RecurringJob).jobId;
+    }
+  }
+
+  #begin(): Round {
+    const until = this.#parts.runtime.now();
+    const since = (this.#judgedUntil ?? until) - this.#reachMs;
+    return { since, until, traces: 0, cutAt: null, after: null, unsettled: new Map() };
+  }
+
+  async #judge(jobs: readonly RecurringJob[], round: Round): Promise<void> {
+    const oldest = round.until - WINDOW_MS;
+    let open = jobs.map((job): Stretch => {
+      this.#found.visited(job, round);
+      const since = this.#unsettled.get(job.jobId) ?? round.since;
+      return { job, since: Math.max(since, oldest), until: round.until };
+    });
+    for (let reads = 0; reads < READS_MAX && open.length > 0; reads++) open = await this.#read(open, round);
+    for (const { since } of open) round.cutAt = Math.min(round.cutAt ?? since, since);
+  }
+
+  /** @returns stretches of which there is more than one read takes */
+  async #read(stretches: readonly Stretch[], round: Round): Promise<Stretch[]> {
+    const { queries, runtime } = this.#parts;
+    const asked = stretches.map(({ job, since, until }) => ({ jobId: job.jobId, since, until }));
+    const traces = await queries.traces(asked, TRACES_MAX);
+    const turns = new Turns(runtime);
+    const rest: Stretch[] = [];
+    for (const [index, stretch] of stretches.entries()) {
+      if (turns.isOver) await turns.next();
+      const { job, until } = stretch;
+      const look = lookForMissed(
+        job,
+        stretch,
+        traces[index] ?? { fired: [], skipped: [] },
+        TRACES_MAX,
+        round.until,
+        this.#known(),
+      );
+      this.#found.add(job, look.missed, round);
+      settle(round, stretch, Math.min(look.aheadAt ?? until, look.lookedUntil));
+      round.traces += (traces[index]?.fired.length ?? 0) + (traces[index]?.skipped.length ?? 0);
+      if (look.isCut) rest.push({ job, since: look.lookedUntil, until });
+    }
+    return rest;
+  }
+
+  async #end(round: Round): Promise<void> {
+    this.#found.endRound(round, round.until - WINDOW_MS);
+    // A backfill may have made up for some of them.
+    const asked = this.#found.stretches();
+    const traces = asked.length === 0 ? [] : await this.#parts.queries.traces(asked, 1);
+    for (const [index, { fired, skipped }] of traces.entries()) {
+      if (fired.length + skipped.length > 0) this.#found.settled(asked[index] as JobStretch);
+    }
+    this.#judgedUntil = round.until;
+    this.#lookedUntil = round.cutAt ?? round.until;
+    this.#reachMs = reachAfter(round, this.#reachMs);
+    this.#unsettled = round.unsettled;
+    this.#round = null;
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopped) return;
+    this.#parts.log.warn({ err: error }, "the search for missed instants failed, and goes on at the same job");
+  }
+
+  #known(): KnownPast {
+    return { keptDays: this.#parts.retentionDays, changeovers: this.#parts.zones.changeovers() };
+  }
+}
+
+/** @param settledUntil every instant of the stretch before this time is judged */
+function settle({ unsettled }: Round, { job: { jobId }, since, until }: Stretch, settledUntil: EpochMs): void {
+  const before = unsettled.get(jobId);
+  // Of a part of the job that was read before this one.
+  if (before !== undefined && before < since) return;
+  if (settledUntil >= until) unsettled.delete(jobId);
+  else if (before !== undefined || unsettled.size < UNSETTLED_MAX) unsettled.set(jobId, settledUntil);
+}
+
+function reachAfter({ traces, cutAt }: Round, reachMs: number): number {
+  if (traces > TRACES_OF_A_ROUND || cutAt !== null) return reachMs / 2 < REACH_MIN_MS ? 0 : reachMs / 2;
+  if (traces > TRACES_OF_A_ROUND / 4) return reachMs;
+  return Math.min(WINDOW_MS, Math.max(REACH_MIN_MS, 2 * reachMs));
+}

@@ -1,0 +1,44 @@
+import type { Logger } from "pino";
+import { MissedWatch } from "./api/missed-watch.ts";
+import type { Config } from "./ops/config.ts";
+import type { Lifecycle } from "./ops/lifecycle.ts";
+import type { createMetrics } from "./ops/metrics.ts";
+import type { Runtime } from "./ports/runtime.ts";
+import type { Store } from "./ports/store.ts";
+import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
+import { BacklogWatch } from "./scheduler/backlog-watch.ts";
+import { OverdueWatch } from "./scheduler/overdue-watch.ts";
+
+/** Parts of a node that its looks at the whole store are made of. */
+interface WatchParts {
+  config: Config;
+  runtime: Runtime;
+  log: Logger;
+  life: Lifecycle;
+  store: Pick<Store, "queries">;
+  metrics: ReturnType<typeof createMetrics>;
+}
+
+/** Looks for overdue jobs and for what waits in each pool, of the whole cluster. */
+export function watchStore({ runtime, log, life, store, metrics }: WatchParts): void {
+  for (const Watch of [OverdueWatch, BacklogWatch]) {
+    const watch = new Watch(store.queries, runtime, log);
+    metrics.watch(() => watch.readings());
+    watch.start();
+    life.started("watch of the store", async () => watch.stop());
+  }
+}
+
+/** Searches the ledgers of the whole cluster on a node that answers for it. @returns null: the node has no api */
+export function watchMissed(
+  { config, runtime, log, life, store, metrics }: WatchParts,
+  zones: TimeZoneRules,
+): MissedWatch | null {
+  if (!config.roles.includes("api")) return null;
+  const { queries } = store;
+  const watch = new MissedWatch({ queries, runtime, log, zones, retentionDays: config.retentionDays });
+  metrics.watch(() => watch.readings());
+  watch.start();
+  life.started("search for missed instants", async () => watch.stop());
+  return watch;
+}
