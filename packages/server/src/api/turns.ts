@@ -1,42 +1,57 @@
 import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
 
-/** A turn of the event loop that works through a long list ends after this time, and others have theirs. */
+/** Time that long works take together in one turn of the event loop. */
 const TURN_MS = 5;
 
-type Clock = Pick<Runtime, "defer" | "setTimer" | "monotonicMs">;
-
-/** Divides work whose length a client chose into turns of the event loop. */
+/**
+ * Divides work whose length a client chose into turns of the event loop. All works share the time of a turn, so that many
+ * requests at once hold the loop for no longer than one.
+ */
 export class Turns {
-  readonly #runtime: Clock;
-  #beganMs: number;
+  readonly #runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">;
+  /** First work of this turn, on the monotonic clock; null: this turn had none yet. */
+  #beganMs: number | null = null;
+  /** Works that go on in a later turn, one in each, FIFO. */
+  readonly #waiting: (() => void)[] = [];
 
-  constructor(runtime: Clock) {
+  constructor(runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#runtime = runtime;
-    this.#beganMs = runtime.monotonicMs();
   }
 
   /** Whether this turn has had its time; then `next` is to be awaited. */
   get isOver(): boolean {
-    return this.#runtime.monotonicMs() - this.#beganMs > TURN_MS;
+    this.#begin();
+    return this.#runtime.monotonicMs() - (this.#beganMs ?? 0) > TURN_MS;
   }
 
-  async next(): Promise<void> {
-    await new Promise<void>((resolve) => atEndOfTurn(this.#runtime, resolve));
+  /** Resolves in the next turn that no earlier work waits for. */
+  next(): Promise<void> {
+    this.#begin();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Array.map in turns; one item alone needs none. */
+  async map<T, R>(items: readonly T[], make: (item: T, index: number) => R): Promise<R[]> {
+    if (items.length <= 1) return items.map(make);
+    const made: R[] = [];
+    for (const [index, item] of items.entries()) {
+      if (this.isOver) await this.next();
+      made.push(make(item, index));
+    }
+    return made;
+  }
+
+  #begin(): void {
+    if (this.#beganMs !== null) return;
     this.#beganMs = this.#runtime.monotonicMs();
+    atEndOfTurn(this.#runtime, () => this.#end());
   }
-}
 
-/** Array.map in turns. */
-export async function mapInTurns<T, R>(
-  runtime: Clock,
-  items: readonly T[],
-  make: (item: T, index: number) => R,
-): Promise<R[]> {
-  const turns = new Turns(runtime);
-  const made: R[] = [];
-  for (const [index, item] of items.entries()) {
-    if (turns.isOver) await turns.next();
-    made.push(make(item, index));
+  #end(): void {
+    this.#beganMs = null;
+    const resume = this.#waiting.shift();
+    if (resume === undefined) return;
+    this.#begin();
+    resume();
   }
-  return made;
 }
