@@ -91,6 +91,24 @@ describe("connections of every kind", () => {
       }));
   }
 
+  const upload = `{"target":{"handler":"none"},"payload":[1${",[]".repeat(300_000)}]}`;
+  const preview = '{"schedule":"0 0 29 2 */7","timezone":"America/New_York","count":1000}';
+  const post = (path: string, body: string) =>
+    `POST ${path} ${HOST}${JSON_BODY}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const CROWDS: Record<string, [count: number, text: string]> = {
+    "200 bodies of a megabyte": [200, post("/v1/jobs", upload)],
+    "a thousand previews of the rarest schedule": [32, post("/v1/schedules/preview", preview).repeat(32)],
+    "thousands of requests for the metrics": [100, `GET /metrics ${HOST}\r\n`.repeat(32)],
+    "thousands of requests for the description of the API": [100, `GET /openapi.json ${HOST}\r\n`.repeat(32)],
+  };
+  for (const [name, [count, text]] of Object.entries(CROWDS)) {
+    it(`works through ${name} that come at the same moment in turns`, (t) =>
+      standsBriefly(t, async () => {
+        await open(count, text, true);
+        await serves(HEALTH);
+      }));
+  }
+
   it("gathers the pieces of bodies that come in chunks of one byte", (t) => {
     const chunked = `POST /v1/jobs ${HOST}${JSON_BODY}Transfer-Encoding: chunked\r\n\r\n`;
     return standsBriefly(t, async () => {

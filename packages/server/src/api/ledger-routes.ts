@@ -20,6 +20,7 @@ import { Instant, Uuid } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
 import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
 import { FireCount } from "./schemas/schedule.ts";
+import type { Turns } from "./turns.ts";
 import { latenessOf } from "./views.ts";
 
 export interface LedgerParts {
@@ -30,6 +31,7 @@ export interface LedgerParts {
   /** How long final executions are kept. */
   retentionDays: number;
   zones: TimeZoneRules;
+  turns: Turns;
 }
 
 /** Nothing should ever be missed; where much is, this much of a page is looked at again. */
@@ -53,7 +55,7 @@ export function ledgerRoutes(app: HttpApp, parts: LedgerParts): void {
 }
 
 function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
-  const { plans, runtime, zones, retentionDays } = parts;
+  const { plans, runtime, zones, retentionDays, turns } = parts;
   const schema = {
     operationId: "getJobLedger",
     tags,
@@ -77,7 +79,7 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
       items,
     };
     const known = { keptDays: retentionDays, changeovers: zones.changeovers() };
-    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, known);
+    const judge = (ranges: Range[]) => turns.run(() => accountsOf(job, rule, { ...stretch, ranges }, now, known));
     const accounts = await judgedTwice(parts.queries, job.jobId, judge);
     return {
       items: accounts.map((account) => itemBody(account, rule, zones)),
@@ -95,12 +97,12 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
 async function judgedTwice(
   queries: StoreQueries,
   jobId: JobId,
-  judge: (ranges: Range[]) => Account[],
+  judge: (ranges: Range[]) => Promise<Account[]>,
 ): Promise<Account[]> {
   const ranges: Range[] = [];
   const doubted = new Set<EpochMs>();
   for (;;) {
-    const accounts = judge(ranges);
+    const accounts = await judge(ranges);
     const next = accounts.findLast(({ outcome, from }) => outcome === "MISSED" && !doubted.has(from));
     if (next === undefined || doubted.size >= DOUBTS_MAX) return accounts;
     doubted.add(next.from);
@@ -121,7 +123,7 @@ async function readPage({ queries, reader }: LedgerParts, job: JobView, since: E
   return { items: overlaid, next };
 }
 
-function nextFiresRoute(app: HttpApp, { plans, runtime }: LedgerParts): void {
+function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerParts): void {
   const schema = {
     operationId: "getNextFires",
     tags,
@@ -132,7 +134,8 @@ function nextFiresRoute(app: HttpApp, { plans, runtime }: LedgerParts): void {
   };
   app.get("/v1/jobs/:jobId/next-fires", { schema }, async ({ params, query }) => {
     const job = await plans.read(params.jobId.toLowerCase());
-    return { state: job.state, fires: nextFires(job, runtime.now(), query.count ?? 10).map(fireBody) };
+    const fires = await turns.run(() => nextFires(job, runtime.now(), query.count ?? 10));
+    return { state: job.state, fires: fires.map(fireBody) };
   });
 }
 

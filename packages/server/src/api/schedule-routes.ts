@@ -9,12 +9,13 @@ import { parseInstant } from "./instants.ts";
 import { fireBody } from "./plan-views.ts";
 import { fieldError } from "./recurrence-rule.ts";
 import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
+import type { Turns } from "./turns.ts";
 import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;
 
 /** POST /v1/schedules/preview */
-export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
+export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): void {
   const schema = {
     operationId: "previewSchedule",
     tags: ["schedules"],
@@ -29,9 +30,11 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
     const schedule = scheduleOf(body);
     // The schema has passed the text.
     const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
-    const refusals = checkSchedule(schedule, after);
-    if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
-    const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+    const fires = await turns.run(() => {
+      const refusals = checkSchedule(schedule, after);
+      if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
+      return previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+    });
     return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
   });
 }

@@ -8,8 +8,9 @@ const LARGE_BYTES = 1024;
 const TOGETHER_BYTES = 16 * 1024;
 /** The last of them may make it more. */
 const ROOM_BYTES = TOGETHER_BYTES + LARGE_BYTES;
-/** So many small pieces count as much as a request. */
+/** So many small pieces count as much as a request, and so many bytes of large ones. */
 const PIECES_PER_REQUEST = 16;
+const BYTES_PER_REQUEST = 16 * 1024;
 
 /**
  * Requests whose body may come in chunks of a byte: 64 KiB from the network have eleven thousand of them, and to hand each on
@@ -29,6 +30,7 @@ export function gatheringMessages(
     override push(piece: Buffer | null): boolean {
       if (piece === null || piece.length >= LARGE_BYTES) {
         this.#handOn();
+        for (let bytes = piece?.length ?? 0; bytes > 0; bytes -= BYTES_PER_REQUEST) turns.heard();
         return super.push(piece);
       }
       if (++this.#count % PIECES_PER_REQUEST === 0) turns.heard();

@@ -30,6 +30,12 @@ export class Turns {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Does a piece of work that cannot be divided in a turn that has time left. */
+  async run<R>(work: () => R): Promise<R> {
+    if (this.isOver) await this.next();
+    return work();
+  }
+
   /** Array.map in turns; one item alone needs none. */
   async map<T, R>(items: readonly T[], make: (item: T, index: number) => R): Promise<R[]> {
     if (items.length <= 1) return items.map(make);
