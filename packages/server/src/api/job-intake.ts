@@ -12,7 +12,7 @@ import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "../ports/turns.ts";
 import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */

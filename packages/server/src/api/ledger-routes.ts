@@ -20,7 +20,7 @@ import { Instant, Uuid } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
 import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
 import { FireCount } from "./schemas/schedule.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../ports/turns.ts";
 import { latenessOf } from "./views.ts";
 
 export interface LedgerParts {

@@ -9,7 +9,7 @@ import { parseInstant } from "./instants.ts";
 import { fireBody } from "./plan-views.ts";
 import { fieldError } from "./recurrence-rule.ts";
 import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../ports/turns.ts";
 import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;

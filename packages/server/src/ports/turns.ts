@@ -1,4 +1,4 @@
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "./runtime.ts";
 
 /** Time that long works take together in one turn of the event loop. */
 const TURN_MS = 5;
