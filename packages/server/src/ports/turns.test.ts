@@ -27,14 +27,13 @@ function scene() {
 }
 
 describe("long works", () => {
-  it("of many requests share the time of one turn, and go on in order, one in each turn", async () => {
+  it("of many requests share the time of one turn, and go on in order in the turns that follow", async () => {
     const { made, work, endTurn } = scene();
     const works = [work("a", 9), work("b", 9), work("c", 2)];
     assert.equal(made.join(""), "aaaaaa");
-    assert.equal(await endTurn(), "aaa");
-    assert.equal(await endTurn(), "bbbbbb");
-    assert.equal(await endTurn(), "cc");
-    assert.equal(await endTurn(), "bbb");
+    assert.equal(await endTurn(), "aaabbb");
+    assert.equal(await endTurn(), "ccbbbb");
+    assert.equal(await endTurn(), "bb");
     await Promise.all(works);
   });
 

@@ -3,6 +3,9 @@ import { atEndOfTurn, type Runtime } from "./runtime.ts";
 /** Time that long works take together in one turn of the event loop. */
 const TURN_MS = 5;
 
+/** Ticks of the microtask queue within which a work that was resumed has had its part of the turn. */
+const WORK_TICKS = 8;
+
 /**
  * Divides work whose length a client chose into turns of the event loop. All works share the time of a turn, so that many
  * requests at once hold the loop for no longer than one.
@@ -11,7 +14,7 @@ export class Turns {
   readonly #runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">;
   /** First work of this turn, on the monotonic clock; null: this turn had none yet. */
   #beganMs: number | null = null;
-  /** Works that go on in a later turn, one in each, FIFO. */
+  /** Works that go on in a later turn, FIFO. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
@@ -24,7 +27,7 @@ export class Turns {
     return this.#runtime.monotonicMs() - (this.#beganMs ?? 0) > TURN_MS;
   }
 
-  /** Resolves in the next turn that no earlier work waits for. */
+  /** Resolves in a later turn that has time left, after all works that wait. */
   next(): Promise<void> {
     this.#begin();
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -50,14 +53,15 @@ export class Turns {
   #begin(): void {
     if (this.#beganMs !== null) return;
     this.#beganMs = this.#runtime.monotonicMs();
-    atEndOfTurn(this.#runtime, () => this.#end());
+    atEndOfTurn(this.#runtime, () => void this.#end());
   }
 
-  #end(): void {
+  async #end(): Promise<void> {
     this.#beganMs = null;
-    const resume = this.#waiting.shift();
-    if (resume === undefined) return;
-    this.#begin();
-    resume();
+    while (this.#waiting.length > 0 && !this.isOver) {
+      this.#waiting.shift()?.();
+      // By then the work has gone on, and has ended or waits again.
+      for (let tick = 0; tick < WORK_TICKS; tick++) await null;
+    }
   }
 }

@@ -39,7 +39,8 @@ export class MeshBus implements Bus {
     this.#turns = new Turns(runtime);
     this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
     this.service = new MeshServer({
-      ...{ node, level, door: this.#door, runtime, log, turns: this.#turns },
+      ...{ node, level, door: this.#door, runtime, log },
+      turns: { small: new Turns(runtime), large: new Turns(runtime) },
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
       },

@@ -22,8 +22,8 @@ export interface MeshServiceParts {
   door: Door;
   runtime: Runtime;
   log: Logger;
-  /** Of the event loop, for large packets of all nodes. */
-  turns: Turns;
+  /** Of the event loop, for the packets of all nodes. */
+  turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 

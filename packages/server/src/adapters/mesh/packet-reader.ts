@@ -9,7 +9,8 @@ export interface PacketEvents {
   /** This node, which never writes to itself. */
   node: Incarnation;
   log: Logger;
-  turns: Turns;
+  /** Of the event loop, for the packets of all nodes: small ones do not wait for large ones. */
+  turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
@@ -52,7 +53,7 @@ export class PacketReader {
     this.#pieces = [];
     this.#bytes = 0;
     if (this.#isReading) return;
-    if (!isSmall || this.#events.turns.isOver) return void this.#readInTurns();
+    if (!isSmall || this.#events.turns.small.isOver) return void this.#readInTurns();
     this.#waiting.length = 0;
     let strange = 0;
     for (const step of unpacking(part)) strange += this.#tell(step);
@@ -73,25 +74,14 @@ export class PacketReader {
   }
 
   async #read(parts: readonly Uint8Array[]): Promise<void> {
-    const { turns } = this.#events;
+    const { small, large } = this.#events.turns;
+    const turns = parts.length === 1 && (parts[0] as Uint8Array).length <= AT_ONCE_BYTES ? small : large;
     let strange = 0;
-    for (const step of unpacking(await this.#joined(parts))) {
+    for (const step of unpacking(await joined(parts, turns))) {
       strange += this.#tell(step);
       if (turns.isOver) await turns.next();
     }
     this.#warn(strange);
-  }
-
-  async #joined(parts: readonly Uint8Array[]): Promise<Uint8Array> {
-    const { turns } = this.#events;
-    const packet = Buffer.allocUnsafeSlow(parts.reduce((bytes, part) => bytes + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      if (turns.isOver) await turns.next();
-      packet.set(part, at);
-      at += part.length;
-    }
-    return packet;
   }
 
   /** @returns number of letters that were not understood */
@@ -104,4 +94,15 @@ export class PacketReader {
     if (strange === 0) return;
     this.#events.log.warn({ from: this.#from, strange }, "messages were not understood and are dropped");
   }
+}
+
+async function joined(parts: readonly Uint8Array[], turns: Turns): Promise<Uint8Array> {
+  const packet = Buffer.allocUnsafeSlow(parts.reduce((bytes, part) => bytes + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    if (turns.isOver) await turns.next();
+    packet.set(part, at);
+    at += part.length;
+  }
+  return packet;
 }
