@@ -4,6 +4,7 @@ import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
+import { Turns } from "../ports/turns.ts";
 import type { ReceivedBody } from "./body-reader.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
@@ -12,7 +13,6 @@ import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
-import { Turns } from "../ports/turns.ts";
 import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */

@@ -7,6 +7,7 @@ import { ledgerStart } from "../ports/ledger-page.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import type { Turns } from "../ports/turns.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
@@ -20,7 +21,6 @@ import { Instant, Uuid } from "./schemas/fields.ts";
 import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
 import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
 import { FireCount } from "./schemas/schedule.ts";
-import type { Turns } from "../ports/turns.ts";
 import { latenessOf } from "./views.ts";
 
 export interface LedgerParts {

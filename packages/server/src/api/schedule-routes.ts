@@ -2,6 +2,7 @@ import { checkSchedule } from "../domain/schedule/check.ts";
 import { previewFires } from "../domain/schedule/preview.ts";
 import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { Turns } from "../ports/turns.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -9,7 +10,6 @@ import { parseInstant } from "./instants.ts";
 import { fireBody } from "./plan-views.ts";
 import { fieldError } from "./recurrence-rule.ts";
 import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
-import type { Turns } from "../ports/turns.ts";
 import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;
