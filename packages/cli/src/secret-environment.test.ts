@@ -2,12 +2,21 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { Client, ExecutionFailed } from "@mainspring/sdk";
+import { describeKeys } from "@mainspring/server/testing";
 import { LongCommand } from "./testing/command.ts";
 import { startServer } from "./testing/server.ts";
 
 const API_KEY = "an-api-key-that-is-secret";
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a webhook secret of 32 bytes....").toString("base64")}`;
-const SECRETS = { MAINSPRING_API_KEY: API_KEY, MAINSPRING_WEBHOOK_SECRET: WEBHOOK_SECRET };
+const SECRETS: Readonly<Record<string, string>> = {
+  MAINSPRING_API_KEY: API_KEY,
+  MAINSPRING_API_KEY_ALSO: "another-api-key-that-is-secret",
+  MAINSPRING_CLUSTER_SECRET: "the-secret-of-a-cluster",
+  MAINSPRING_CLUSTER_SECRET_ALSO: "another-secret-of-a-cluster",
+  MAINSPRING_WEBHOOK_SECRET: WEBHOOK_SECRET,
+};
+/** Settings whose values are not to be shown. */
+const NAME_OF_SECRET = /KEY|SECRET|PASSWORD|TOKEN/;
 /** Prints the environment of the parent, and of every process that the program may look at. */
 const LOOK =
   "cat /proc/$PPID/environ /proc/self/environ; ls -d ${TMPDIR:-/tmp}/mainspring-??????/environment 2>/dev/null; true";
@@ -51,6 +60,13 @@ describe("secrets of the environment", () => {
     const seen = await seenBy(client, "apart");
     assert.match(seen, /MAINSPRING_EXEC=on/);
     for (const secret of Object.values(SECRETS)) assert.ok(!seen.includes(secret));
+  });
+
+  it("are all that have a setting", () => {
+    const names = describeKeys()
+      .map(({ name }) => name)
+      .filter((name) => NAME_OF_SECRET.test(name));
+    assert.deepEqual(names.toSorted(), Object.keys(SECRETS).toSorted());
   });
 
   it("are where the test looks, if nothing hides them", async () => {

@@ -6,7 +6,14 @@ import process from "node:process";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables that are secrets, or may hold one. */
-const SECRETS = ["MAINSPRING_API_KEY", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_STORE"] as const;
+const SECRETS = [
+  "MAINSPRING_API_KEY",
+  "MAINSPRING_API_KEY_ALSO",
+  "MAINSPRING_CLUSTER_SECRET",
+  "MAINSPRING_CLUSTER_SECRET_ALSO",
+  "MAINSPRING_WEBHOOK_SECRET",
+  "MAINSPRING_STORE",
+] as const;
 /** The file in which this process finds what it was started with before it replaced itself. */
 const HANDED_OVER = "MAINSPRING_HANDED_OVER";
 

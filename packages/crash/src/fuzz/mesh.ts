@@ -59,7 +59,14 @@ class RandomStream {
     this.isWelcome = isWelcome;
     this.#watch = watch;
     const metadata = { get: () => [`Bearer ${KEY}`] };
-    const call = Object.assign(this.#call, { metadata, write: () => true, end: () => undefined });
+    const nothing = () => undefined;
+    const call = Object.assign(this.#call, {
+      metadata,
+      write: () => true,
+      end: nothing,
+      pause: nothing,
+      resume: nothing,
+    });
     this.#call.on("error", () => {
       if (!this.isOver) watch.refused();
       this.isOver = true;

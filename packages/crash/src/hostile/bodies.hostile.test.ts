@@ -127,6 +127,20 @@ const TAKEN: Record<string, Shape> = {
     status: 201,
   },
   "a batch of 10,000": { path: BATCH, body: batchOf(`${JOB}}`, 10_000), status: 200 },
+  "a batch of 9,000 with 60 labels each": {
+    path: BATCH,
+    body: batchOf(`${JOB},"labels":{${Array.from({ length: 60 }, (_, n) => `"label${n}":"v"`).join(",")}}}`, 9_000),
+    status: 200,
+  },
+  "a batch of 10,000 concurrency keys": {
+    path: BATCH,
+    body: [
+      ['{"jobs":[', 1],
+      ...Array.from({ length: 9_999 }, (_, n) => [`${JOB},"concurrencyKey":"k${n}"},`, 1] as const),
+      [`${JOB}}]}`, 1],
+    ],
+    status: 200,
+  },
   "a batch of 10,000 with 30 MiB of payloads under a key": {
     path: BATCH,
     body: batchOf(`${JOB},"payload":[${"[],".repeat(1_000)}1]}`, 10_000),
@@ -200,5 +214,15 @@ describe("bodies of every shape", () => {
     const { arrayBuffers, rss } = process.memoryUsage();
     assert.ok(arrayBuffers < 200 * MIB, `${arrayBuffers} bytes of buffers`);
     assert.ok(rss < 1024 * MIB, `${rss} bytes resident`);
+  });
+
+  it("takes eight batches of 10,000 at once, or refuses some of them, without holding the event loop", async (t) => {
+    const attackers = Array.from({ length: 8 }, () => new Attacker());
+    t.after(() => Promise.all(attackers.map((one) => one.stop())));
+    const attack = { port: target.port, method: "POST", path: BATCH, body: batchOf(`${JOB}}`, 10_000) };
+    await holdsBriefly(t, probe, async () => {
+      const outcomes = await Promise.all(attackers.map((one) => one.send(attack)));
+      for (const { status, head } of outcomes) assert.ok(status === 200 || status === 429, head);
+    });
   });
 });

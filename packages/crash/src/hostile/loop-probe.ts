@@ -11,12 +11,7 @@ const TRIES = 4;
  * Fails where an input holds the event loop each time that it comes.
  * @param input judges its answers by itself
  */
-export async function holdsBriefly(
-  t: TestContext,
-  probe: LoopProbe,
-  input: () => Promise<void>,
-  maxMs = HOLD_MAX_MS,
-): Promise<void> {
+export async function holdsBriefly(t: TestContext, probe: LoopProbe, input: () => Promise<void>): Promise<void> {
   const holds: string[] = [];
   for (let tried = 0; tried < TRIES; tried++) {
     probe.read();
@@ -24,9 +19,9 @@ export async function holdsBriefly(
     const heldMs = probe.read();
     holds.push(heldMs.toFixed(1));
     t.diagnostic(`the event loop was held for ${heldMs.toFixed(1)} ms at most`);
-    if (heldMs < maxMs) return;
+    if (heldMs < HOLD_MAX_MS) return;
   }
-  assert.fail(`held for ${holds.join(", ")} ms: ${maxMs} are allowed`);
+  assert.fail(`held for ${holds.join(", ")} ms: ${HOLD_MAX_MS} are allowed`);
 }
 
 /**

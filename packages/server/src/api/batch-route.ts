@@ -12,7 +12,6 @@ import { BATCH_JOBS_MAX, BatchParts, groupsOf, type JobSlice, parseJobs } from "
 import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import { ProblemBody } from "./schemas/node.ts";
 import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitParts } from "./submit-route.ts";
-import { Turns } from "./turns.ts";
 import { compileCheck } from "./validation.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -68,11 +67,10 @@ const jobCheck = compileCheck(JobSubmission);
 async function receive(
   bytes: Buffer,
   slices: readonly JobSlice[],
-  { pools, runtime }: SubmitParts,
+  { intake: { turns }, pools }: SubmitParts,
   after: EpochMs,
 ): Promise<Batch> {
   const batch = new Batch(slices.length);
-  const turns = new Turns(runtime);
   let index = 0;
   for (const group of groupsOf(slices)) {
     for (const [place, job] of parseJobs(bytes, group).entries()) {

@@ -106,11 +106,11 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   changeRoutes(app, changer, pools);
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
-  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays });
+  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
   executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
   eventsRoute(app, { reader, followers, runtime });
   explainRoute(app, { store, bus, runtime, inbox, reader });
-  scheduleRoutes(app, runtime);
+  scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);

@@ -69,13 +69,27 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
     // A validator elsewhere would learn of this server.
     uiConfig: { tryItOutEnabled: true, validatorUrl: null },
   });
-  app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());
+  const document = lazily(() => Buffer.from(JSON.stringify(app.swagger())));
+  app.get("/openapi.json", { schema: { hide: true } }, (_request, reply) => {
+    void reply.type("application/json; charset=utf-8").send(document());
+  });
+  // Both forms are kept by their maker; to make them takes longer than a request may.
+  app.addHook("onListen", async () => {
+    document();
+    app.swagger({ yaml: true });
+  });
   app.get("/", { schema: { hide: true } }, async (request, reply) => {
     void reply.header("vary", "accept");
     if (prefersPage(request.headers.accept)) return reply.redirect("/docs");
     return { name: "mainspring", version, ...ENTRANCES };
   });
   problemRoutes(app);
+}
+
+/** Made once, because it is large; the routes are known only when all of them are there. */
+function lazily<T>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => (made ??= make());
 }
 
 /** Paths that a program that knows only the server's address goes on with. */

@@ -4,7 +4,7 @@ import type { Runtime } from "../ports/runtime.ts";
 import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
-import type { RequestTurns } from "./request-turns.ts";
+import { type RequestTurns, stopReading } from "./request-turns.ts";
 import { gatheringMessages } from "./small-pieces.ts";
 
 /** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
@@ -117,7 +117,7 @@ const CROWDED = new WeakSet<Socket>();
  */
 function readNoMore(socket: Socket): void {
   CROWDED.add(socket);
-  socket.on("resume", () => socket.pause()).pause();
+  socket.on("resume", () => stopReading(socket)).pause();
   const { stackTraceLimit } = Error;
   socket.prependOnceListener("close", () => (Error.stackTraceLimit = 0));
   socket.once("close", () => (Error.stackTraceLimit = stackTraceLimit));

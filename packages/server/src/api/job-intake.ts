@@ -4,6 +4,7 @@ import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
 import { firstFire } from "../domain/schedule/fires.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
+import { Turns } from "../ports/turns.ts";
 import type { ReceivedBody } from "./body-reader.ts";
 import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
@@ -12,7 +13,6 @@ import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
-import { mapInTurns } from "./turns.ts";
 import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */
@@ -38,10 +38,13 @@ interface IntakeParts extends JobMaker {
 
 /** Brings received jobs to the store. */
 export class JobIntake {
+  /** Of all requests that bring jobs. */
+  readonly turns: Turns;
   readonly #parts: IntakeParts;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
+    this.turns = new Turns(parts.runtime);
   }
 
   /**
@@ -53,7 +56,7 @@ export class JobIntake {
     const { submitter, orders, runtime } = this.#parts;
     const orderOf = await orders.read();
     const createdAt = runtime.now();
-    const rows = await mapInTurns(runtime, received, ({ job, payload }) => {
+    const rows = await this.turns.map(received, ({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
       logWarnings(definition, this.#parts.warnings);
       return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts);
@@ -64,7 +67,7 @@ export class JobIntake {
       ? accepted(await submitter.submit({ idempotency, jobs }))
       : await this.#answered(idempotency, received[rows.indexOf(null)] as ReceivedJob);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
-    const bodies = await mapInTurns(runtime, jobs, ({ definition }, index) => {
+    const bodies = await this.turns.map(jobs, ({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
     return { replayed: false, bodies };
@@ -81,6 +84,7 @@ export class JobIntake {
   async #repeatedBodies(received: readonly ReceivedJob[], taken: readonly AcceptedJob[]): Promise<TakenJobs["bodies"]> {
     const bodies: TakenJobs["bodies"] = [];
     for (const [index, accepted] of taken.entries()) {
+      if (index > 0 && this.turns.isOver) await this.turns.next();
       const { job } = received[index] as ReceivedJob;
       const createdAt = await this.#createdAt(accepted.jobId, job);
       bodies.push(takenBody(accepted, jobDefinition(job, createdAt), createdAt));

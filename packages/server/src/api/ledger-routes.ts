@@ -7,6 +7,7 @@ import { ledgerStart } from "../ports/ledger-page.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import type { Turns } from "../ports/turns.ts";
 import { accountedUntil } from "./accounted-until.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
@@ -31,6 +32,7 @@ export interface LedgerParts {
   /** How long final executions are kept. */
   retentionDays: number;
   zones: TimeZoneRules;
+  turns: Turns;
 }
 
 /** Nothing should ever be missed; where much is, this much of a page is looked at again. */
@@ -54,7 +56,7 @@ export function ledgerRoutes(app: HttpApp, parts: LedgerParts): void {
 }
 
 function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
-  const { plans, runtime, zones, retentionDays } = parts;
+  const { plans, runtime, zones, retentionDays, turns } = parts;
   const schema = {
     operationId: "getJobLedger",
     tags,
@@ -78,7 +80,7 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
       items,
     };
     const known = { keptDays: retentionDays, changeovers: zones.changeovers() };
-    const judge = (ranges: Range[]) => accountsOf(job, rule, { ...stretch, ranges }, now, known);
+    const judge = (ranges: Range[]) => turns.run(() => accountsOf(job, rule, { ...stretch, ranges }, now, known));
     const accounts = await judgedTwice(parts.queries, job.jobId, judge);
     return {
       items: accounts.map((account) => itemBody(account, rule, zones)),
@@ -96,12 +98,12 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
 async function judgedTwice(
   queries: StoreQueries,
   jobId: JobId,
-  judge: (ranges: Range[]) => Account[],
+  judge: (ranges: Range[]) => Promise<Account[]>,
 ): Promise<Account[]> {
   const ranges: Range[] = [];
   const doubted = new Set<EpochMs>();
   for (;;) {
-    const accounts = judge(ranges);
+    const accounts = await judge(ranges);
     const next = accounts.findLast(({ outcome, from }) => outcome === "MISSED" && !doubted.has(from));
     if (next === undefined || doubted.size >= DOUBTS_MAX) return accounts;
     doubted.add(next.from);
@@ -122,7 +124,7 @@ async function readPage({ queries, reader }: LedgerParts, job: JobView, since: E
   return { items: overlaid, next };
 }
 
-function nextFiresRoute(app: HttpApp, { plans, runtime }: LedgerParts): void {
+function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerParts): void {
   const schema = {
     operationId: "getNextFires",
     tags,
@@ -133,7 +135,8 @@ function nextFiresRoute(app: HttpApp, { plans, runtime }: LedgerParts): void {
   };
   app.get("/v1/jobs/:jobId/next-fires", { schema }, async ({ params, query }) => {
     const job = await plans.read(params.jobId.toLowerCase());
-    return { state: job.state, fires: nextFires(job, runtime.now(), query.count ?? 10).map(fireBody) };
+    const fires = await turns.run(() => nextFires(job, runtime.now(), query.count ?? 10));
+    return { state: job.state, fires: fires.map(fireBody) };
   });
 }
 

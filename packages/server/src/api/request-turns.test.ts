@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { describe, it } from "node:test";
 import { RequestTurns } from "./request-turns.ts";
 
@@ -45,6 +46,10 @@ class Stage {
 
 class FakeSocket extends EventEmitter {
   isRead = true;
+
+  isPaused(): boolean {
+    return !this.isRead;
+  }
 
   pause(): void {
     this.isRead = false;
@@ -96,6 +101,20 @@ describe("requests of one turn of the event loop", () => {
     assert.deepEqual(counts, [1, 3, 5, 7, 8]);
     stage.endTurn();
     assert.equal(later.isRead, true);
+  });
+
+  it("do not read a connection whose resume was announced before it was paused", async () => {
+    const stage = new Stage();
+    stage.connection();
+    for (let n = 0; n < LIMITS.heard; n++) stage.turns.heard();
+    const socket = new Duplex({ read: () => undefined });
+    // Node's HTTP server reads a connection after its event "resume", and until its event "pause".
+    let isRead = true;
+    socket.on("resume", () => (isRead = true)).on("pause", () => (isRead = false));
+    socket.resume();
+    stage.turns.opened(socket as Socket);
+    await once(socket, "resume");
+    assert.equal(isRead, false);
   });
 
   it("count ends of connections too, whose closing takes time", () => {

@@ -42,7 +42,7 @@ export class RequestTurns {
     socket.once("end", () => this.heard()).once("close", () => this.leave(socket));
     // The reader of a body reads on by itself.
     socket.on("resume", () => {
-      if (this.#unread.has(socket)) socket.pause();
+      if (this.#unread.has(socket)) stopReading(socket);
     });
     if (this.#unread.size > 0) this.#leaveUnread(socket);
   }
@@ -119,4 +119,13 @@ export class RequestTurns {
       socket.resume();
     }
   }
+}
+
+/**
+ * Node announces a resume in the tick after it, and its HTTP server reads on at that moment, even where the socket was paused in
+ * between. A second pause of a paused socket says nothing, so the event is repeated.
+ */
+export function stopReading(socket: Socket): void {
+  if (socket.isPaused()) socket.emit("pause");
+  else socket.pause();
 }

@@ -2,6 +2,7 @@ import { checkSchedule } from "../domain/schedule/check.ts";
 import { previewFires } from "../domain/schedule/preview.ts";
 import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { Turns } from "../ports/turns.ts";
 import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -14,7 +15,7 @@ import { zoneWarnings } from "./zone-warnings.ts";
 const COUNT_DEFAULT = 10;
 
 /** POST /v1/schedules/preview */
-export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
+export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): void {
   const schema = {
     operationId: "previewSchedule",
     tags: ["schedules"],
@@ -29,9 +30,11 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime): void {
     const schedule = scheduleOf(body);
     // The schema has passed the text.
     const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
-    const refusals = checkSchedule(schedule, after);
-    if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
-    const fires = previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+    const fires = await turns.run(() => {
+      const refusals = checkSchedule(schedule, after);
+      if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
+      return previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+    });
     return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
   });
 }

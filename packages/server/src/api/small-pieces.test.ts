@@ -40,4 +40,12 @@ describe("small pieces of a body", () => {
     assert.equal(pieces.join(""), "a".repeat(17_000) + "b".repeat(50_000));
     assert.ok(pieces.length <= 2, `${pieces.length} pieces`);
   });
+
+  it("are not the only ones that count: large pieces do, by their bytes", () => {
+    const { request, heard } = scene();
+    request.push(Buffer.alloc(2_000));
+    assert.equal(heard(), 1);
+    request.push(Buffer.alloc(64 * 1024));
+    assert.equal(heard(), 5);
+  });
 });

@@ -43,7 +43,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   };
   /** What was read in one turn of the loop is over. */
   const turn = () => runtime.advance(0);
-  return { store, counted, submit, turn };
+  return { runtime, store, counted, submit, turn };
 }
 
 const sizes = (store: SlowStore) => store.commits.map(({ batch }) => batch.length);
@@ -73,6 +73,17 @@ describe("the submitter", () => {
     assert.deepEqual(sizes(store), []);
     await turn();
     assert.deepEqual(sizes(store), [12]);
+  });
+
+  it("begins one commit a turn, because making one takes a good part of it", async () => {
+    const { runtime, store, submit } = scene({ commitJobs: 2, crowdJobs: 2 });
+    const ends: (() => void)[] = [];
+    Object.assign(runtime, { defer: (run: () => void) => void ends.push(run) });
+    for (let caller = 0; caller < 3; caller++) void submit(2);
+    for (const commits of [1, 2, 2]) {
+      for (const end of ends.splice(0)) end();
+      assert.equal(store.commits.length, commits);
+    }
   });
 
   it("does not wait for an answer where many jobs wait, but for no more than two", async () => {

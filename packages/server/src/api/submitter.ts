@@ -97,11 +97,12 @@ export class Submitter {
     });
   }
 
+  /** One commit a turn: to make the statements of a large one takes a good part of it. */
   #dispatch(): void {
-    while (this.#queue.length > 0 && this.#mayCommit) {
-      this.#inFlight++;
-      void this.#commit(this.#takeGroup());
-    }
+    if (this.#queue.length === 0 || !this.#mayCommit) return;
+    this.#inFlight++;
+    void this.#commit(this.#takeGroup());
+    if (this.#queue.length > 0 && this.#mayCommit) this.#dispatchSoon();
   }
 
   get #mayCommit(): boolean {

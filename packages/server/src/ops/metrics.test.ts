@@ -93,4 +93,12 @@ describe("the metrics", () => {
     const ours = [...types.keys()].filter((name) => name.startsWith(PREFIX));
     assert.equal(ours.length, Object.keys(FIGURES).length);
   });
+
+  it("are made once for all who ask at the same moment, and anew for those who ask later", async () => {
+    const metrics = createMetrics();
+    const [one, other] = await Promise.all([metrics.text(), metrics.text()]);
+    assert.equal(one, other);
+    metrics.submitted(7);
+    assert.ok((await metrics.text()).body.includes("mainspring_jobs_submitted_total 7"));
+  });
 });

@@ -61,12 +61,21 @@ export function createMetrics(): Metrics & ApiMetrics {
   const instruments = createInstruments(registry);
   const poolOf = bounded(POOLS_MAX);
   const sources: (() => Readings)[] = [];
-  const text = async () => {
+  const text = shared(async () => {
     for (const read of sources) show(instruments, read(), poolOf);
     return { contentType: registry.contentType, body: await registry.metrics() };
-  };
+  });
   const watch = (read: () => Readings) => void sources.push(read);
   return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text };
+}
+
+/** Callers that come while a result is made share the result: to make the text of all figures takes a millisecond. */
+function shared<R>(make: () => Promise<R>): () => Promise<R> {
+  let made: Promise<R> | null = null;
+  return () =>
+    (made ??= make().finally(() => {
+      made = null;
+    }));
 }
 
 function schedulerFigures(instruments: Instruments, poolOf: (name: string) => string): Omit<Metrics, "watch"> {

@@ -4,14 +4,24 @@
 export const PART_MAX_BYTES = 1024 * 1024;
 /** Payloads and results in one packet. */
 export const PORTION_MAX_BYTES = 8 * 1024 * 1024;
-/** A packet that grows beyond this ends its stream. */
-export const PACKET_MAX_BYTES = 64 * 1024 * 1024;
+/** Messages, and items of their lists, in one packet that this node sends. */
+export const PORTION_MAX_ITEMS = 1_000;
+/** A packet that grows beyond this ends its stream. A node of the release before sends up to 9 MiB of payloads and the text beside them. */
+export const PACKET_MAX_BYTES = 32 * 1024 * 1024;
 /** Parts in one packet. */
 export const PACKET_MAX_PARTS = 1_024;
 /** Payloads and results in one packet, however small. */
 export const PACKET_MAX_ATTACHMENTS = 200_000;
 /** What a packet says beside payloads and results. */
 export const PACKET_MAX_TEXT_BYTES = 16 * 1024 * 1024;
+/** Text of packets that is parsed at once; */
+export const AT_ONCE_BYTES = 64 * 1024;
+/** fields of packets that are read at once; */
+export const AT_ONCE_FIELDS = 4_096;
+/** an item of a list, which cannot be divided, that is larger ends its stream; */
+export const ITEM_MAX_BYTES = 512 * 1024;
+/** a message that may not be divided, and has more text, is dropped. */
+export const LETTER_MAX_BYTES = 4 * 1024 * 1024;
 /** Fields of one message of a stream, of which each has a few. */
 export const MESSAGE_MAX_FIELDS = 64;
 /** What is said before the welcome: names and digests. */

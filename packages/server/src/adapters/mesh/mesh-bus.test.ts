@@ -40,6 +40,19 @@ describe("the mesh between nodes", () => {
     for (const { result: bytes } of arrived) assert.ok(bytes === null || Buffer.compare(bytes, payload) === 0);
   });
 
+  it("delivers in order, though large packets are made and read in turns", async () => {
+    const [a, b] = await cluster.start("a", "b");
+    const names = Array.from({ length: 30_000 }, (_, n) => `e${n}`);
+    const heard = b.heardBy("api", (messages) => messages.length === names.length + 1);
+    for (const name of names) a.bus.send({ node: "b", role: "api" }, final(name));
+    await cluster.turn();
+    a.bus.send({ node: "b", role: "api" }, final("late"));
+    assert.deepEqual(
+      (await heard).map(({ message }) => message),
+      [...names, "late"].map(final),
+    );
+  });
+
   it("knows the roles of the others, and who owns what they announced", async () => {
     const [a, b] = await cluster.start("a", "b");
     assert.deepEqual(a.bus.nodes("gateway"), ["b"]);

@@ -4,6 +4,7 @@ import type { Bus, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
+import { Turns } from "../../ports/turns.ts";
 import { Door, type DoorParts } from "./door.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
@@ -27,6 +28,7 @@ export class MeshBus implements Bus {
   readonly #mailboxes: Mailboxes;
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
+  readonly #turns: Turns;
   #isClosed = false;
 
   constructor(parts: MeshParts) {
@@ -34,9 +36,11 @@ export class MeshBus implements Bus {
     this.node = parts.node;
     this.#door = new Door(parts);
     const { node, level, runtime, log } = parts;
+    this.#turns = new Turns(runtime);
     this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
     this.service = new MeshServer({
       ...{ node, level, door: this.#door, runtime, log },
+      turns: { small: new Turns(runtime), large: new Turns(runtime) },
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
       },
@@ -109,7 +113,8 @@ export class MeshBus implements Bus {
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
       const { node: from, level, runtime, log } = this.#parts;
-      peer = new Peer({ link: { from, to, level, address, door: this.#door }, losses: this.#losses, runtime, log });
+      const link = { from, to, level, address, door: this.#door };
+      peer = new Peer({ link, losses: this.#losses, turns: this.#turns, runtime, log });
       this.#peers.set(to, peer);
     }
     peer.meet(profile);

@@ -4,6 +4,7 @@ import { countFields, type MeshMessage, MeshMessageSchema, type MeshReply, MeshR
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import type { Turns } from "../../ports/turns.ts";
 import type { Door } from "./door.ts";
 import { GREETING_MAX_BYTES, GREETING_WITHIN_MS, GREETINGS_MAX, MESSAGE_MAX_FIELDS } from "./limits.ts";
 import { PATH } from "./mesh-link.ts";
@@ -21,6 +22,8 @@ export interface MeshServiceParts {
   door: Door;
   runtime: Runtime;
   log: Logger;
+  /** Of the event loop, for the packets of all nodes. */
+  turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
@@ -106,7 +109,7 @@ class IncomingStream {
       refuse: (code, details) => this.refuse(code, details),
       opened: (from) => {
         this.#greeted();
-        this.#reader = new PacketReader(from, parts);
+        this.#reader = new PacketReader(from, parts, this);
       },
     });
   }
@@ -122,9 +125,22 @@ class IncomingStream {
       if (this.#reader === null) this.#reception.hear(message);
       else this.#reader.take(message);
     } catch (error) {
-      this.#parts.log.warn({ err: error }, "the mesh ends the stream of another node, which said what is no packet");
-      this.refuse("INVALID_ARGUMENT", "that was no packet");
+      this.fail(error);
     }
+  }
+
+  pause(): void {
+    this.#call.pause();
+  }
+
+  resume(): void {
+    this.#call.resume();
+  }
+
+  fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#parts.log.warn({ err: error }, "the mesh ends the stream of another node, which said what is no packet");
+    this.refuse("INVALID_ARGUMENT", "that was no packet");
   }
 
   end(): void {

@@ -1,26 +1,43 @@
 import type { MeshMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
-import { PACKET_MAX_BYTES, PACKET_MAX_PARTS } from "./limits.ts";
-import { type Letter, unpacked } from "./packet.ts";
+import type { Turns } from "../../ports/turns.ts";
+import { AT_ONCE_BYTES, PACKET_MAX_BYTES, PACKET_MAX_PARTS } from "./limits.ts";
+import { type Letter, type Understood, unpacking } from "./packet.ts";
 
 export interface PacketEvents {
   /** This node, which never writes to itself. */
   node: Incarnation;
   log: Logger;
+  /** Of the event loop, for the packets of all nodes: small ones do not wait for large ones. */
+  turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
-/** Puts the parts of packets together. */
+/** The stream that packets come on. */
+export interface PacketStream {
+  /** No more is to come, until the stream is resumed. */
+  pause(): void;
+  resume(): void;
+  /** A packet that was read in later turns is no packet. */
+  fail(error: unknown): void;
+}
+
+/** Puts the parts of packets together, and reads each packet: a small one at once, a large one in turns of the event loop. */
 export class PacketReader {
   readonly #from: Incarnation;
   readonly #events: PacketEvents;
+  readonly #stream: PacketStream;
   #pieces: Uint8Array[] = [];
   #bytes = 0;
+  /** Packets, in parts, that are read in turns, in order. */
+  readonly #waiting: Uint8Array[][] = [];
+  #isReading = false;
 
-  constructor(from: Incarnation, events: PacketEvents) {
+  constructor(from: Incarnation, events: PacketEvents, stream: PacketStream) {
     this.#from = from;
     this.#events = events;
+    this.#stream = stream;
   }
 
   /** @throws {Error} it is no packet */
@@ -31,12 +48,61 @@ export class PacketReader {
     if (this.#bytes > PACKET_MAX_BYTES) throw new Error(`a packet is longer than ${PACKET_MAX_BYTES} bytes`);
     if (this.#pieces.length > PACKET_MAX_PARTS) throw new Error(`a packet has more than ${PACKET_MAX_PARTS} parts`);
     if (more) return;
-    const packet = this.#pieces.length === 1 ? part : Buffer.concat(this.#pieces);
+    const isSmall = this.#pieces.length === 1 && this.#bytes <= AT_ONCE_BYTES;
+    this.#waiting.push(this.#pieces);
     this.#pieces = [];
     this.#bytes = 0;
-    const { letters, strange } = unpacked(packet);
-    if (strange > 0)
-      this.#events.log.warn({ from: this.#from, strange }, "messages were not understood and are dropped");
-    this.#events.receive(this.#from, letters);
+    if (this.#isReading) return;
+    if (!isSmall || this.#events.turns.small.isOver) return void this.#readInTurns();
+    this.#waiting.length = 0;
+    let strange = 0;
+    for (const step of unpacking(part)) strange += this.#tell(step);
+    this.#warn(strange);
   }
+
+  async #readInTurns(): Promise<void> {
+    this.#isReading = true;
+    this.#stream.pause();
+    try {
+      for (let parts = this.#waiting.shift(); parts !== undefined; parts = this.#waiting.shift())
+        await this.#read(parts);
+      this.#isReading = false;
+      this.#stream.resume();
+    } catch (error) {
+      this.#stream.fail(error);
+    }
+  }
+
+  async #read(parts: readonly Uint8Array[]): Promise<void> {
+    const { small, large } = this.#events.turns;
+    const turns = parts.length === 1 && (parts[0] as Uint8Array).length <= AT_ONCE_BYTES ? small : large;
+    let strange = 0;
+    for (const step of unpacking(await joined(parts, turns))) {
+      strange += this.#tell(step);
+      if (turns.isOver) await turns.next();
+    }
+    this.#warn(strange);
+  }
+
+  /** @returns number of letters that were not understood */
+  #tell({ letters, strange }: Understood): number {
+    if (letters.length > 0) this.#events.receive(this.#from, letters);
+    return strange;
+  }
+
+  #warn(strange: number): void {
+    if (strange === 0) return;
+    this.#events.log.warn({ from: this.#from, strange }, "messages were not understood and are dropped");
+  }
+}
+
+async function joined(parts: readonly Uint8Array[], turns: Turns): Promise<Uint8Array> {
+  const packet = Buffer.allocUnsafeSlow(parts.reduce((bytes, part) => bytes + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    if (turns.isOver) await turns.next();
+    packet.set(part, at);
+    at += part.length;
+  }
+  return packet;
 }

@@ -1,12 +1,13 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { countFields, MeshPacketSchema } from "@mainspring/proto";
+import { MeshPacketSchema, piecesOf } from "@mainspring/proto";
 import { Compile } from "typebox/compile";
 import type { Mail, Role } from "../../ports/bus.ts";
 import { Attachments } from "./attachments.ts";
-import { PACKET_MAX_ATTACHMENTS, PACKET_MAX_TEXT_BYTES } from "./limits.ts";
+import { AT_ONCE_FIELDS, PACKET_MAX_ATTACHMENTS, PACKET_MAX_TEXT_BYTES } from "./limits.ts";
 import { toApi } from "./schemas/to-api.ts";
 import { toGateway } from "./schemas/to-gateway.ts";
 import { toScheduler } from "./schemas/to-scheduler.ts";
+import { wireLetters } from "./wire-letters.ts";
 
 /** A message and who is to have it. */
 export type Letter = { [R in Role]: { role: R; message: Mail[R] } }[Role];
@@ -29,23 +30,45 @@ export function packed(letters: readonly Letter[]): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** What a step of reading a packet brought. */
+export interface Understood {
+  letters: Letter[];
+  /** Letters that this node does not understand: a newer node may say what is new. */
+  strange: number;
+}
+
+/** @throws {Error} it is no packet */
+export function unpacked(bytes: Uint8Array): Understood {
+  const steps = [...unpacking(bytes)];
+  const strange = steps.reduce((sum, step) => sum + step.strange, 0);
+  return { letters: steps.flatMap(({ letters }) => letters), strange };
+}
+
 /**
- * @returns the letters that this node understands, and how many it does not: a newer node may say what is new
+ * Reads a packet in steps of some milliseconds: it may have 16 MiB of text and thousands of payloads.
  * @throws {Error} it is no packet
  */
-export function unpacked(bytes: Uint8Array): { letters: Letter[]; strange: number } {
-  const most = PACKET_MAX_ATTACHMENTS;
-  if (countFields(MeshPacketSchema, bytes, most) > most) throw new Error(`a packet has more than ${most} attachments`);
-  const packet = fromBinary(MeshPacketSchema, bytes);
-  if (packet.messages.length > PACKET_MAX_TEXT_BYTES) {
+export function* unpacking(bytes: Uint8Array): Generator<Understood> {
+  const attachments = new Attachments();
+  let text: Uint8Array = new Uint8Array(0);
+  let fields = 0;
+  const limits = { fields: AT_ONCE_FIELDS, bytes: bytes.length, counted: AT_ONCE_FIELDS };
+  for (const piece of piecesOf(MeshPacketSchema, bytes, limits)) {
+    fields += piece.fields;
+    if (fields > PACKET_MAX_ATTACHMENTS)
+      throw new Error(`a packet has more than ${PACKET_MAX_ATTACHMENTS} attachments`);
+    const packet = fromBinary(MeshPacketSchema, piece.bytes);
+    if (packet.messages.length > 0) text = packet.messages;
+    for (const attachment of packet.attachments) attachments.all.push(attachment);
+    yield { letters: [], strange: 0 };
+  }
+  if (text.length > PACKET_MAX_TEXT_BYTES) {
     throw new Error(`the messages of a packet have more than ${PACKET_MAX_TEXT_BYTES} bytes`);
   }
-  const attachments = new Attachments(packet.attachments);
-  const { buffer, byteOffset, length } = packet.messages;
-  const wire: unknown = JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
-  if (!Array.isArray(wire)) throw new Error("the messages are not a list");
-  const letters = wire.flatMap((letter) => understood(letter, attachments));
-  return { letters, strange: wire.length - letters.length };
+  for (const wire of wireLetters(Buffer.from(text.buffer, text.byteOffset, text.length))) {
+    const letters = wire.flatMap((letter) => understood(letter, attachments));
+    yield { letters, strange: wire.length - letters.length };
+  }
 }
 
 function understood(letter: unknown, attachments: Attachments): Letter[] {

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
+import type { Turns } from "../../ports/turns.ts";
 import { RETRY_FIRST_MS, RETRY_MAX_MS, WAITING_MAX_BYTES, WELCOME_WITHIN_MS } from "./limits.ts";
 import { type LinkTo, MeshLink } from "./mesh-link.ts";
 import { type Letter, packed } from "./packet.ts";
@@ -20,6 +21,8 @@ interface Packet {
 export interface PeerParts {
   link: LinkTo;
   losses: Losses;
+  /** Of the event loop, for large packets to all nodes. */
+  turns: Turns;
   runtime: Runtime;
   log: Logger;
 }
@@ -35,8 +38,9 @@ export class Peer {
   #failures = 0;
   #timer: Timer | null = null;
   #isClosed = false;
-  /** What was said to it in this turn. */
+  /** What was said to it in this turn, and while earlier letters are made into packets. */
   #letters: Letter[] = [];
+  #isPacking = false;
   #waiting: Packet[] = [];
   #waitingBytes = 0;
 
@@ -65,8 +69,8 @@ export class Peer {
 
   send(letter: Letter): void {
     if (this.#isBroken || this.#isClosed) return this.#lost(1);
-    if (this.#letters.push(letter) > 1) return;
-    atEndOfTurn(this.#parts.runtime, () => this.#leave());
+    if (this.#letters.push(letter) > 1 || this.#isPacking) return;
+    atEndOfTurn(this.#parts.runtime, () => void this.#leave());
   }
 
   close(): void {
@@ -75,11 +79,19 @@ export class Peer {
     this.#link?.close();
   }
 
-  #leave(): void {
-    const letters = this.#letters;
-    this.#letters = [];
-    if (this.#isBroken || this.#isClosed) return this.#lost(letters.length);
-    for (const portion of portions(letters)) this.#carry({ bytes: packed(portion), messages: portion.length });
+  /** One packet at once, the others in turns of the event loop; nothing that is said meanwhile overtakes them. */
+  async #leave(): Promise<void> {
+    this.#isPacking = true;
+    while (this.#letters.length > 0) {
+      const letters = this.#letters;
+      this.#letters = [];
+      for (const [index, portion] of portions(letters).entries()) {
+        if (index > 0 && this.#parts.turns.isOver) await this.#parts.turns.next();
+        if (this.#isBroken || this.#isClosed) this.#lost(portion.length);
+        else this.#carry({ bytes: packed(portion), messages: portion.length });
+      }
+    }
+    this.#isPacking = false;
   }
 
   #carry(packet: Packet): void {

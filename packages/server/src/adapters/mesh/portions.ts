@@ -1,63 +1,71 @@
-import { PORTION_MAX_BYTES } from "./limits.ts";
+import { PORTION_MAX_BYTES, PORTION_MAX_ITEMS } from "./limits.ts";
 import type { Letter } from "./packet.ts";
 
-/** What is to leave together, cut so that no packet carries more bytes of payloads and results than it should, but one. */
+/** What a packet carries. */
+interface Load {
+  /** Of payloads and results. */
+  bytes: number;
+  /** Messages and items of their lists, which are the text. */
+  items: number;
+}
+
+/** What is to leave together, cut so that no packet carries more than it should, but one that cannot be cut. */
 export function portions(letters: readonly Letter[]): Letter[][] {
-  const packets: Letter[][] = [];
-  let packet: Letter[] = [];
-  let bytes = 0;
-  for (const letter of letters.flatMap(cut)) {
-    const size = sizeOf(letter);
-    if (packet.length > 0 && bytes + size > PORTION_MAX_BYTES) {
-      packets.push(packet);
-      packet = [];
-      bytes = 0;
-    }
-    packet.push(letter);
-    bytes += size;
-  }
-  if (packet.length > 0) packets.push(packet);
-  return packets;
+  return packs(letters.flatMap(cut), loadOf);
 }
 
 /** A list may as well come as several: the bus promises no more. */
 function cut(letter: Letter): Letter[] {
   const { role, message } = letter;
-  if (sizeOf(letter) <= PORTION_MAX_BYTES) return [letter];
+  if (fits(loadOf(letter))) return [letter];
   if (message.kind === "HINT") {
-    return pieces(message.rows, ({ payload }) => payload).map(
+    return packs(message.rows, ({ payload }) => itemOf(payload)).map(
       (rows) => ({ role, message: { ...message, rows } }) as Letter,
     );
   }
   if (message.kind === "ASSIGN") {
-    return pieces(message.assigns, ({ payload }) => payload).map(
+    return packs(message.assigns, ({ payload }) => itemOf(payload)).map(
       (assigns) => ({ role, message: { ...message, assigns } }) as Letter,
     );
   }
   if (message.kind === "FINISHED") {
-    return pieces(message.results, ({ result }) => result).map(
+    return packs(message.results, ({ result }) => itemOf(result)).map(
       (results) => ({ role, message: { ...message, results } }) as Letter,
     );
   }
   return [letter];
 }
 
-function pieces<T>(items: readonly T[], bytesOf: (item: T) => Uint8Array | null): T[][] {
-  const all: T[][] = [[]];
-  let bytes = 0;
+/** Neighbours put together; what does not fit by itself is alone. */
+function packs<T>(items: readonly T[], weigh: (item: T) => Load): T[][] {
+  const all: T[][] = [];
+  let sum: Load = { bytes: 0, items: 0 };
   for (const item of items) {
-    const size = bytesOf(item)?.length ?? 0;
-    if (bytes > 0 && bytes + size > PORTION_MAX_BYTES) {
+    const load = weigh(item);
+    sum = { bytes: sum.bytes + load.bytes, items: sum.items + load.items };
+    if (all.length === 0 || !fits(sum)) {
       all.push([]);
-      bytes = 0;
+      sum = load;
     }
     all.at(-1)?.push(item);
-    bytes += size;
   }
   return all;
 }
 
-function sizeOf({ message }: Letter): number {
+function fits({ bytes, items }: Load): boolean {
+  return bytes <= PORTION_MAX_BYTES && items <= PORTION_MAX_ITEMS;
+}
+
+function itemOf(bytes: Uint8Array | null): Load {
+  return { bytes: bytes?.length ?? 0, items: 1 };
+}
+
+function loadOf({ message }: Letter): Load {
+  const lists = Object.values(message).filter((value): value is readonly unknown[] => Array.isArray(value));
+  return { bytes: bytesOf(message), items: lists.reduce((items, list) => items + list.length, 1) };
+}
+
+function bytesOf(message: Letter["message"]): number {
   const sum = (sizes: readonly (Uint8Array | null)[]) => sizes.reduce((all, one) => all + (one?.length ?? 0), 0);
   if (message.kind === "HINT") return sum(message.rows.map(({ payload }) => payload));
   if (message.kind === "ASSIGN") return sum(message.assigns.map(({ payload }) => payload));

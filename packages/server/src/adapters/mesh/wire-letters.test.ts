@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AT_ONCE_BYTES, LETTER_MAX_BYTES } from "./limits.ts";
+import { wireLetters } from "./wire-letters.ts";
+
+const read = (text: string) => [...wireLetters(Buffer.from(text))];
+const all = (text: string) => read(text).flat();
+const MIB = 1024 * 1024;
+/** Texts that could be taken for the end of one, or of a list. */
+const TRICKY = ["", "\\", '"', '\\"', "],[", "}{", ',"a":[', "\u00e9\ud83d\ude00", "\n", "\u2028"];
+/** So many items with everything that JSON has. */
+const items = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    n,
+    text: TRICKY[n % TRICKY.length],
+    deep: [[], {}, [n / 3, null, true]],
+  }));
+
+describe("the letters of a packet", () => {
+  it("are those that the whole text has, however long it is, and whatever its texts say", () => {
+    const letters = [
+      ...Array.from({ length: 3_000 }, (_, n) => ["api", { kind: "FINAL", executionId: TRICKY[n % TRICKY.length] }]),
+      ["gateway", { kind: "ACK", tokens: items(5_000), workerId: "w" }],
+      ["gateway", { credits: items(2_000), 'a"b': items(3_000), kind: "VOID" }],
+      ...TRICKY.map((text) => ["x", text]),
+    ];
+    for (const text of [JSON.stringify(letters), ` ${JSON.stringify(letters, null, 1)} `]) {
+      assert.deepEqual(all(text), JSON.parse(text));
+    }
+  });
+
+  it("come in steps that parse little each", () => {
+    const steps = read(JSON.stringify(items(100_000)));
+    assert.ok(steps.length > 50, `${steps.length} steps`);
+    for (const step of steps) assert.ok(JSON.stringify(step).length <= AT_ONCE_BYTES);
+  });
+
+  it("are several where their list may come as several", () => {
+    for (const [kind, list] of Object.entries({ HINT: "rows", ASSIGN: "assigns", FINISHED: "results" })) {
+      const whole = { kind, [list]: items(10_000), more: 7 };
+      const letters = all(JSON.stringify([["scheduler", whole]])) as [string, Record<string, unknown[]>][];
+      assert.ok(letters.length > 5);
+      for (const [role, { kind: name, more }] of letters) assert.deepEqual([role, name, more], ["scheduler", kind, 7]);
+      assert.deepEqual(
+        letters.flatMap(([, message]) => message[list]),
+        whole[list],
+      );
+    }
+  });
+
+  it("are dropped one by one where they are too large to be read, and the others are not", () => {
+    const large = ["gateway", { kind: "ACK", tokens: items(LETTER_MAX_BYTES / 40) }];
+    assert.deepEqual(all(JSON.stringify([["a", {}], large, ["b", {}]])), [["a", {}], null, ["b", {}]]);
+    assert.deepEqual(all(JSON.stringify([["a", {}, "x".repeat(AT_ONCE_BYTES)]])), [null]);
+  });
+
+  const BAD = ["", "1", "{}", "[", "[}", "[1", '["', '["\\"]', "[1]2", "[1,,2]", "[a]", `["${"x".repeat(MIB)}"]`];
+  const LONG = `"${"x".repeat(AT_ONCE_BYTES)}"`;
+  for (const text of [
+    ...BAD,
+    `[${LONG}]`,
+    `[["a",{${LONG}}]]`,
+    `[["a",{"b":${LONG.repeat(2)}}]]`,
+    `[["a",[${LONG}]]]`,
+  ]) {
+    it(`are none where the text is ${text.slice(0, 12)} (${text.length} characters)`, () => {
+      assert.throws(() => all(text), SyntaxError);
+    });
+  }
+});
