@@ -42,7 +42,10 @@ export function cronsim(cases: readonly Case[]): Fires[] {
   return python("fires.py", asked) as Fires[];
 }
 
-/** What a program of this folder answers to each of the questions. @throws {Error} `pip` or `python3` is missing or fails */
+/**
+ * Answers of a program of this folder, one for each question.
+ * @throws {Error} `pip` or `python3` is missing or fails
+ */
 export function python(program: string, questions: readonly unknown[]): unknown[] {
   const input = questions.map((question) => JSON.stringify(question)).join("\n");
   const env = { ...process.env, PYTHONPATH: installed() };

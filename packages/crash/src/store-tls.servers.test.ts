@@ -74,7 +74,7 @@ describe("a store that is reached by TLS", () => {
     assert.deepEqual(started.deaths, []);
   }
 
-  /** What a start says that ends by itself. */
+  /** Error output of a start that ends by itself. */
   async function refusal(name: string, storeUrl: string): Promise<string> {
     const started = await server(name, storeUrl);
     started.start();

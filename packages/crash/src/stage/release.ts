@@ -37,7 +37,7 @@ export async function unpackRelease(commit: string, folder: string): Promise<Rel
   };
 }
 
-/** Those of npm are the ones that are installed here, and those of the repository the unpacked ones. */
+/** Links the packages of npm that are installed here, and the unpacked packages of the repository. */
 async function linkPackages(folder: string): Promise<void> {
   const [installed, modules] = [join(ROOT, "node_modules"), join(folder, "node_modules")];
   await mkdir(join(modules, "@mainspring"), { recursive: true });

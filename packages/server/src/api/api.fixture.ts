@@ -29,7 +29,7 @@ export interface TestApi {
   bus: Bus;
   /** Search for missed instants; it looks when the test lets it. */
   missed: MissedWatch;
-  /** What was counted, as `name:count`. */
+  /** Counted metrics, as `name:count`. */
   counted: string[];
   /** Sends a request and checks that its answer is one that the OpenAPI document has. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
@@ -135,7 +135,7 @@ function resolved(app: HttpApp, schema: Node): Node {
   return found;
 }
 
-/** What the store keeps for a job and its execution: others may be of the same shard. */
+/** Commands in the store for a job and its execution: other commands may be of the same shard. */
 export async function commandsFor(
   store: Pick<Store, "load" | "readCommands">,
   { jobId, executionId }: { jobId: JobId; executionId: ExecutionId },

@@ -17,7 +17,7 @@ import { compileCheck } from "./validation.ts";
 const closed = { additionalProperties: false } as const;
 const size = { minItems: 1, maxItems: BATCH_JOBS_MAX, description: "1 to 10,000 jobs, 32 MiB in all" };
 const BatchSubmission = Type.Object({ jobs: Type.Array(JobSubmission, size) }, closed);
-/** What the whole must be; each job is judged by itself, so that a bad one does not stop the others. */
+/** Schema of the batch as a whole; the route checks each job by itself, so that a bad one does not stop the others. */
 const Envelope = Type.Object({ jobs: Type.Array(Type.Unknown(), size) }, closed);
 
 const ItemError = Type.Object({

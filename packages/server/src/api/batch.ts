@@ -4,7 +4,7 @@ import { type FieldError, invalid, type Problem, ProblemError } from "./errors.t
 import type { Idempotency, JobIntake, ReceivedJob, TakenJobs } from "./job-intake.ts";
 import { ERRORS_MAX } from "./validation.ts";
 
-/** What is submitted as one where nothing demands that it be all or nothing. */
+/** Number of jobs submitted together where a batch need not be atomic. */
 const CHUNK_JOBS = 1_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 

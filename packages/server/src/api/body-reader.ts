@@ -10,7 +10,7 @@ import { JsonFault, JsonScanner } from "./json-scanner.ts";
 export interface ReceivedBody {
   bytes: Buffer;
   parts: BodyParts;
-  /** What a repeat by idempotency key must have as well, in hexadecimal; null: the request has no such key. */
+  /** Hash in hexadecimal that a repeat by idempotency key must have as well; null: the request has no such key. */
   hash: string | null;
 }
 
@@ -18,7 +18,7 @@ interface BodyTerms {
   limitBytes: number;
   parts: BodyParts;
   share: BodyShare;
-  /** What the hash begins with; null: none is wanted. */
+  /** Text at the beginning of the hashed content; null: no hash is wanted. */
   hashed: string | null;
 }
 

@@ -24,7 +24,7 @@ export interface ClusterParts {
   leases: Pick<Leases, "list" | "drain">;
 }
 
-/** Who lives and who owns what, from the store; and what the nodes themselves say, as far as they answer. */
+/** Living nodes and owners of shards from the store, with the nodes' own figures as far as they answer. */
 export async function viewCluster(parts: ClusterParts): Promise<ClusterBody> {
   const { bus, leases, runtime, store } = parts;
   const [nodes, holders, counts, answers] = await Promise.all([
@@ -82,7 +82,7 @@ function isSuspect({ incarnation, renewedAgoMs }: KnownNode, bus: Bus): boolean 
   return renewedAgoMs > SUSPECT_AFTER_MS && !bus.nodes("scheduler").includes(incarnation);
 }
 
-/** What a node has said of itself. */
+/** A node's own figures. */
 interface Told {
   isOwner: boolean;
   oldestReadyAt: number | null;

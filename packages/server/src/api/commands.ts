@@ -29,7 +29,7 @@ export class Commands {
     return this.tell(command);
   }
 
-  /** Of a command that is in the store. @returns null: no answer yet */
+  /** Tells the owner of a command that is in the store, and waits for the outcome. @returns null: no answer yet */
   async tell(command: Command): Promise<CommandOutcome | null> {
     const { bus, inbox } = this.#parts;
     const node = bus.ownerOf(command.shard);

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 
-/** What the server holds of its connections at once. */
+/** Bounds of the connections that the server holds at once. */
 export interface ConnectionBounds {
   /** For requests of every kind. */
   total: number;
-  /** Of these, one address may hold so many; an IPv6 network of 64 bits counts as one address. */
+  /** Greatest number of connections of one address; an IPv6 network of 64 bits counts as one address. */
   perPeer: number;
   /** Beyond them, for requests to the health paths alone. */
   reserved: number;

@@ -14,7 +14,7 @@ export interface HealthApiParts {
   about: Pick<About, "readiness" | "isStopping">;
 }
 
-/** What a node without the role api serves over HTTP: whether it is well, and its figures. */
+/** HTTP server of a node without the role api: its health and its metrics. */
 export async function createHealthApi({ log, runtime, config, metrics, about }: HealthApiParts): Promise<HttpApp> {
   const unknown = "this node does not have the role api: ask one that has it, as GET /v1/cluster lists them";
   const app = createHttpApp({

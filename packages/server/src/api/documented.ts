@@ -8,7 +8,7 @@ export function addProblemSchema(app: HttpApp): void {
   app.addSchema({ ...ProblemBody, $id: "Problem" });
 }
 
-/** How a route's errors are documented. Those that every route may answer with are added. */
+/** How a route's errors are documented. Adds the problems that every route may answer with. */
 export function problems(...names: ProblemName[]): Record<number, unknown> {
   const answers: Record<number, unknown> = {};
   for (const name of [...names, ...EVERYWHERE]) {

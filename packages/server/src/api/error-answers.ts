@@ -38,7 +38,7 @@ export function problemError(error: unknown, log: Logger, request?: Asked): Prob
 
 type Asked = Pick<FastifyRequest, "method" | "headers">;
 
-/** What may have become of the request, and what to do about that. */
+/** Possible outcome of the request, and advice for the client. */
 function outageDetail({ isUnasked }: StoreUnavailable, request?: Asked): string {
   const isRead = request === undefined || request.method === "GET" || request.method === "HEAD";
   if (isRead) return "the store cannot be reached now";
@@ -49,7 +49,7 @@ function outageDetail({ isUnasked }: StoreUnavailable, request?: Asked): string 
   return "the store did not answer: the request may or may not have taken effect";
 }
 
-/** What the HTTP framework refused by itself; null: that was not the reason. */
+/** Problem for a request that the HTTP framework refused by itself; null: the framework did not refuse it. */
 export function frameworkProblem({ code, statusCode }: Pick<FastifyError, "code" | "statusCode">): Problem | null {
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":

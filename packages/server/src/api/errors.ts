@@ -130,12 +130,12 @@ interface ProblemKind {
 export type ProblemName = keyof typeof PROBLEMS;
 export const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[];
 
-/** What is wrong at one place of a request. */
+/** A fault at one place of a request. */
 export interface FieldError {
   /** As `target.requires[0]`; empty: the whole. Headers and query parameters by their name. */
   field: string;
   message: string;
-  /** Of the first character that is wrong, counted from 1, where the value is a text that was read. */
+  /** Position of the first wrong character, from 1, where the value is a text that was parsed. */
   position?: number;
 }
 
@@ -183,7 +183,7 @@ export function busy(
   return new ProblemError(problem(name, detail), { "retry-after": String(retryAfterSec) });
 }
 
-/** What /problems/{name} shows; null: there is no such problem. */
+/** Content of /problems/{name}; null: there is no such problem. */
 export function describeProblem(name: string): (ProblemKind & { type: string }) | null {
   const kind = Object.hasOwn(PROBLEMS, name) ? PROBLEMS[name as ProblemName] : undefined;
   return kind === undefined ? null : { type: typeOf(name as ProblemName), ...kind };

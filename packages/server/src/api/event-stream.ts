@@ -3,7 +3,10 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 
 /** Proxies and browsers give up on a silent answer after a minute or so; and a client that vanished is noticed. */
 const KEEP_ALIVE_MS = 15_000;
-/** Who has so much unread is cut off: it can come back and go on from its last event. */
+/**
+ * Greatest number of unread bytes of a reader. The server then closes the stream; the reader can come back and continue
+ * after its last event.
+ */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /** One answer of server-sent events. It is never waited for: what cannot be sent soon ends it. */

@@ -85,8 +85,8 @@ export class ExecutionReader {
   }
 
   /**
-   * Rows say PENDING at first, and RUNNING when the assignment is a second old, started or not. Of both lists only what
-   * lies before the end of the shorter one is complete.
+   * Rows say PENDING at first, and RUNNING when the assignment is a second old, started or not. Both lists are complete
+   * only up to the end of the shorter one.
    */
   async #listScheduled(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const states = ["PENDING", "RUNNING"] as const;

@@ -8,8 +8,8 @@ type Node = Record<string, unknown>;
 type Faults = Generator<FieldError, void, undefined>;
 
 /**
- * What is wrong with a value, one fault after the other, each with its place: a reader that has enough of them stops, and what
- * follows is not looked at. Knows the keywords that the schemas of this API use.
+ * Yields the faults of a value one after the other, each with its place. A reader that has enough of them stops, and
+ * the generator does not look at the rest. Knows the keywords that the schemas of this API use.
  * @param field where the value stands; empty: it is the whole
  */
 export function* faultsOf(schema: TSchema, value: unknown, field = ""): Faults {
@@ -124,7 +124,7 @@ function* choiceFaults(node: Node, value: unknown, field: string): Faults {
     yield { field, message: `must be ${JSON.stringify(node["const"])}` };
   }
   if (allowed !== undefined && !allowed.includes(value)) yield { field, message: `must be ${allowed.join(" or ")}` };
-  // What fails inside a choice says nothing by itself: the choice as a whole says what it takes.
+  // A fault inside a union says nothing by itself: the union as a whole says what it accepts.
   if (anyOf?.every((choice) => !faultsOf(choice, value).next().done))
     yield { field, message: `must be ${description}` };
 }

@@ -29,7 +29,9 @@ export interface FollowersParts {
   live: LiveView;
 }
 
-/** Those who follow executions while they are not final. All of them together cost each owner one question now and then. */
+/**
+ * Streams that follow executions which are not final. All of them together cost each owner one question now and then.
+ */
 export class Followers {
   readonly #parts: FollowersParts;
   readonly #followers = new Map<ExecutionId, Set<Follower>>();

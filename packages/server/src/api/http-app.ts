@@ -58,7 +58,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   const connections = boundsOf(limits);
   const turns = new RequestTurns(runtime);
   const app: HttpApp = Fastify({
-    // Of each server that listens: a name such as localhost may stand for several addresses.
+    // Called for each server that listens: a name such as localhost may stand for several addresses.
     serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns }, handle),
     bodyLimit: PARSED_BYTES_MAX,
     // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.

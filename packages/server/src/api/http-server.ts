@@ -7,11 +7,14 @@ import { problem } from "./errors.ts";
 import { type RequestTurns, stopReading } from "./request-turns.ts";
 import { gatheringMessages } from "./small-pieces.ts";
 
-/** What connections may take up. Whoever opens one must get on with it; answers may take long: waiting is a feature. */
+/**
+ * Bounds and timeouts of connections. A client that opens a connection must send its request in time; answers may take
+ * long, because waiting is a feature.
+ */
 export interface HttpLimits {
   /** At once, for requests of every kind. */
   connections: number;
-  /** Of these, from one address. */
+  /** Greatest number of these connections from one address. */
   peerConnections: number;
   /** Beyond both, for health checks alone. */
   reservedConnections: number;
@@ -100,7 +103,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   return server;
 }
 
-/** Who sends so many requests at once fills the memory with answers. */
+/** A client that sends so many requests at once fills the memory with answers. */
 function refusePipeline(response: ServerResponse): void {
   lastWords(
     response,

@@ -13,11 +13,11 @@ interface Question {
   done(): void;
 }
 
-/** What comes without having been asked for at that moment. */
+/** Messages that come unasked. */
 export interface InboxEvents {
   /** It was watched, and is final. */
   final(executionId: ExecutionId): void;
-  /** Of executions that were followed. */
+  /** Progress and log lines of executions that clients follow. */
   chatter(items: readonly Chatter[]): void;
 }
 

@@ -38,7 +38,7 @@ export interface ChangerParts {
   warnings?: CountedWarnings | undefined;
 }
 
-/** What a job is after a change. */
+/** A job after a change. */
 export interface ChangedJob {
   jobId: JobId;
   state: JobState;
@@ -48,8 +48,9 @@ export interface ChangedJob {
   /** When the definition says that it is to run; null: at once, or that is being planned. */
   fireAt: EpochMs | null;
   /**
-   * What the execution runs by. REPLACED: the new definition. KEPT: what it started with. REQUESTED: the new one, unless it
-   * starts before its owner hears of it. UNCHANGED: there was nothing new. CREATED: it is the job's first.
+   * Effect of the change on the execution. REPLACED: the new definition. KEPT: what it started with. REQUESTED: the new
+   * one, unless it starts before its owner hears of it. UNCHANGED: there was nothing new. CREATED: it is the job's
+   * first.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
 }

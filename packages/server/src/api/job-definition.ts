@@ -7,7 +7,7 @@ import { recurrenceOf, scheduleErrors, typeErrors } from "./recurrence-rule.ts";
 import type { JobSubmission } from "./schemas/job.ts";
 
 /**
- * What is wrong with a submission that its schema cannot say.
+ * Faults of a submission that its schema cannot express.
  * @param after a recurring job has to fire after it. The beginning of time where the time of day must play no part: a
  *   repeat of a request is to be judged as the first was
  */
@@ -80,11 +80,11 @@ function policyOf(job: JobSubmission): ExecutionPolicy {
 
 function retryOf(retry: Partial<RetryPolicy>): RetryPolicy {
   const merged = { ...DEFAULT_POLICY.retry, ...retry };
-  // Who asks for a first delay of two hours does not mean the default cap of one.
+  // A request for a first delay of two hours does not mean the default cap of one.
   return { ...merged, maxDelayMs: Math.max(merged.maxDelayMs, merged.initialDelayMs) };
 }
 
-/** Of a text that the schema has passed. */
+/** Reads a text that the schema has accepted. */
 function instant(text: string): EpochMs {
   return parseInstant(text) as EpochMs;
 }

@@ -73,7 +73,10 @@ export class JobIntake {
     return { replayed: false, bodies };
   }
 
-  /** What was to fire when it was first said may have come to its end since: a repeat is answered all the same. */
+  /**
+   * A schedule that would fire at the first submit may have come to its end since; the server answers a repeat all the
+   * same.
+   */
   async #answered(idempotency: Idempotency, { job }: ReceivedJob): Promise<Accepted> {
     const outcome = idempotency === null ? null : await this.#parts.queries.answered(idempotency);
     if (outcome === null) throw new ProblemError(neverFires(job));

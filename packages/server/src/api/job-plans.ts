@@ -34,7 +34,7 @@ export interface Backfill {
   limit: number;
 }
 
-/** What may be asked of the plans of recurring jobs, which only their owners write. Refusals are thrown as `ProblemError`. */
+/** Commands for the plans of recurring jobs, which only their owners write. Refusals are thrown as `ProblemError`. */
 export class JobPlans {
   readonly #parts: PlanParts;
 

@@ -6,7 +6,7 @@ import type { JsonWatcher, Slice } from "./json-scanner.ts";
 export interface BodyParts extends JsonWatcher {
   /** How deep the outermost value that is judged by itself lies in the body. */
   readonly depth: number;
-  /** What a complaint about the present place is about. */
+  /** Name of the present place, for error messages. */
   what(): string;
   /** The body's value as its schema judges it. */
   valueOf(json: Buffer): unknown;
@@ -15,7 +15,7 @@ export interface BodyParts extends JsonWatcher {
 /** A body that may be a job: all of it but its payload is parsed. */
 export class JobParts implements BodyParts {
   readonly depth = 0;
-  /** null: none. Of a repeated key the last counts, as for JSON.parse. */
+  /** null: none. The last of repeated keys counts, as for JSON.parse. */
   payload: Slice | null = null;
   #isPayload = false;
 

@@ -1,6 +1,6 @@
 /**
  * Proves that bytes are JSON while they come in: as strict as JSON.parse, but in as many steps as the bytes take to arrive,
- * and without making values of them. What a client sends as payload is checked this way and nowhere parsed.
+ * and without making values of them. The scanner checks a client's payload, and nothing parses it.
  */
 
 /** The text is no JSON at `at`, or nested too deeply there. */
@@ -73,7 +73,7 @@ const ESCAPED = new Set(Buffer.from('"\\/bfnrtu'));
 
 export class JsonScanner {
   readonly #watcher: JsonWatcher;
-  /** What lies deeper is not told. */
+  /** The scanner does not report deeper places. */
   readonly #watchedDepth: number;
   /** The first byte of each container around the present place; negative, less one, for an object. */
   readonly #open: Int32Array;

@@ -92,8 +92,8 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
 }
 
 /**
- * Before anything is called missed, it is looked for once more: it may belong to a range of skipped ones of another page. What is
- * found so clears its neighbours too.
+ * Before anything is called missed, it is looked for once more: it may belong to a range of skipped ones of another
+ * page. An instant found this way clears its neighbours too.
  */
 async function judgedTwice(
   queries: StoreQueries,
@@ -112,7 +112,7 @@ async function judgedTwice(
   }
 }
 
-/** What is not final is as its owner says, who knows more than the row. */
+/** The owner tells the state of an execution that is not final, because it knows more than the row. */
 async function readPage({ queries, reader }: LedgerParts, job: JobView, since: EpochMs, until: EpochMs, page: Page) {
   const { items, next } = await queries.ledger(job.jobId, since, until, page);
   const executions = items.flatMap((item) => ("execution" in item ? item.execution : []));

@@ -64,16 +64,16 @@ export function accountsOf(
   return [...all, ...traceless(planned, range.since, until)];
 }
 
-/** What a ledger's items say was skipped in a row. */
+/** Ranges of skipped instants, from the items of a ledger. */
 export function rangesOf(items: readonly LedgerItem[]): Range[] {
   return items.flatMap((item) => ("skipped" in item ? { from: item.plannedAt, to: item.skipped.until } : []));
 }
 
-/** What is known of the past of all jobs. */
+/** Known past of all jobs. */
 export interface KnownPast {
   /** How long final executions are kept. */
   keptDays: number;
-  /** Of time zone data, in order. */
+  /** Changeovers of the time zone data, in order. */
   changeovers: readonly Changeover[];
 }
 
@@ -112,7 +112,7 @@ interface Known {
   ranges: readonly Range[];
 }
 
-/** What is planned between two entries of the ledger: missed, but for what the plan still has before it. */
+/** Instants planned between two entries of the ledger. They are missed, unless the plan still has them to come. */
 function traceless({ schedule, plan, changeovers, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
   if (since >= until) return [];
   const accounts: Account[] = [];

@@ -4,10 +4,10 @@ import type { Readings } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { JobStretch, RecurringJob, StoreQueries } from "../ports/store-queries.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import { Turns } from "../ports/turns.ts";
 import type { KnownPast } from "./ledger.ts";
 import { lookForMissed } from "./missed.ts";
 import { MissedInstants, type MissedJob } from "./missed-instants.ts";
-import { Turns } from "./turns.ts";
 
 const LOOK_EVERY_MS = 10_000;
 /** Jobs that one look judges. */

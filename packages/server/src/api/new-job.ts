@@ -12,7 +12,7 @@ import type { NewRun } from "../ports/store-jobs.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { type Lacking, requireFeature } from "./feature-gate.ts";
 
-/** What makes rows of jobs. */
+/** Dependencies for making rows of jobs. */
 export interface JobMaker {
   runtime: Runtime;
   /** The time zone data that first fires are worked out by. */

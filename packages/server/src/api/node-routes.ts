@@ -12,7 +12,7 @@ import type { StatsBody } from "./schemas/stats.ts";
 import { WorkerBody } from "./schemas/worker.ts";
 import { workerBody } from "./views.ts";
 
-/** What a node says of itself. */
+/** A node's facts about itself. */
 export interface About {
   version: string;
   /** The time zone data that schedules go by. */
@@ -71,7 +71,7 @@ function placeOf({ connectedAt, workerId }: WorkerStatus): string {
   return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
 }
 
-/** What every node serves, whatever its roles. */
+/** Routes of every node, whatever its roles. */
 export function healthRoutes(app: HttpApp, { about, metrics }: HealthParts): void {
   app.get(
     "/healthz",

@@ -23,7 +23,7 @@ interface PoolParts {
   store: Pick<Store, "readPools" | "queries">;
   changer: PoolChanger;
   workers(): Promise<WorkerStatus[]>;
-  /** What is used of the limits of pools that have some. */
+  /** Use of the limits of pools that have some. */
   uses(): Promise<PoolUse[]>;
   lacking?: Lacking | undefined;
 }

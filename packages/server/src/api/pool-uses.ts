@@ -5,7 +5,7 @@ import type { Inbox } from "./inbox.ts";
 
 const ASK_TIMEOUT_MS = 500;
 
-/** What the homes of pools say is used of their limits. A home that is slow is left out. */
+/** Use of the limits of pools, as their homes report it. A home that is slow is left out. */
 export async function askPoolUses(parts: { bus: Bus; runtime: Runtime; inbox: Inbox }): Promise<PoolUse[]> {
   const { bus, runtime, inbox } = parts;
   const request = runtime.uuid();

@@ -8,7 +8,7 @@ import type { FieldError } from "./errors.ts";
 import { parseInstant } from "./instants.ts";
 import type { JobSubmission } from "./schemas/job.ts";
 
-/** What a recurring job has in place of them. */
+/** Field of a recurring job in place of each. */
 const ONCE_ONLY = {
   runAt: "is for a job that runs once: startAt says before when a recurring one does not fire",
   delayMs: "is for a job that runs once: startAt says before when a recurring one does not fire",
@@ -83,7 +83,7 @@ function saidType({ type, schedule, everySec }: JobSubmission): FieldError[] {
 }
 
 /**
- * What is wrong with the schedule of a job whose fields do not contradict each other.
+ * Faults of the schedule of a job whose fields do not contradict each other.
  * @param after where a fire is looked for: there must be one
  */
 export function scheduleErrors(job: JobSubmission, after: EpochMs): FieldError[] {
@@ -99,7 +99,7 @@ export function fieldError({ field, position, message }: ScheduleRefusal): Field
   return { field, message, ...(position !== null && { position }) };
 }
 
-/** Of a text that the schema has passed. */
+/** Reads a text that the schema has accepted. */
 function instantOrNull(text: string | undefined): EpochMs | null {
   return text === undefined ? null : (parseInstant(text) as EpochMs);
 }

@@ -242,7 +242,7 @@ describe("recurring jobs over HTTP", () => {
     const { trigger, state, payload } = read.json();
     assert.deepEqual([trigger, state, payload], ["MANUAL", "PENDING", { a: 1 }]);
     assert.equal((await get(`/${jobId}`)).body.latestExecutions[0].executionId, body.executionId);
-    // What was not planned is in no ledger.
+    // An instant that was not planned is in no ledger.
     assert.deepEqual((await get(`/${jobId}/ledger`)).body.items, []);
   });
 

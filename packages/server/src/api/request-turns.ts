@@ -94,7 +94,7 @@ export class RequestTurns {
     this.#beganMs = null;
     this.#heard = 0;
     if (this.#count === 0 && this.#unread.size === 0) return;
-    // What runs now takes its time from the turn that follows.
+    // The present piece takes its time from the turn that follows.
     this.#beginTurn();
     while (this.#count > 0 && !this.#isOver) (this.#waiting[this.#head++] as () => void)();
     if (this.#count > 0) return;

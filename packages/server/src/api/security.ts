@@ -3,12 +3,12 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
-/** What anybody may read: it tells nothing of the jobs. */
+/** Paths that anybody may read: they tell nothing of the jobs. */
 const PUBLIC = /^\/(|healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 
-/** What clients and workers show. */
+/** Keys of clients and workers. */
 export interface ApiKeys {
   /** null: whoever reaches the server by a loopback name may use it. */
   apiKey: string | null;
@@ -17,8 +17,8 @@ export interface ApiKeys {
 }
 
 /**
- * Who may use the API. With a key: who sends it. Without: who is on this machine, and not through a browser's page of
- * elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
+ * Refuses requests without a valid key. With a key: who sends it. Without: who is on this machine, and not through a
+ * browser's page of elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
  */
 export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKeys): void {
   const isAuthorized = apiKey === null ? null : authorizes(apiKey, apiKeyAlso);
@@ -39,7 +39,7 @@ export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKe
   });
 }
 
-/** Of two hosts a proxy in between may have judged the other one. */
+/** With two Host headers, a proxy in between may have judged the other one. */
 function refuseUnclearHost({ rawHeaders, httpVersion }: IncomingMessage): void {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
   if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return;

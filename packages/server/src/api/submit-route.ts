@@ -25,7 +25,7 @@ export const IdempotencyHeaders = Type.Object({
   ),
 });
 
-/** What takes jobs. */
+/** Dependencies of the routes that accept jobs. */
 export interface SubmitParts {
   intake: JobIntake;
   pools: PoolNames;
@@ -71,7 +71,7 @@ export function firesAfter(idempotency: Idempotency, runtime: Runtime): EpochMs 
   return idempotency === null ? runtime.now() : 0;
 }
 
-/** What is wrong with a job whose schema is met; null: nothing. @param after a recurring job has to fire after it */
+/** Fault of a job that meets its schema; null: none. @param after a recurring job has to fire after it */
 export function refusal(
   job: JobSubmission,
   payload: Uint8Array | null,

@@ -41,7 +41,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
     const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime);
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
-  /** What was read in one turn of the loop is over. */
+  /** Ends one turn of the event loop. */
   const turn = () => runtime.advance(0);
   return { runtime, store, counted, submit, turn };
 }

@@ -6,7 +6,7 @@ import { OversizeJson } from "./json-body.ts";
 
 export interface Check<T extends TSchema> {
   ok(value: unknown): value is Static<T>;
-  /** What is wrong with a value that is not ok: the first faults, eight at most. */
+  /** First faults of a value that is not ok, eight at most. */
   errors(value: unknown, max?: number): FieldError[];
 }
 

@@ -66,12 +66,12 @@ function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "creat
   };
 }
 
-/** Of its first start; null: there is none yet. */
+/** Lateness of its first start in milliseconds; null: it has not started yet. */
 export function latenessOf(row: ExecutionSummary): number | null {
   return row.startedAt === null ? null : row.startedAt - fellDueAt(row);
 }
 
-/** What a backfill makes for an instant of the past was planned by nobody before. */
+/** No schedule had planned the execution of a backfill before the backfill made it. */
 export function fellDueAt({ trigger, createdAt, scheduledAt }: ExecutionSummary): EpochMs {
   return trigger === "BACKFILL" ? createdAt : scheduledAt;
 }
@@ -104,7 +104,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   };
 }
 
-/** What a worker has already does not follow a change of its job, so it is the executions that say when. */
+/** An execution at a worker does not follow a change of its job, so the executions say when the job fires next. */
 function nextFireAt({ latestExecutions }: JobView, now: EpochMs): string | null {
   const waiting = latestExecutions.filter(({ state, scheduledAt }) => state === "PENDING" && scheduledAt > now);
   return waiting.length === 0 ? null : formatInstant(Math.min(...waiting.map(({ scheduledAt }) => scheduledAt)));

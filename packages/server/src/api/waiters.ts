@@ -34,7 +34,7 @@ interface WaitersParts {
   store: Pick<Store, "load">;
 }
 
-/** Those who wait for executions to become final. All of them together cost the store one small read a second. */
+/** Requests that wait for executions to become final. All of them together cost the store one small read a second. */
 export class Waiters {
   readonly #parts: WaitersParts;
   readonly #max: number;

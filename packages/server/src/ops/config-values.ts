@@ -4,7 +4,7 @@ import { storeAddresses } from "../ports/store-address.ts";
 
 /** A text that does not fit its key, and what would. */
 export class Unfit {
-  /** What would be right. */
+  /** Description of a valid value. */
   readonly expected: string;
   readonly message: string;
 

@@ -35,7 +35,7 @@ export interface Config {
   apiKey: string | null;
   /** A second key that is valid too, while clients change from one to the other; null: none. */
   apiKeyAlso: string | null;
-  /** What nodes of a cluster prove themselves to each other by; null: they show each other the API key. */
+  /** Secret by which nodes of a cluster prove themselves to each other; null: they show each other the API key. */
   clusterSecret: string | null;
   /** A second secret that is valid too, while nodes change from one to the other; null: none. */
   clusterSecretAlso: string | null;
@@ -61,13 +61,13 @@ export interface Config {
   warnings: readonly string[];
 }
 
-/** What the HTTP API holds of its clients. */
+/** Bounds of what the HTTP API holds for its clients. */
 export interface HttpBounds {
   /** Connections from one address at once. */
   peerConnections: number;
 }
 
-/** What the built-in handlers may do, in a server and in `mainspring worker`. */
+/** Permissions of the built-in handlers, in a server and in `mainspring worker`. */
 export interface HandlerConfig {
   /** CIDRs beyond the public internet that the handler `http` may reach. */
   httpAllowPrivate: readonly string[];
@@ -202,7 +202,7 @@ export interface KeyHelp {
   /** null: none. */
   fallback: string | null;
   help: string;
-  /** What it may be, in words. */
+  /** Allowed values, in words. */
   takes: string;
 }
 
@@ -304,7 +304,7 @@ function exposures(values: Values): string[] {
     .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
 }
 
-/** What each for itself may be, and not together. */
+/** Values that are valid each for itself, and not together. */
 function misfits(values: Values): string[] {
   const {
     MAINSPRING_BUS: bus,

@@ -15,7 +15,7 @@ interface Check {
   detail: string;
 }
 
-/** What is asked of the store. */
+/** Store methods that the health check calls. */
 export interface CheckedStore extends Pick<Store, "clock"> {
   /** Resolves where nothing says that it cannot write, or it can again. */
   checkWrites(): Promise<void>;
@@ -30,14 +30,14 @@ export interface Standing {
   isStopping(): boolean;
   /** How it and the owners of shards reach each other. */
   reach(): { isCutOff: boolean; owners: number };
-  /** What it has of the shards that are placed on it; null: it owns none by its roles. */
+  /** Shards that the node owns of those placed on it; null: its roles let it own none. */
   share(): { placed: number; had: number; isSettled: boolean } | null;
 }
 
 /**
  * Whether work should be sent here, by what is true of this node alone: what befalls another one must not make a load
  * balancer leave all of them. So of shards only those count that are placed here, and that some have just been placed here
- * and are on their way does not count. Whoever restarts nodes one after the other waits for this before the next one.
+ * and are on their way does not count. A rolling restart waits for this before the next node.
  * Never throws.
  */
 export async function readiness(store: CheckedStore, runtime: Runtime, standing: Standing): Promise<Readiness> {
@@ -62,7 +62,7 @@ async function checkStore(store: CheckedStore, runtime: Runtime): Promise<Check>
     expire = () => resolve(`the store did not answer within ${STORE_TIMEOUT_MS} ms`);
   });
   const timer = runtime.setTimer(STORE_TIMEOUT_MS, expire);
-  // What exactly went wrong is for the log: this answer is public.
+  // The exact error is for the log: this answer is public.
   const answered = store.clock().then(
     () =>
       store.checkWrites().then(

@@ -50,7 +50,8 @@ export function createLog(
 }
 
 function errorWithoutSecrets(error: Error) {
-  // Not the other members that drivers hang onto their errors: they may hold the rows' data. Causes are in the message.
+  // Other members that drivers add to their errors are left out, because they may hold the rows' data. Causes are in
+  // the message.
   const { type, message, stack, code } = pino.stdSerializers.err(error) as Record<string, unknown>;
   return { type, message, ...(!OUTAGES.includes(String(type)) && { stack }), ...(code !== undefined && { code }) };
 }
@@ -60,7 +61,9 @@ function withoutPasswords(text: string): string {
   return text.replace(/(\/\/[^\s/:@"]*):[^\s/@"]*@/g, "$1:[secret]@");
 }
 
-/** What pino leaves as it is and a terminal obeys: the second set of control characters, and turns of the direction of writing. */
+/**
+ * Characters that pino leaves as they are and a terminal obeys: C1 control characters and marks of writing direction.
+ */
 // oxlint-disable-next-line no-control-regex -- these are what it looks for
 const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 

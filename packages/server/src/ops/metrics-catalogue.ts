@@ -173,7 +173,7 @@ export const PROCESS_FIGURES = {
   },
 } as const;
 
-/** What every name begins with. */
+/** Prefix of every name. */
 export const PREFIX = "mainspring_";
 
 export type FigureName = keyof typeof FIGURES;

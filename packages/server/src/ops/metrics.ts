@@ -113,7 +113,7 @@ function apiFigures({ counters, histograms }: Instruments): Omit<ApiMetrics, "te
   };
 }
 
-/** Those that are told of every job. */
+/** Histograms that observe every job. */
 type ByPoolName = "lateness_seconds" | "run_seconds";
 
 interface Instruments {

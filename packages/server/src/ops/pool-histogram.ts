@@ -1,10 +1,10 @@
 interface Series {
-  /** By bucket; the last one for all that is larger than any. */
+  /** Counts by bucket; the last one is for larger values. */
   counts: number[];
   sum: number;
 }
 
-/** What the registry writes of a value. */
+/** A value as the registry writes it. */
 interface Sample {
   metricName: string;
   labels: Record<string, string | number>;

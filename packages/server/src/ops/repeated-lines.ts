@@ -7,7 +7,7 @@ const EVERY_MS = 30_000;
 /** Messages that are told apart; more of them count as one. */
 const MESSAGES_MAX = 1_000;
 
-/** What a line of the log is made of, as pino takes it: fields and message, or the message alone. */
+/** Arguments of a log line, as pino takes them: fields and message, or the message alone. */
 type Line = readonly unknown[];
 
 /** Bounds what an outage writes: lines of a message that repeats are counted, and the next one that is written says how many there were. */

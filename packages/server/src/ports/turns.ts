@@ -60,7 +60,7 @@ export class Turns {
     this.#beganMs = null;
     while (this.#waiting.length > 0 && !this.isOver) {
       this.#waiting.shift()?.();
-      // By then the work has gone on, and has ended or waits again.
+      // The work has gone on by then, and has ended or waits again.
       for (let tick = 0; tick < WORK_TICKS; tick++) await null;
     }
   }

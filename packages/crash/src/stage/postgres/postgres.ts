@@ -7,7 +7,7 @@ import { Disk } from "./disk.ts";
 import type { Programs } from "./programs.ts";
 
 const READY_WITHIN_MS = 120_000;
-/** Of the socket in its folder, unless the settings say otherwise. */
+/** Port of the socket in its folder, unless the settings say otherwise. */
 const PORT = "5432";
 const ROLE = "mainspring";
 const DATABASE = "postgres";

@@ -10,7 +10,7 @@ export interface Binaries {
   readonly root: string;
   readonly initdb: string;
   readonly postgres: string;
-  /** What the programs need in their environment to find their libraries. */
+  /** Environment variables that the programs need to find their libraries. */
   readonly env: Readonly<Record<string, string>>;
 }
 

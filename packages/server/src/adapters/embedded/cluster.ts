@@ -5,7 +5,7 @@ import { StoreUnusable } from "../../ports/store.ts";
 /** The file by which a folder of PostgreSQL's is known to be Mainspring's. Written before the folder gets its name. */
 export const MARKER = "MAINSPRING";
 
-/** Who owns the files of a folder, as the platform's ids (0 and 0 on Windows). */
+/** Owner of the files of a folder, as the platform's ids (0 and 0 on Windows). */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;

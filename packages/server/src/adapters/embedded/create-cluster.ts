@@ -38,7 +38,10 @@ export async function createCluster(installation: Installation, endpoint: Endpoi
   }
 }
 
-/** What a crash left. An initdb that outlived its server may still be writing there: then the next start removes it. */
+/**
+ * Removes folders that a crash left unfinished. An initdb that outlived its server may still be writing there: then the
+ * next start removes it.
+ */
 async function sweepUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     if (!name.startsWith(UNFINISHED)) continue;

@@ -138,7 +138,7 @@ describe("the embedded PostgreSQL", () => {
   });
 });
 
-/** What looks like a cluster from outside. Its empty control file is found out by PostgreSQL alone. */
+/** Makes a folder that looks like a cluster from outside. Its empty control file is found out by PostgreSQL alone. */
 async function feignCluster(pgdata: string): Promise<void> {
   for (const name of ["base", "global", "pg_wal", "pg_xact"]) {
     await mkdir(join(pgdata, name), { recursive: true, mode: 0o700 });

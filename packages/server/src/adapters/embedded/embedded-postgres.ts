@@ -10,7 +10,7 @@ import { prepareInstallation } from "./installation.ts";
 import type { Log } from "./postmaster.ts";
 import { Supervisor } from "./supervisor.ts";
 
-/** What to start, and where. */
+/** Program to start, and its folder. */
 export interface EmbeddedOptions {
   /** The folder for everything; made when missing. One server at a time. */
   readonly dataDir: string;

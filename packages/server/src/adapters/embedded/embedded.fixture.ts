@@ -49,7 +49,7 @@ export async function whileServing<T>(
 /** Asks one question over a connection of its own. */
 export async function ask(connection: EmbeddedPostgres["connection"], sql: string): Promise<unknown[]> {
   const client = new pg.Client(connection);
-  // What a broken connection says after its query has failed.
+  // Errors that a broken connection reports after its query has failed.
   client.on("error", () => {});
   await client.connect();
   try {

@@ -15,7 +15,7 @@ export interface Endpoint {
   readonly settings: Readonly<Record<string, string>>;
   /** The text of pg_hba.conf. */
   readonly accessRules: string;
-  /** What keeps a second PostgreSQL from listening here too; left behind by one that was killed. */
+  /** Files that keep a second PostgreSQL from listening here too; a killed PostgreSQL leaves them behind. */
   readonly lockFiles: readonly string[];
   /** Removes what would be left behind outside the data folder. */
   close(): Promise<void>;

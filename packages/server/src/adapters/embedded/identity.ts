@@ -8,7 +8,7 @@ import type { Owner } from "./cluster.ts";
  * (it sees another uid; the files stay ours), or, where the kernel or the container forbids that, as another user.
  */
 export interface Identity {
-  /** Whose its files must be; null: those of whoever runs this process. */
+  /** Required owner of its files; null: the user of this process. */
   readonly owner: Owner | null;
   readonly command: (program: string, args: readonly string[]) => { file: string; args: readonly string[] };
 }

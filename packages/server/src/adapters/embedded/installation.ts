@@ -51,7 +51,7 @@ function environment(binaries: Binaries): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), LC_ALL: "C", ...binaries.env };
 }
 
-/** What to give to `spawn` for one of PostgreSQL's programs. */
+/** Options for `spawn` with one of PostgreSQL's programs. */
 export function spawnOptions(installation: Pick<Installation, "binaries" | "home">) {
   // From the working folder of the server itself the other user might be shut out.
   return { cwd: installation.home, env: environment(installation.binaries) };

@@ -31,7 +31,7 @@ async function scanProc(pgdata: string): Promise<PostgresProcess[]> {
   for (const entry of await readdir("/proc")) {
     const executable = /^\d+$/.test(entry) ? await executableOf(entry) : null;
     if (executable === null || basename(executable) !== "postgres") continue;
-    // By inode: the folder may have been moved, or be known to the process by another path.
+    // Compares inodes: the folder may have been moved, or the process may know it by another path.
     const cwd = await stat(`/proc/${entry}/cwd`).catch(() => null);
     if (cwd?.ino === folder.ino && cwd.dev === folder.dev) found.push({ pid: Number(entry), executable });
   }

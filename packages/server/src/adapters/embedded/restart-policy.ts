@@ -1,4 +1,4 @@
-/** What a supervisor remembers of the runs so far. */
+/** A supervisor's memory of the runs so far. */
 export interface RestartHistory {
   /** Runs in a row that never became ready. */
   readonly failedStarts: number;
@@ -18,7 +18,7 @@ const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 2_000;
 
 /**
- * What to do when a run has ended by itself: start again after `delayMs`, or give up (null). The first restart is
+ * Decides after a run that ended by itself: start again after `delayMs`, or give up (null). The first restart is
  * immediate, as jobs wait; then the delays double, so that a sick PostgreSQL does not eat the machine.
  * @param readyMs how long it took connections; null: it never did
  * @param hadRoom false: its disk is full. That passes, and is no reason to give up

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 
-/** What PostgreSQL needs to start after a crash, at the most: a new file of its log, as long as the old one has to stay. */
+/** Greatest need of space for a start after a crash: a new WAL file, as long as the old one has to stay. */
 const NEEDED_BYTES = 32 * 1024 * 1024;
 
 /** Whether the disk of a folder has the room that PostgreSQL needs to start; where that cannot be told, yes. */

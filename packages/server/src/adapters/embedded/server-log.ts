@@ -1,7 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** The file that PostgreSQL writes its log to. Not a pipe: a server whose loop is blocked must not block PostgreSQL. */
+/**
+ * The file that PostgreSQL writes its log to. The log is a file and no pipe: a server whose loop is blocked must not
+ * block PostgreSQL.
+ */
 export interface ServerLog {
   /** For `spawn`: the file, or nothing where it cannot be opened. */
   readonly output: number | "ignore";

@@ -22,10 +22,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
   logging_collector: "off",
   log_destination: "stderr",
   log_checkpoints: "off",
-  // Under load they are that frequent by intention.
+  // Checkpoints under load are that frequent by intention.
   checkpoint_warning: "0",
   log_line_prefix: "%m [%p] ",
-  // What PostgreSQL says of itself, not refused statements: those go to the client, and their text may be private.
+  // PostgreSQL's own messages only. Errors of statements go to the client, and their text may be private.
   log_min_messages: "log",
   log_min_error_statement: "panic",
 };

@@ -4,10 +4,10 @@ import type { NodeProfile } from "../../ports/leases.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { LEASE_WITHIN_MS } from "./limits.ts";
 
-/** What this node has to show, and whom it believes. */
+/** Credentials of this node, and the checks of other nodes. */
 export interface DoorParts {
   node: Incarnation;
-  /** What nodes without a secret of the cluster show each other; null: none is asked for. */
+  /** Credential between nodes without a cluster secret; null: the mesh asks for none. */
   apiKey: string | null;
   /** Secrets of the cluster, the one in use first; none: nodes show each other the API key. */
   secrets: readonly string[];

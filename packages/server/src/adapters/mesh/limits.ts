@@ -1,4 +1,4 @@
-/** What the mesh allows, and how long it waits. */
+/** Bounds and timeouts of the mesh. */
 
 /** Packets are cut into parts of this size: what a server takes in one message is bounded. */
 export const PART_MAX_BYTES = 1024 * 1024;
@@ -12,7 +12,7 @@ export const PACKET_MAX_BYTES = 32 * 1024 * 1024;
 export const PACKET_MAX_PARTS = 1_024;
 /** Payloads and results in one packet, however small. */
 export const PACKET_MAX_ATTACHMENTS = 200_000;
-/** What a packet says beside payloads and results. */
+/** Greatest size of a packet without payloads and results, in bytes. */
 export const PACKET_MAX_TEXT_BYTES = 16 * 1024 * 1024;
 /** Text of packets that is parsed at once; */
 export const AT_ONCE_BYTES = 64 * 1024;
@@ -24,7 +24,7 @@ export const ITEM_MAX_BYTES = 512 * 1024;
 export const LETTER_MAX_BYTES = 4 * 1024 * 1024;
 /** Fields of one message of a stream, of which each has a few. */
 export const MESSAGE_MAX_FIELDS = 64;
-/** What is said before the welcome: names and digests. */
+/** Greatest size of the messages before the welcome, in bytes: names and digests. */
 export const GREETING_MAX_BYTES = 4 * 1024;
 /** A stream on which nobody was welcomed within this is ended; */
 export const GREETING_WITHIN_MS = 10_000;
@@ -34,7 +34,7 @@ export const GREETINGS_MAX = 256;
 export const LEASE_WITHIN_MS = 4_000;
 /** Handed to the connection and not taken yet; beyond it packets wait here. */
 export const UNSENT_MAX_BYTES = 4 * 1024 * 1024;
-/** What waits for a slow node; beyond it the oldest is lost. */
+/** Bytes that wait for a slow node; beyond this the oldest packet is lost. */
 export const WAITING_MAX_BYTES = 32 * 1024 * 1024;
 /** A node that does not answer a new stream within this is tried again. Silent is not refused. */
 export const WELCOME_WITHIN_MS = 5_000;

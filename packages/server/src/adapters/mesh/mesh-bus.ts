@@ -12,7 +12,7 @@ import { type Losses, Peer } from "./peer.ts";
 import { reach } from "./reach.ts";
 
 export interface MeshParts extends DoorParts {
-  /** What this node understands; others that are further away than one level are not spoken with. */
+  /** Feature level of this node; the mesh refuses nodes that are more than one level away. */
   level: number;
   runtime: Runtime;
   log: Logger;

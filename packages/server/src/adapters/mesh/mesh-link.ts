@@ -26,7 +26,8 @@ const CHANNEL: ClientOptions = {
   // A peer that vanished without a word is noticed; the leases know it sooner.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // Who is reachable is judged by each connection: no backoff of the channel's own, and none shared with an earlier one.
+  // Each connection finds out by itself whether the peer is reachable: the channel has no backoff of its own and shares
+  // none with an earlier one.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
   "grpc.initial_reconnect_backoff_ms": 60_000,
@@ -35,7 +36,7 @@ const CHANNEL: ClientOptions = {
 export interface LinkTo {
   from: Incarnation;
   to: Incarnation;
-  /** Of who sends. */
+  /** Feature level of the sender. */
   level: number;
   /** host:port */
   address: string;

@@ -17,7 +17,7 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 
 export interface MeshServiceParts {
   node: Incarnation;
-  /** What it understands. */
+  /** Feature level of this node. */
   level: number;
   door: Door;
   runtime: Runtime;
@@ -27,7 +27,7 @@ export interface MeshServiceParts {
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
-/** What this node's gRPC server does with the streams of other nodes. */
+/** Part of this node's gRPC server that serves the streams of other nodes. */
 export class MeshServer {
   readonly path = PATH;
   /** Nodes prove themselves by more than the API key. */

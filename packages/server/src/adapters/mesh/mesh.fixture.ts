@@ -92,7 +92,7 @@ export class TestNode {
   readonly #server: GrpcServer;
   isAlive = true;
 
-  /** What its lease says. */
+  /** Whether the node's lease claims a cluster secret. */
   claimsSecret: boolean;
 
   constructor(bus: MeshBus, server: GrpcServer, wire: Wire, address: string, hasSecret: boolean) {
@@ -110,7 +110,7 @@ export class TestNode {
     return { incarnation: this.bus.node, ...said };
   }
 
-  /** What comes next for the api. */
+  /** Next messages for the api. */
   heard(): Promise<Envelope<unknown>[]> {
     return this.heardBy("api", ({ length }) => length > 0);
   }

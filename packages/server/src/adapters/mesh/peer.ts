@@ -8,7 +8,7 @@ import { type LinkTo, MeshLink } from "./mesh-link.ts";
 import { type Letter, packed } from "./packet.ts";
 import { portions } from "./portions.ts";
 
-/** What was not sent, of all peers together. */
+/** Messages that were dropped, over all peers. */
 export interface Losses {
   messages: number;
 }

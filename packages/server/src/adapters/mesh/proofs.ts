@@ -10,7 +10,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 export interface Encounter {
   from: Incarnation;
   to: Incarnation;
-  /** Of the node that opened the stream. */
+  /** Nonce of the node that opened the stream. */
   fromNonce: string;
   toNonce: string;
 }

@@ -18,7 +18,7 @@ const NONCE_MAX_CHARS = 128;
 
 export interface ReceptionParts {
   node: Incarnation;
-  /** What it understands. */
+  /** Feature level of this node. */
   level: number;
   door: Door;
   /** The metadata of the stream. */
@@ -29,7 +29,7 @@ export interface ReceptionParts {
   opened(from: Incarnation): void;
 }
 
-/** What one end of a stream says until it is believed to be a node, or refused. */
+/** Handshake of one end of a stream, until the other end has proved that it is a node or is refused. */
 export class Reception {
   readonly #parts: ReceptionParts;
   #encounter: Encounter | null = null;

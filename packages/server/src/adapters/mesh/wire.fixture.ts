@@ -22,7 +22,7 @@ export class Wire {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
   }
 
-  /** What is on its way stays there. */
+  /** Bytes on their way stay there. */
   hold(): void {
     for (const [near, far] of this.#pairs) near.unpipe(far);
   }

@@ -4,9 +4,10 @@ import type { Runtime } from "../../ports/runtime.ts";
 type Answer = pg.QueryArrayResult | pg.QueryArrayResult[];
 
 /**
- * Asks by pg's callback and with a timer of our own. What pg makes for a promise, or for its `query_timeout`, lives on when it has
- * its answer and holds what comes after it, until all memory is looked through: statement after statement, so that each look
- * through the young memory alone took 10 to 20 ms instead of one, and everybody waited for it.
+ * Asks by pg's callback and with a timer of our own. Objects that pg makes for a promise, or for its `query_timeout`,
+ * outlive the answer and keep the objects after them alive until a full garbage collection. With statement after
+ * statement, each collection of the young generation took 10 to 20 ms instead of one, and stopped the process for that
+ * time.
  * @throws what pg says; or that there was no answer in time, and then the connection is of no more use
  */
 export function answerOf(

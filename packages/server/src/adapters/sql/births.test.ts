@@ -31,7 +31,7 @@ describe("births on PostgreSQL", () => {
     const [ending, next] = [await scene.submitted({ shard: 1, uniqueKey: "b" }), await planned(scene, KEYED)];
     const submit = new pg.Client(database);
     await submit.connect();
-    // Whoever has waited for longer finds out and gives way.
+    // The transaction that has waited for longer detects the deadlock and gives way.
     await submit.query("SET deadlock_timeout = '1min'; BEGIN");
     await submit.query(insertKey("a"));
     const change = fire(scene, next);

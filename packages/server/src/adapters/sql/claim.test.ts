@@ -80,7 +80,7 @@ it("takes over no shard while another server has the claim", async () => {
   const first = await openTestStore(database, hurriedRuntime(), "first");
   const other = new pg.Client({ ...database, options: "-c search_path=mainspring" });
   await other.connect();
-  // Who is already waiting for a lock gets it before anybody who comes later.
+  // PostgreSQL grants a lock in the order of the requests.
   const locked = other.query(`SELECT pg_advisory_lock(${lockKey(CLAIM_LOCK)})`);
   await terminate(database, "mainspring/first/claim");
   await locked;

@@ -30,8 +30,8 @@ export interface ClaimOptions {
 
 /**
  * That this server alone uses its store, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
- * taken again when the connection broke. What keeps data right is the fence; this keeps two servers that were started by
- * mistake from taking the shards from each other for ever.
+ * taken again when the connection broke. The fence keeps the data right. The claim keeps two servers that were started
+ * by mistake from taking the shards from each other for ever.
  */
 export class Claim {
   readonly #options: ConnectionsOptions & ClaimOptions;

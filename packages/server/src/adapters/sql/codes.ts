@@ -44,7 +44,7 @@ export const SKIP_REASON_CODES: Readonly<Record<SkipReason, number>> = {
 };
 
 /**
- * What a NULL policy means, which keeps the rows of nearly all executions narrow. A copy and not the domain's
+ * Meaning of a NULL policy, which keeps the rows of nearly all executions narrow. A copy and not the domain's
  * DEFAULT_POLICY: stored rows must keep their meaning when the default changes.
  */
 export const POLICY_OF_NULL: ExecutionPolicy = {

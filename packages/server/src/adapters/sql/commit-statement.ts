@@ -21,9 +21,9 @@ interface Shape {
 }
 
 /**
- * All that a tick writes. Whatever touches a row asks `held` first, so every fence is locked before anything is written;
- * the lock is shared, so it keeps out nobody but a takeover, which takes its locks in the same order. A takeover that came first is waited for, and the fence is
- * then read again with its new epoch.
+ * All that a tick writes. Every part that touches a row asks `held` first, so the statement locks every fence before it
+ * writes. The lock is shared, so it excludes only a takeover, which takes its locks in the same order. A takeover that
+ * came first is waited for, and the fence is then read again with its new epoch.
  */
 const textOf = ({ changing, assigning, replacing = false, planning = false }: Shape) => `
 WITH fence AS MATERIALIZED (
@@ -39,7 +39,7 @@ SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assig
   planning ? plannedAnswer(holds) : ""
 }`;
 
-/** What becomes of executions that were assigned, or never will be. */
+/** Changes of executions that were assigned, or that never will be. */
 const changed = (replacing: boolean, planning: boolean) => `, change AS MATERIALIZED (
   SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
     unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,

@@ -34,7 +34,7 @@ export class Committer {
     return outcomes;
   }
 
-  /** What was kept back for the owner before is open in the journal, where the new one finds it. */
+  /** Rows withheld from the former owner are open in the journal, where the new owner finds them. */
   tookOver(shards: readonly ShardId[], connection: number): void {
     this.#withheld.forget(shards);
     for (const shard of shards) this.#takenOn.set(shard, connection);
@@ -94,7 +94,7 @@ export class Committer {
       if (!answer.held.has(shard))
         return { shard, status: "FENCED", missed: [], missedPlans: [], notBorn: [], refused: [] };
       const own = culprits.filter((culprit) => culprit.shard === shard);
-      // What could not be born has no attempt that a journal might know of.
+      // An execution that could not be created has no attempt in a journal.
       const changed = own.filter(({ part }) => !("row" in part));
       this.#withheld.applied(
         commit,
@@ -118,7 +118,7 @@ function refusalOf(error: unknown): unknown {
   return error;
 }
 
-/** Those of one shard. */
+/** Ids among `all` that belong to one shard. */
 function among(all: ReadonlySet<string>, { plans }: ShardCommit, idsOf: (plan: PlanChange) => string[]): string[] {
   return all.size === 0 ? [] : plans.flatMap(idsOf).filter((id) => all.has(id));
 }

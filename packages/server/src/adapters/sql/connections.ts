@@ -37,7 +37,7 @@ export type Row = unknown[];
 export interface Login {
   /** postgres://user:password@host:port/database, or the same in pg's own words. */
   connection: Connection;
-  /** Who is using the store; it names the connections. */
+  /** Incarnation of the node that uses the store. Connections bear it in their names. */
   incarnation: Incarnation;
   /** Schema of the store; null: the search path of the user decides. */
   schema: string | null;
@@ -83,7 +83,7 @@ export class Connections {
   #making: Promise<void> | null = null;
   /** PostgreSQL has refused a write for want of room, or as read-only, and has not taken one since. */
   #refusesWrites = false;
-  /** Of the hot pools alone. */
+  /** Spare connections, of the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
   readonly #silence: Silence;
@@ -161,7 +161,10 @@ export class Connections {
     this.#makeMonths = make;
   }
 
-  /** A clock that leaps leads to months which nobody has made ahead. What was refused for that has done nothing. */
+  /**
+   * A clock that leaps leads to months which nobody has made ahead. A statement refused for a missing month has changed
+   * nothing.
+   */
   async #withMonths<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

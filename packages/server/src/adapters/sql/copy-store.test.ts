@@ -11,7 +11,7 @@ import { applyMigrations } from "./migrate.ts";
 import { asked, hurriedRuntime, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-/** What a format of text could take for its own. */
+/** Characters that a text format could mistake for its own syntax. */
 const AWKWARD = 'a\tb\\N\\.\n"(,)" \u0001 é 😀';
 
 const TABLES = `SELECT relname::text FROM pg_class WHERE relnamespace = to_regnamespace('mainspring')

@@ -155,7 +155,7 @@ async function begun<T>(
   signal.addEventListener("abort", giveUp);
   const commit = async () => {
     signal.throwIfAborted();
-    // Whoever interrupted the commit would not know what came of it.
+    // An interrupted commit would leave its outcome unknown.
     signal.removeEventListener("abort", giveUp);
     await client.query("COMMIT").catch(unknownEnd);
   };

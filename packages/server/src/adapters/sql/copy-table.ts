@@ -15,8 +15,8 @@ export interface Table {
 }
 
 /**
- * Partitions are reached through their table; the history of the schema is written by the migrations themselves. What is
- * unlogged says who lives at the moment, and is of no use elsewhere.
+ * Partitions are reached through their table; the history of the schema is written by the migrations themselves.
+ * Unlogged tables say which nodes live at the moment, and are of no use elsewhere.
  */
 const TABLES = `
   SELECT c.relname::text, json_agg(a.attname ORDER BY a.attnum)::text
@@ -39,7 +39,10 @@ export async function copyRows(from: Side, to: Side, { name, columns }: Table): 
   await pipeline(source, to.client.query(copyFrom(`COPY ${table} (${list}) FROM STDIN`)));
 }
 
-/** What tells whether two tables hold the same rows: how many, and the sum of a digest of each, whatever their order. */
+/**
+ * Digest that tells whether two tables hold the same rows: their number, and the sum of a digest of each row,
+ * independent of order.
+ */
 export async function digestOf({ session }: Side, { name, columns }: Table): Promise<{ rows: number; digest: string }> {
   const row = `sha256(convert_to(ROW(${listOf(columns)})::text, 'UTF8'))`;
   const text = `

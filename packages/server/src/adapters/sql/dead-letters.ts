@@ -30,7 +30,7 @@ const BEGIN = `
   VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
 const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
 const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
-/** Whoever else wants to go on with it leaves it to who has it. */
+/** Another node that wants to continue the run leaves it to the holder of the lock. */
 const TAKE_RUN = `SELECT ${RUN_COLUMNS}, marker FROM dead_letter_runs WHERE id = $1 AND finished_at IS NULL
   FOR UPDATE SKIP LOCKED`;
 const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled + $3, skipped = skipped + $4,

@@ -65,7 +65,7 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** What callers get to see instead of an error of the client library or the server. */
+/** Error for callers, in place of an error of the client library or the server. */
 export function storeError(error: unknown): unknown {
   if (error instanceof StoreUnavailable || error instanceof StoreUnusable) return error;
   if (isDataError(error)) return error;

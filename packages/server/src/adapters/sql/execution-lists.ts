@@ -21,7 +21,7 @@ interface Asked {
   range: IdRange;
 }
 
-/** What a list shows of each row, and by which id it goes on. */
+/** Item that a list shows for each row, and the id by which the list continues. */
 const SHOWN = { itemOf: summaryFrom, idOf: (item: ExecutionSummary) => item.executionId };
 const UNSUCCESSFUL: readonly (ExecutionState | undefined)[] = ["CANCELLED", "SKIPPED", "DEAD"];
 
@@ -87,7 +87,7 @@ async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row
   return session.run({ text, values: where.values });
 }
 
-/** By the indexes that owners read by, each in its own order. */
+/** Queries over the indexes that owners read by, each in the order of its index. */
 const WAITING = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
 const HELD = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard LIMIT ${SPARSE}`;
 const READY = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id LIMIT ${SPARSE}`;

@@ -36,7 +36,7 @@ type SummaryRow = [
   retryOf: string | null,
 ];
 
-/** What follows the summary's columns in a whole view. */
+/** Columns of a whole view after those of the summary. */
 export const DETAIL_COLUMNS = `e.requires, ${payloadOf("e", "j")}, e.result, e.error, e.attempts`;
 
 type DetailRow = [

@@ -2,7 +2,7 @@
 export interface Shortened {
   /** Its parameters are numbered from 1 on without gaps, as PostgreSQL wants them. */
   text: string;
-  /** Those of the whole statement's values that it has parameters for. */
+  /** Values of the whole statement for which the shorter statement has parameters. */
   pick(values: readonly unknown[]): unknown[];
 }
 

@@ -3,7 +3,9 @@ import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
 import { POLICY_OF_NULL } from "./codes.ts";
 
-/** What rows of new jobs have in common, as the first parameters of a statement; further ones begin at `$17`. */
+/**
+ * Columns that rows of new jobs have in common, as the first parameters of a statement; further ones begin at `$17`.
+ */
 export const JOB_COLUMNS = `unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS tenant, unnest($3::int2[]) AS shard,
     unnest($4::text[]) AS name, unnest($5::text[]) AS pool, unnest($6::text[]) AS handler, unnest($7::text[]) AS requires,
     unnest($8::int2[]) AS priority, unnest($9::int8[]) AS scheduled_at, unnest($10::text[]) AS policy,

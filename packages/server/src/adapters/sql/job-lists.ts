@@ -110,7 +110,7 @@ async function activeOnce(session: Session, asked: Asked): Promise<Listing<JobSu
   return listing(found.map(jobSummary), asked.page.limit, SHOWN.idOf);
 }
 
-/** By the indexes that owners read by, each in its own order. */
+/** Conditions over the indexes that owners read by, each in the order of its index. */
 const OPEN = [
   `e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id`,
   `e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id`,
@@ -153,7 +153,10 @@ async function labelled(session: Session, asked: Asked, labels: readonly string[
 const BY_LABELS_ALONE = `SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off;
   SET LOCAL enable_bitmapscan = on; SET LOCAL gin_fuzzy_search_limit = ${4 * LED_TO}`;
 
-/** Of all pages: by a bound of the ids the planner could take the primary key. @returns null: there are too many */
+/**
+ * Ids of all pages. With a bound on the ids, the planner could take the primary key.
+ * @returns null: there are too many
+ */
 async function byLabels(session: Session, labels: readonly string[]): Promise<string[] | null> {
   await session.run({ text: "BEGIN" });
   await session.run({ text: BY_LABELS_ALONE });
@@ -173,10 +176,10 @@ function matching({ tenant, filter, range }: Asked, isByExecutions = false): Con
   if (pool !== undefined) where.add("j.pool = ?", pool);
   if (handler !== undefined) where.add("j.handler = ?", handler);
   if (name !== undefined) where.add("j.name = ?", name);
-  // Of one-time jobs the range says it.
+  // The range of ids already says that a job is one-time.
   if (type !== undefined && type !== "ONCE") where.add("recurrence_type(j.recurrence) = ?", type);
   if (state !== undefined) where.fixed(stateCondition(state, isByExecutions ? IN_OPEN : undefined));
-  // What has no labels is not in the index.
+  // Jobs without labels are not in the index.
   if (labels !== undefined) where.fixed("j.labels IS NOT NULL").add("label_terms(j.labels) @> ?", labels);
   return where;
 }

@@ -15,7 +15,7 @@ const READ = `
 
 const RELEASE = "DELETE FROM job_names WHERE tenant = $1 AND name = $2 AND job_id = $3";
 
-/** Who asks for a name. */
+/** Claim of a job to a name. */
 interface Asking {
   tenant: string;
   jobId: JobId;
@@ -56,7 +56,7 @@ export async function releaseName(session: Session, { tenant, name, jobId }: Ask
   await session.run({ name: "release_name", text: RELEASE, values: [tenant, name, jobId] });
 }
 
-/** Who has a name; null: nobody. */
+/** Job that has the name; null: none. */
 export async function readName(session: Session, tenant: string, name: string): Promise<JobId | null> {
   const [row] = await session.run({ name: "read_names", text: READ, values: valuesOf([{ tenant, name }]) });
   return (row?.[2] as JobId | undefined) ?? null;

@@ -11,7 +11,7 @@ import { PLAN_COLUMNS, PLAN_LENGTH, planFrom } from "./plan-rows.ts";
  */
 const IS_ACTIVE = `(SELECT true FROM executions x WHERE x.job_id = j.id AND x.queue <> ${QUEUE_CODES.NONE} LIMIT 1) IS NOT NULL`;
 
-/** What becomes of a recurring one is in its plan. */
+/** The plan holds the state of a recurring job. */
 const STATE = `CASE WHEN j.deleted_at IS NOT NULL THEN 'DELETED' WHEN p.job_id IS NULL THEN
   CASE WHEN ${IS_ACTIVE} THEN 'ACTIVE' ELSE 'FINISHED' END END`;
 

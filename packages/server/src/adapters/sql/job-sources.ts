@@ -88,7 +88,7 @@ const ofKinds = (wanted: readonly Kind[], { from, until }: IdRange, each: number
   values: [wanted.map(([name]) => name), wanted.map(([, name]) => name), from, until],
 });
 
-/** Of kinds that have more than was read, what is older than the last that was read of them is not known. */
+/** Where a kind has more rows than were read, rows older than its last read row are unknown. */
 function newestOfAll(rows: readonly [id: string, kind: number][], each: number): { ids: string[]; rest: boolean } {
   const last = new Map<number, { id: string; count: number }>();
   for (const [id, kind] of rows) last.set(kind, { id, count: (last.get(kind)?.count ?? 0) + 1 });

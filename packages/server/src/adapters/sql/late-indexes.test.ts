@@ -9,7 +9,7 @@ import { createPartition, monthOf, PARTITIONED } from "./partitions.ts";
 import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
 
 const INDEXES = ["executions_over", "jobs_kind", "jobs_deleted"];
-/** Of the release before the indexes. */
+/** Last migration of the release before the indexes. */
 const BEFORE = 10;
 
 let server: TestServer;

@@ -2,7 +2,10 @@ import type { Session } from "./connections.ts";
 
 interface LateIndex {
   table: "jobs" | "executions";
-  /** Of the partitioned table; `lists` in migrations/0011-lists.ts made it, without the partitions that existed then. */
+  /**
+   * Name of the index of the partitioned table. The migration `lists` (migrations/0011-lists.ts) made it without the
+   * partitions that existed then.
+   */
   name: string;
   /** As in the migration. */
   definition: string;

@@ -14,7 +14,7 @@ after(() => server.stop());
 leasesConformance("PostgreSQL", async () => {
   const database = await server.newDatabase();
   const store = await openTestStore(database);
-  // What is asked is how long ago it was: instead of waiting, all that is written down becomes older.
+  // Leases are judged by their age: instead of waiting, the test makes all written times older.
   const age =
     "UPDATE nodes SET renewed_at = renewed_at - $1::int8 * interval '1 millisecond', expires_at = expires_at - $1::int8 * interval '1 millisecond'";
   return {

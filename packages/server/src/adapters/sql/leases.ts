@@ -34,7 +34,7 @@ const RENEW = {
   SELECT ${COLUMNS} FROM nodes WHERE expires_at > statement_timestamp() AND incarnation <> $1`,
 };
 
-/** Those that have gone lately too: their rows are kept for a while. */
+/** Includes nodes that have gone lately: their rows are kept for a while. */
 const LIST = `SELECT ${COLUMNS}, expires_at > statement_timestamp() FROM nodes ORDER BY name, started_at`;
 
 const DRAIN = `UPDATE nodes SET draining = $2

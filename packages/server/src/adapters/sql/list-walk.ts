@@ -10,7 +10,7 @@ export const LOOKED_AT = 10_000;
 /** Rows that an index may lead to before a list looks at the newest rows instead. */
 export const SPARSE = 5_000;
 
-/** Of ids that a list looks at: `id >= from AND id < until`. */
+/** Range of ids that a list looks at: `id >= from AND id < until`. */
 export interface IdRange {
   from: string;
   until: string;

@@ -14,11 +14,13 @@ export interface LockedJob {
   version: number;
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** Its executions that are not final. Those of a recurring job that its schedule brings about are not held up by the lock. */
+  /**
+   * Its executions that are not final. The lock does not delay executions of a recurring job that its schedule creates.
+   */
   open: ExecutionId[];
 }
 
-/** Whoever inserts executions of a job that exists locks its row as well, so none is overlooked. */
+/** Every statement that inserts executions of an existing job locks the job's row as well, so none is overlooked. */
 const LOCK = `
   SELECT j.version, j.deleted_at, j.payload, (SELECT p.state FROM plans p WHERE p.job_id = j.id), ${DEFINITION_COLUMNS}
   FROM jobs j WHERE j.id = $1 AND j.tenant = $2 FOR UPDATE`;

@@ -56,8 +56,8 @@ const FORGET_RECURRING = `
   DELETE FROM jobs j USING gone g WHERE j.id = g.id RETURNING 1`;
 
 /**
- * See Store.maintain. Of several nodes that ask at the same time one does it: dropping a month twice would be an error,
- * and looking through it twice a waste.
+ * See Store.maintain. One of several nodes that ask at the same time does the work: dropping a month twice would be an
+ * error, and looking through it twice a waste.
  * @throws {Error} the last month that could not be dropped because somebody reads it; all else was done
  */
 export async function maintain(db: Connections, now: EpochMs, retention: Retention): Promise<void> {
@@ -122,7 +122,10 @@ async function months(session: Session, table: PartitionedTable): Promise<Month[
   return rows.map(([name]) => monthNamed(table, name as string)).filter((month) => month !== null);
 }
 
-/** Drops the month if none of its rows is to be kept, else removes those that are not. Of a month that is not over it can only remove rows. */
+/**
+ * Drops the month if none of its rows is to be kept, else removes those that are not. In a month that is not over,
+ * retention can only remove rows.
+ */
 async function retireExecutions(session: Session, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
   const partition = `executions_${month.name}`;
   const isOver = `queue = ${QUEUE_CODES.NONE} AND coalesce(finished_at, updated_at) <

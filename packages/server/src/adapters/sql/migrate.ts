@@ -6,7 +6,7 @@ import { lockKey } from "./locks.ts";
 import { removeMarks } from "./marks.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
-/** What the session locks while it migrates; any number that nobody else in the database uses. */
+/** Advisory lock of a migration; any number that nothing else in the database uses. */
 const MIGRATION_LOCK = lockKey(7_303_014_003);
 
 /** The newest that this program knows. */
@@ -104,7 +104,7 @@ async function version(session: Session): Promise<number> {
   return row?.[0] as number;
 }
 
-/** By what is newer than this program. */
+/** Feature level that migrations newer than this program need. */
 async function neededLevel(session: Session): Promise<number> {
   const text = "SELECT coalesce(max(needs_level), 1)::int4 FROM schema_migrations WHERE version > $1";
   const [row] = await session.run({ text, values: [KNOWN] });

@@ -46,7 +46,7 @@ export async function putNamed(
   return { kind: "CREATED" };
 }
 
-/** Whose name it is, among jobs of the same kind at first: of the active ones two at most. */
+/** Active jobs that have the name, two at most, jobs of the same kind first. */
 async function bearers(session: Session, job: NamedPut["job"]): Promise<JobId[]> {
   const { tenant, definition } = job;
   const recurring = async () => (await readName(session, tenant, definition.name as string)) ?? [];

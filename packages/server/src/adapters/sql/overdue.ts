@@ -3,7 +3,7 @@ import type { OverdueJob } from "../../ports/store-queries.ts";
 import type { Connections } from "./connections.ts";
 import { IS_DUE } from "./recurrences.ts";
 
-/** What is due is a short range of an index, where the scheduler keeps up; where it does not, so many of it are looked at. */
+/** Greatest number of due rows to look at. Due rows are a short range of an index where the scheduler keeps up. */
 const LOOKED_AT = 10_000;
 const OVERDUE = `
   SELECT d.job_id, j.name, d.next_fire_at FROM (

@@ -1,10 +1,10 @@
-/** What is weighed in one pack at most. */
+/** Greatest number and weight of the items of a pack. */
 export interface PackLimit {
   count: number;
   bytes: number;
 }
 
-/** Neighbours put together up to a limit. What is larger than the limit by itself is a pack of its own. */
+/** Neighbours put together up to a limit. An item that exceeds the limit by itself is a pack of its own. */
 export function packed<T>(items: readonly T[], limit: PackLimit, weigh: (item: T) => PackLimit): T[][] {
   const packs: T[][] = [];
   let count = 0;

@@ -6,7 +6,7 @@ import { insertCommand } from "./commands.ts";
 import type { Session } from "./connections.ts";
 import { lockJob } from "./locked-job.ts";
 
-/** Whoever has read the plan before finds another revision. */
+/** An owner that has read the plan before finds another revision. */
 const END = `
   UPDATE plans p SET state = ${PLAN_STATE_CODES.DELETED}, revision = p.revision + 1, next_fire_at = NULL,
     buffered_at = NULL, catch_ups = NULL

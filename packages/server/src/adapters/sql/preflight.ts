@@ -63,10 +63,10 @@ async function checkRoom(db: Connections, log: Pick<Logger, "warn">): Promise<vo
 
 /** pg's words where a server has no TLS. */
 const NO_TLS = "The server does not support SSL connections";
-/** Of a certificate that is not trusted, not of this host, or not of this time. */
+/** Codes of a certificate that is not trusted, is for another host, or is not valid now. */
 const CERTIFICATE_CODES = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_CERT)/;
 
-/** What to do about TLS that does not come about however often it is tried; null: that is not the reason. */
+/** Advice for TLS that fails at every try; null: TLS is not the reason. */
 function tlsAdvice(error: unknown): string | null {
   for (let reason = error; reason instanceof Error; reason = reason.cause) {
     if (reason.message.includes(NO_TLS)) {

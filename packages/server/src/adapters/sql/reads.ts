@@ -45,7 +45,7 @@ const CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8";
 const START: RankCursor = { rank: Number.NEGATIVE_INFINITY, id: "00000000-0000-0000-0000-000000000000" };
 /** Rows by id in one statement. */
 const CHUNK = 2_000;
-/** What an answer with payloads is to weigh at most, as far as can be told from those before. */
+/** Greatest size of an answer with payloads, in bytes, as far as earlier answers tell. */
 const PAYLOAD_BYTES = 16 * 1024 * 1024;
 const FIRST_PAYLOADS = 64;
 

@@ -12,8 +12,8 @@ import { ofShards, shardMask } from "./shard-mask.ts";
 const JOBS = "JOIN jobs j ON j.id = p.job_id AND j.id >= '80000000-0000-0000-0000-000000000000'";
 
 /**
- * The latest execution is one look by its key: asked with EXISTS, PostgreSQL may read them all instead. Those of catch-ups, of which
- * there are few, are asked for by themselves.
+ * The latest execution is one look by its key: asked with EXISTS, PostgreSQL may read them all instead. A query of its
+ * own reads the few executions of catch-ups.
  */
 const COLUMNS = `p.job_id, p.shard, j.tenant, j.created_at, j.version, coalesce(octet_length(j.payload), 0), p.revision,
   coalesce((SELECT e.queue FROM executions e WHERE e.id = p.previous) <> ${QUEUE_CODES.NONE}, false),

@@ -9,7 +9,7 @@ import { claimUniqueKeys } from "./unique-keys.ts";
 /** Locked before its job, as replays do it: what a replay in flight has made is seen, and a later one finds the letter settled. */
 const LOCK = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
 
-/** What is run again is no dead letter any more. */
+/** An execution that runs again is no dead letter any more. */
 const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
   WHERE id = $1 AND state = ${STATE_CODES.DEAD} AND settled IS NULL`;
 

@@ -11,7 +11,7 @@ export const IS_OPEN = `e.state = ${STATE_CODES.DEAD} AND e.settled IS NULL`;
 
 export const SETTLED_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
 
-/** What a replay takes over from its dead letter as it is. */
+/** Columns that a replay takes over from its dead letter unchanged. */
 const COPIED = `job_id, lane, concurrency_limit, payload_bytes, shard, priority, has_unique_key, tenant, pool, handler,
   requires, concurrency_key, job_version`;
 
@@ -20,9 +20,9 @@ const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{sta
 
 /**
  * Settles the letters that the conditions choose, in order of their ids, as one statement: a letter leaves the list in the
- * instant in which its replay is there. Whoever settles the same letter at the same time waits, and then finds it settled.
- * A deleted job's letters are not replayed; a job is locked while a replay of it is made, so that nobody who changes or
- * deletes it overlooks the replay. Answers (id, new id, whether it was settled) for each that is one.
+ * instant in which its replay is there. A statement that settles the same letter at the same time waits, and then finds
+ * it settled. A deleted job's letters are not replayed; a job is locked while a replay of it is made, so that nobody
+ * who changes or deletes it overlooks the replay. Answers (id, new id, whether it was settled) for each that is one.
  * @param newIds one for each letter at most; they bound how many are settled
  */
 export function settleStatement(
@@ -53,7 +53,10 @@ export function settleStatement(
   return { text, values: [...where.values, uuids(newIds, (id) => id), at] };
 }
 
-/** Unique keys are taken in their order, as submits do: nobody waits in a circle. Who does not get his stays dead. */
+/**
+ * Unique keys are taken in their order, as submits do: nobody waits in a circle. A letter that does not get its unique
+ * key stays dead.
+ */
 const REPLAYS = `
   claimed AS (
     INSERT INTO unique_keys (tenant, key, execution_id, job_id)

@@ -12,9 +12,9 @@ interface Waiter {
 }
 
 /**
- * Notices that PostgreSQL says nothing at all, over any connection, as when packets are lost and connections stand. Whoever has people
- * waiting then has an answer within seconds instead of after the time that a statement may take, and is not asked again before
- * it has answered somebody else: the leases and the look for work that was not hinted go on trying.
+ * Notices that PostgreSQL says nothing at all, over any connection, as when packets are lost and connections stand.
+ * Callers with clients waiting then get an answer within seconds instead of after the statement timeout. They do not
+ * ask the store again before it has answered somebody else: the leases and the sweep for missed hints go on trying.
  */
 export class Silence {
   readonly #runtime: Runtime;

@@ -37,7 +37,7 @@ export class SpareConnections {
     for (const client of this.#spare.splice(0)) client.release();
   }
 
-  /** Whoever uses the connection hears of it by his statement. */
+  /** The user of the connection hears of the failure by the error of the statement. */
   #broke(client: pg.PoolClient): void {
     this.#broken.add(client);
     const at = this.#spare.indexOf(client);

@@ -57,7 +57,7 @@ export interface SqlStore extends Store {
 export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pick<ClaimOptions, "isShared"> {
   /** Schema of PostgreSQL for the store, as MAINSPRING_STORE_SCHEMA names it; null, the default: not set. */
   schema?: string | null;
-  /** What the program understands; default: what this one does. */
+  /** Feature level of the program; default: that of this one. */
   level?: number;
 }
 

@@ -9,7 +9,10 @@ import { isKeyed, submitKeyed } from "./submit-keyed.ts";
 
 type AnyJob = NewJob | NewRecurringJob;
 
-/** What one statement carries at most, so that neither side needs memory without bound for it, nor holds the event loop while it is made. */
+/**
+ * Greatest content of one statement, so that neither side needs unbounded memory for it, nor holds the event loop while
+ * building it.
+ */
 const STATEMENT: PackLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */

@@ -137,7 +137,7 @@ describe("taking shards over on PostgreSQL", () => {
     const job = await scene.submitted({ shard: 1 });
     const tick = scene.tick(1, { changes: [scene.succeeded(job)] });
     const { commit, blocker } = await blockedCommit(job, () => store.commit([tick]));
-    // What the time limit does, without waiting for it: it cancels the statement.
+    // Cancels the statement, as the time limit does, without waiting for that limit.
     await endCommits("pg_cancel_backend");
     await assert.rejects(commit, StoreUnavailable);
     await blocker.end();

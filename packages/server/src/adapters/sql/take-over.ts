@@ -6,7 +6,7 @@ import { applicationName, type Connections, type Session } from "./connections.t
 /** How long a backend may take to end itself; with a lock it would otherwise hold up the shards' new owner for ever. */
 const TERMINATE_TIMEOUT_MS = 5_000;
 
-/** Those that nobody was faster with, by the epochs that the caller saw. */
+/** Shards that nobody has taken since, by the epochs that the caller saw. */
 const WANTED = "JOIN unnest($1::int2[], $2::int8[]) AS wanted (id, epoch) USING (id, epoch)";
 
 const OWNERS = `SELECT DISTINCT owner FROM shards ${WANTED} WHERE owner IS NOT NULL`;

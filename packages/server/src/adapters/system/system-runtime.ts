@@ -27,7 +27,7 @@ function startTimer(delayMs: number, run: () => void): Timer {
 }
 
 const POOL_BYTES = 8 * 1024;
-/** Of randomness in each id, and where its counter begins anew. */
+/** Bytes of randomness in each id, and of its counter. */
 const RANDOM_BYTES = 8;
 const COUNTER_BYTES = 2;
 const VARIANTS = "89ab";

@@ -10,7 +10,7 @@ const SYSTEM_FOLDER = "/usr/share/zoneinfo";
 const FILES_MAX = 5_000;
 const FILE_BYTES_MAX = 65_536;
 const FOLDERS_DEEP = 4;
-/** Of a database as one JSON file, which has 300 KB. */
+/** Greatest size of a database as one JSON file, which has about 300 KB. */
 const JSON_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Time zone data that cannot be used; the message names the place and what would be right. */
@@ -18,7 +18,10 @@ class TimeZoneDataUnusable extends Error {
   override readonly name = "TimeZoneDataUnusable";
 }
 
-/** What a server can plan by: its own data, the system's where that is newer, and what the operator gives. @throws {TimeZoneDataUnusable} */
+/**
+ * Data that a server can plan by: its own, the system's where that is newer, and the operator's.
+ * @throws {TimeZoneDataUnusable}
+ */
 export function offeredZones(given: string | null): ZoneFilesText[] {
   const system = systemZones(packaged.version);
   return [packagedZones(), ...(system === null ? [] : [system]), ...(given === null ? [] : [givenZones(given)])];

@@ -30,7 +30,7 @@ const RetryFields = {
   jitter: Type.Boolean({ description: "spreads each delay over its second half; default true" }),
 };
 
-/** What POST /v1/jobs takes. */
+/** Body of POST /v1/jobs. */
 export const JobSubmission = Type.Object(
   {
     name: Type.Optional(Line("1 to 255 characters; among recurring jobs that are not deleted it is unique")),

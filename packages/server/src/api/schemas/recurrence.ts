@@ -61,7 +61,7 @@ export const CatchUpBody = Type.Object({
   running: Count("how many are"),
 });
 
-/** What became of a change of a recurring job's plan. */
+/** Outcome of a change of a recurring job's plan. */
 export const PlanBody = Type.Object({
   jobId: Uuid("the job"),
   state: oneOf(JOB_STATES, "as it is now"),

@@ -24,7 +24,7 @@ export const Recurrence = Type.Object({
   startWithinMs: nullable(Count),
 });
 
-/** What is asked of a plan. */
+/** Command for a plan. */
 export const Order = Type.Union([
   Type.Object({ kind: Type.Literal("LOOK") }),
   Type.Object({ kind: Type.Literal("PAUSE"), at: Instant }),

@@ -1,9 +1,9 @@
 /**
- * What operators do.
+ * Operations.
  *
- * - What a level of priority is worth is set pool by pool; it was an hour for all.
- * - A dead letter is a DEAD row until it was settled: replayed (1) or discarded (2). Those that were not have an index of
- *   their own, so that a million discarded ones cost a list nothing.
+ * - Each pool has its own priority step; it was an hour for all.
+ * - A dead letter is a DEAD row until it was settled: replayed (1) or discarded (2). Dead letters that were not settled
+ *   have an index of their own, so that a million discarded ones cost a list nothing.
  * - A run settles all letters that a filter matches, chunk by chunk; the marker is the last letter that it has looked at.
  */
 export const operating = `

@@ -6,7 +6,7 @@
  * - A plan is written with every fire, and each of its indexes with it: so it is narrow, and what is unique about a job's name
  *   is kept elsewhere. The two partial indexes are those that owners read by.
  * - The index of a job's executions also tells their planned instants: the ledger of a job that has fired a million times is read
- *   from where it is asked for. Those of them that are open are found by an index that executions of one-time jobs are not in.
+ *   from where it is asked for. An index without executions of one-time jobs finds the open ones.
  */
 export const recurringJobs = `
 ALTER TABLE jobs ADD COLUMN recurrence text;

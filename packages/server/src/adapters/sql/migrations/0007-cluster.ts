@@ -1,6 +1,6 @@
 /**
- * What nodes say of themselves, and what people want of them. Nodes of the release before name the columns that they
- * write, and go on beside this.
+ * Facts that nodes report of themselves, and wishes of operators. Nodes of the release before name the columns that
+ * they write, and go on beside this.
  */
 export const cluster = `
 ALTER TABLE nodes

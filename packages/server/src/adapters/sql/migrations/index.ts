@@ -14,7 +14,7 @@ export interface Migration {
   /** They grow. */
   version: number;
   name: string;
-  /** One or more statements. What was released is never edited; what it got wrong, a later one puts right. */
+  /** One or more statements. A released migration is never edited; a later one corrects its mistakes. */
   sql: string;
   /** Programs of older feature levels cannot work with the schema from here on; default: it changes nothing for them. */
   needsLevel?: number;

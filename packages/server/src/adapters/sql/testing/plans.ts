@@ -29,7 +29,7 @@ export async function preparedPlan(session: Session, name: string, text: string)
   return accesses(rows);
 }
 
-/** What a statement really visited; it is executed. */
+/** Plan of a statement with the rows that it really visited; the function executes the statement. */
 export async function executedPlan(session: Session, text: string, values: readonly unknown[]): Promise<Access[]> {
   return accesses(await session.run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values }));
 }
