@@ -68,19 +68,20 @@ describe("packets of another node", () => {
     say({ hello: { protocolVersion: 1, from: OTHER, to: NODE, featureLevel: FEATURE_LEVEL } });
     return { call, say };
   };
-  /** Resolves when the last message of the packet was delivered. */
+  /** @returns null once the last message of the packet was delivered; else why the stream ended */
   const deliver = async (packet: Uint8Array) => {
     const { call, say } = stream();
-    const all = new Promise<void>((resolve, reject) => {
-      told = resolve;
-      call.on("error", ({ details }: { details: string }) => reject(new Error(details)));
+    const all = new Promise<string | null>((resolve) => {
+      told = () => resolve(null);
+      call.on("error", ({ details }: { details: string }) => resolve(details));
     });
     for (let at = 0; at < packet.length; at += MIB) {
       say({ part: packet.subarray(at, at + MIB), more: at + MIB < packet.length });
       await setImmediate();
     }
-    await all;
+    const fault = await all;
     call.emit("cancelled");
+    return fault;
   };
   const packetOf = (text: string, attachments: Uint8Array[] = []) =>
     toBinary(MeshPacketSchema, create(MeshPacketSchema, { messages: Buffer.from(text), attachments }));
@@ -88,7 +89,7 @@ describe("packets of another node", () => {
   for (const [name, text] of Object.entries(TEXTS)) {
     it(`are read in turns where they have ${name}`, async (t) => {
       const packet = packetOf(text);
-      await holdsBriefly(t, probe, () => deliver(packet));
+      await holdsBriefly(t, probe, async () => assert.equal(await deliver(packet), null));
     });
   }
 
@@ -97,7 +98,7 @@ describe("packets of another node", () => {
       `[${LAST}]`,
       Array.from({ length: 199_000 }, () => new Uint8Array(1)),
     );
-    await holdsBriefly(t, probe, () => deliver(packet));
+    await holdsBriefly(t, probe, async () => assert.equal(await deliver(packet), null));
   });
 
   it("are read in turns where they have 30 MiB", async (t) => {
@@ -105,7 +106,7 @@ describe("packets of another node", () => {
       TEXTS["16 MiB of results"] ?? "",
       Array.from({ length: 14 }, () => new Uint8Array(MIB)),
     );
-    await holdsBriefly(t, probe, () => deliver(packet));
+    await holdsBriefly(t, probe, async () => assert.equal(await deliver(packet), null));
     assert.ok(packet.length > 29 * MIB);
   });
 });

@@ -11,7 +11,7 @@ function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
   const demand = new Map<string, EpochMs>();
   // The owner of everything has all credit there is.
   if (state.epochs.size === SHARD_COUNT) return demand;
-  for (const pool of state.lanes.pools()) {
+  for (const pool of state.lanes.served()) {
     if (poolOf(state, pool).paused) continue;
     for (const work of state.lanes.classes(pool)) {
       const head = work.lanes.peek();

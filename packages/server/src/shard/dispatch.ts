@@ -7,7 +7,7 @@ import { pickWorker, type WorkerSlots } from "./workers.ts";
 
 /** Gives ready executions to free workers, the smallest rank of a pool first, until the batch is full. */
 export function dispatch(step: Step): void {
-  for (const pool of step.state.lanes.pools()) {
+  for (const pool of step.state.lanes.served()) {
     if (!poolOf(step.state, pool).paused) dispatchPool(step, pool);
   }
 }

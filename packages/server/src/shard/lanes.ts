@@ -47,6 +47,8 @@ export class Lanes {
   readonly #byHash = new Map<number, Set<Lane>>();
   readonly #partial = new Set<Lane>();
   readonly #classes = new Map<string, Map<string, WorkClass>>();
+  /** Pools with work that some group of workers can run, in the order in which the pools came; null: to be found anew. */
+  #served: Set<string> | null = null;
   readonly #gates: Gates;
 
   constructor(gates: Gates) {
@@ -55,6 +57,7 @@ export class Lanes {
 
   /** Groups of workers came or went: each class finds those that can run it. */
   regroup(groupsFor: (work: WorkClass) => Group[]): void {
+    this.#served = null;
     for (const classes of this.#classes.values()) for (const work of classes.values()) work.groups = groupsFor(work);
   }
 
@@ -111,6 +114,7 @@ export class Lanes {
         laneCount: 0,
       };
       work.groups = groupsFor(work);
+      if (work.groups.length > 0 && this.#served?.has(row.pool) === false) this.#served = null;
       pool.set(name, work);
     }
     return work;
@@ -129,8 +133,13 @@ export class Lanes {
     return this.#lanes.values();
   }
 
-  pools(): IterableIterator<string> {
-    return this.#classes.keys();
+  /** Pools of which something could be given to a worker, however many others have work that waits. */
+  served(): Iterable<string> {
+    if (this.#served !== null) return this.#served;
+    const served = new Set<string>();
+    for (const [pool, classes] of this.#classes) if (isServed(classes)) served.add(pool);
+    this.#served = served;
+    return served;
   }
 
   classes(pool: string): IterableIterator<WorkClass> {
@@ -199,6 +208,11 @@ export class Lanes {
       this.#gates.prune(lane.gate);
     }
   }
+}
+
+function isServed(classes: ReadonlyMap<string, WorkClass>): boolean {
+  for (const { groups } of classes.values()) if (groups.length > 0) return true;
+  return false;
 }
 
 function className(work: { handler: string; requires: readonly string[] }): string {
