@@ -38,7 +38,7 @@ interface IntakeParts extends JobMaker {
 
 /** Brings received jobs to the store. */
 export class JobIntake {
-  /** Of all requests that bring jobs. */
+  /** Turns of the event loop for all requests that bring jobs. */
   readonly turns: Turns;
   readonly #parts: IntakeParts;
 

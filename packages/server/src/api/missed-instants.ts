@@ -48,7 +48,7 @@ export class MissedInstants {
     if (known === undefined && entry.instants.size > 0) this.#jobs.set(jobId, entry);
   }
 
-  /** The job is still there. What it had planned before its last edit is not known any more. */
+  /** The job is still there. The job's plan from before its last edit is not known any more. */
   visited({ jobId, name, updatedAt }: RecurringJob, round: object): void {
     const entry = this.#jobs.get(jobId);
     if (entry === undefined) return;

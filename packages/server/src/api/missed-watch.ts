@@ -190,7 +190,7 @@ export class MissedWatch {
 /** @param settledUntil every instant of the stretch before this time is judged */
 function settle({ unsettled }: Round, { job: { jobId }, since, until }: Stretch, settledUntil: EpochMs): void {
   const before = unsettled.get(jobId);
-  // Of a part of the job that was read before this one.
+  // Instants of a part of the job that was read before this one.
   if (before !== undefined && before < since) return;
   if (settledUntil >= until) unsettled.delete(jobId);
   else if (before !== undefined || unsettled.size < UNSETTLED_MAX) unsettled.set(jobId, settledUntil);

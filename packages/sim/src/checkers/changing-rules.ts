@@ -31,8 +31,9 @@ const firesOf = new Map<string, readonly number[]>();
 
 /**
  * Instants of a rule from `from` to before `until`, while the time zone data changes: each version plans what comes before the next
- * changeover. What a version has after the last instant of the one before and has on a time of the wall that was not planned yet, is
- * planned by it, also where it lies before the changeover. Shares nothing with the product's code.
+ * changeover. A version plans an instant that lies after the last instant of the version before it, on a wall-clock
+ * time that was not planned yet, also where the instant lies before the changeover. Shares nothing with the product's
+ * code.
  * @param isEdited what an earlier definition had planned on the walls is not known: from the next changeover on nothing has to be there
  */
 export function expectedInstants(

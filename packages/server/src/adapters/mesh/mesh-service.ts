@@ -22,7 +22,7 @@ export interface MeshServiceParts {
   door: Door;
   runtime: Runtime;
   log: Logger;
-  /** Of the event loop, for the packets of all nodes. */
+  /** Turns of the event loop for the packets of all nodes. */
   turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }

@@ -9,7 +9,7 @@ export interface PacketEvents {
   /** This node, which never writes to itself. */
   node: Incarnation;
   log: Logger;
-  /** Of the event loop, for the packets of all nodes: small ones do not wait for large ones. */
+  /** Turns of the event loop for the packets of all nodes: small packets do not wait for large ones. */
   turns: { small: Turns; large: Turns };
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }

@@ -30,7 +30,7 @@ export function packed(letters: readonly Letter[]): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** What a step of reading a packet brought. */
+/** Outcome of one step of reading a packet. */
 export interface Understood {
   letters: Letter[];
   /** Letters that this node does not understand: a newer node may say what is new. */

@@ -21,7 +21,7 @@ interface Packet {
 export interface PeerParts {
   link: LinkTo;
   losses: Losses;
-  /** Of the event loop, for large packets to all nodes. */
+  /** Turns of the event loop for large packets to all nodes. */
   turns: Turns;
   runtime: Runtime;
   log: Logger;
@@ -38,7 +38,7 @@ export class Peer {
   #failures = 0;
   #timer: Timer | null = null;
   #isClosed = false;
-  /** What was said to it in this turn, and while earlier letters are made into packets. */
+  /** Letters of this turn, and of the time while earlier letters are made into packets. */
   #letters: Letter[] = [];
   #isPacking = false;
   #waiting: Packet[] = [];

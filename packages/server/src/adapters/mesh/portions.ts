@@ -1,15 +1,15 @@
 import { PORTION_MAX_BYTES, PORTION_MAX_ITEMS } from "./limits.ts";
 import type { Letter } from "./packet.ts";
 
-/** What a packet carries. */
+/** Content of a packet. */
 interface Load {
-  /** Of payloads and results. */
+  /** Size of payloads and results, in bytes. */
   bytes: number;
   /** Messages and items of their lists, which are the text. */
   items: number;
 }
 
-/** What is to leave together, cut so that no packet carries more than it should, but one that cannot be cut. */
+/** Cuts letters that leave together into packets. No packet exceeds its bounds, unless one letter alone does. */
 export function portions(letters: readonly Letter[]): Letter[][] {
   return packs(letters.flatMap(cut), loadOf);
 }
