@@ -90,8 +90,8 @@ export class Customer {
     }
   }
 
-  #intend({ key, kind, expected }: Order, idempotent: boolean): void {
-    this.#parts.history.write({ event: "INTENDED", at: monotonicMs(), key, kind, idempotent, expected });
+  #intend({ at, key, kind, expected }: Order, idempotent: boolean): void {
+    this.#parts.history.write({ event: "INTENDED", at, key, kind, idempotent, expected });
   }
 
   #answered(order: Order, answer: { executionId: string; jobId: string; deduplicated?: boolean }, isNew = true): void {

@@ -1,4 +1,5 @@
 import type { JobRequest } from "@mainspring/sdk";
+import { monotonicMs } from "../clock.ts";
 import type { Dice } from "../dice.ts";
 import { digestOf } from "../history/digest.ts";
 import type { Expected } from "../history/events.ts";
@@ -6,6 +7,8 @@ import { KINDS, type Kind } from "./kinds.ts";
 
 /** A job that a client is about to submit. */
 export interface Order {
+  /** Monotonic time before the order was made: its delay and its expiry count from no earlier. */
+  at: number;
   key: string;
   kind: string;
   request: JobRequest;
@@ -19,10 +22,12 @@ const DEFAULT_ATTEMPTS = 5;
 
 /** @param kind default: any, as often as they come */
 export function randomOrder(key: string, dice: Dice, kind = randomKind(dice)): Order {
+  const at = monotonicMs();
   const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(dice);
   const payload = { ...work, key };
   const maxLost = options.onWorkerLost === "DEAD" ? {} : { maxLost: PLENTY_LOST };
   return {
+    at,
     key,
     kind: kind.name,
     request: { name: key, target: { handler: kind.name }, payload, ...maxLost, ...options },

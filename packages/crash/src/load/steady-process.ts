@@ -39,8 +39,8 @@ for (let count = 0; ; count++) {
 await Promise.all(asked);
 process.exit(0);
 
-async function submit({ key, kind, expected, request }: Order): Promise<void> {
-  history.write({ event: "INTENDED", at: monotonicMs(), key, kind, idempotent: true, expected });
+async function submit({ at, key, kind, expected, request }: Order): Promise<void> {
+  history.write({ event: "INTENDED", at, key, kind, idempotent: true, expected });
   try {
     const { executionId, jobId } = await untilAnswered(() => client.submit(request, { idempotencyKey: key }));
     if (executionId == null) throw new Error("the answer names no execution");
