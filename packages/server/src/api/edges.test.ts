@@ -174,7 +174,7 @@ describe("the edges of the HTTP API", () => {
       executions: { waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0, countedUpTo: 10_000 },
       store: [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
       finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
-      recurring: { planned: 0, run: 0, late: 0, skipped: 0 },
+      recurring: { planned: 0, run: 0, late: 0, skipped: 0, missed: 0 },
       lateness: { p50Ms: null, p99Ms: null, starts: 0 },
     });
     assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
