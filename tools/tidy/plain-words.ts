@@ -1,15 +1,16 @@
 import ts from "typescript";
 import { type Finding, isScript, lineOf, parse, type Rule, type Source } from "./source.ts";
 
-/** First words that hide the subject of a sentence from a reader who sees this sentence alone. A question may begin with them. */
-const HIDES_SUBJECT = /^(What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not)\b(?![^.]*\?)/;
+/** First words that hide the subject of a sentence from a reader who sees this sentence alone. */
+const HIDING = "What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not";
+/** A question may begin with them. */
+const HIDES_SUBJECT = new RegExp(`^(${HIDING})\\b(?![^.]*\\?)`);
 /** Processes, nodes and workers are no persons. */
 const PERSON = /\b(he|him|his|himself)\b/i;
 /** Full stops within names and numbers have no space behind them. */
 const SENTENCE_END = /(?<=[.!?:])\s+(?=[A-Z`"])/;
-
-/** Text without any of these words need not be parsed. */
-const SUSPECT = /\b(What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not|[Hh]e|[Hh]im|[Hh]is|[Hh]imself)\b/;
+/** Text that has neither this nor a person need not be parsed. */
+const HIDING_WORD = new RegExp(`\\b(${HIDING})\\b`);
 
 interface Paragraph {
   /** Its first line, from 1. */
@@ -19,7 +20,7 @@ interface Paragraph {
 
 /** Comments and documents name the subject of each sentence. */
 export const plainWords: Rule = (source) => {
-  if (!SUSPECT.test(source.text)) return [];
+  if (!HIDING_WORD.test(source.text) && !PERSON.test(source.text)) return [];
   const found = isScript(source.path) ? comments(source) : source.path.endsWith(".md") ? prose(source.text) : [];
   return found.flatMap((paragraph) => findingsOf(source.path, paragraph));
 };

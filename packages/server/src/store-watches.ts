@@ -22,10 +22,7 @@ interface WatchParts {
 /** Looks for overdue jobs and for what waits in each pool, of the whole cluster. */
 export function watchStore({ runtime, log, life, store, metrics }: WatchParts): void {
   for (const Watch of [OverdueWatch, BacklogWatch]) {
-    const watch = new Watch(store.queries, runtime, log);
-    metrics.watch(() => watch.readings());
-    watch.start();
-    life.started("watch of the store", async () => watch.stop());
+    begin(new Watch(store.queries, runtime, log), "watch of the store", { life, metrics });
   }
 }
 
@@ -37,8 +34,17 @@ export function watchMissed(
   if (!config.roles.includes("api")) return null;
   const { queries } = store;
   const watch = new MissedWatch({ queries, runtime, log, zones, retentionDays: config.retentionDays });
+  begin(watch, "search for missed instants", { life, metrics });
+  return watch;
+}
+
+/** The watch shows its readings as metrics, and stops with the node. */
+function begin(
+  watch: OverdueWatch | BacklogWatch | MissedWatch,
+  name: string,
+  { life, metrics }: Pick<WatchParts, "life" | "metrics">,
+): void {
   metrics.watch(() => watch.readings());
   watch.start();
-  life.started("search for missed instants", async () => watch.stop());
-  return watch;
+  life.started(name, async () => watch.stop());
 }

@@ -2,8 +2,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { type Connection, Connections } from "./connections.ts";
-import { silent } from "./testing/databases.ts";
+import type { Connection } from "./connections.ts";
+import { testConnections } from "./testing/databases.ts";
 
 /** In a thread of its own, as the test runner follows whatever is asynchronous in its own and so holds it. */
 const { connection } = workerData as { connection: Connection };
@@ -13,13 +13,7 @@ const ASKED = 100;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (how?: { type: "minor" }) => void;
-const db = new Connections({
-  connection,
-  schema: "mainspring",
-  incarnation: "me",
-  runtime: systemRuntime(),
-  log: silent,
-});
+const db = testConnections(connection, systemRuntime(), "me");
 
 async function ask(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {

@@ -3,9 +3,9 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { type ArrayParam, bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
-import { Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { UnstorableValue } from "./errors.ts";
-import { silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 
 type Encode<V> = (rows: readonly (V | null)[], get: (row: V | null) => V | null) => ArrayParam;
 
@@ -18,7 +18,7 @@ describe("array parameters", () => {
     server = await startTestServer();
     const runtime = systemRuntime();
     const connection = await server.newDatabase();
-    db = new Connections({ connection, schema: "mainspring", incarnation: runtime.uuid(), runtime, log: silent });
+    db = testConnections(connection, runtime);
   });
   after(async () => {
     await db.close();

@@ -5,9 +5,9 @@ import { after, before, it } from "node:test";
 import type pg from "pg";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { type Connection, Connections } from "./connections.ts";
+import type { Connection, Connections } from "./connections.ts";
 import { isDataError } from "./errors.ts";
-import { asked, hurriedRuntime, silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { asked, hurriedRuntime, startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 
 let server: TestServer;
 before(async () => {
@@ -100,7 +100,7 @@ it("waits for what is under way when it closes, but not for ever", async () => {
 });
 
 function open(connection: Connection, runtime = systemRuntime()): Connections {
-  return new Connections({ connection, schema: "mainspring", incarnation: "me", runtime, log: silent });
+  return testConnections(connection, runtime, "me");
 }
 
 it("has an answer for people within seconds where packets are lost, and goes on when they arrive", async () => {

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { Scene, TENANT } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { Connections } from "./connections.ts";
 import { isComplete } from "./late-indexes.ts";
 import { applyMigrations } from "./migrate.ts";
 import { createPartition, monthOf, PARTITIONED } from "./partitions.ts";
-import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 
 const INDEXES = ["executions_over", "jobs_kind", "jobs_deleted"];
 /** Last migration of the release before the indexes. */
@@ -21,13 +20,7 @@ after(() => server.stop());
 it("gives months that are older than an index their parts of it, while lists do without", async () => {
   const runtime = systemRuntime();
   const database = await server.newDatabase();
-  const db = new Connections({
-    connection: database,
-    schema: "mainspring",
-    incarnation: runtime.uuid(),
-    runtime,
-    log: silent,
-  });
+  const db = testConnections(database, runtime);
   await db.transaction("maintain", (session) => applyMigrations(session, "mainspring", BEFORE));
   for (const table of PARTITIONED) {
     for (const back of [-1, 0, 1, 2]) {

@@ -6,13 +6,13 @@ import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionFilter, JobFilter, Listing, Page } from "../../ports/store-queries.ts";
 import { Scene, TENANT } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { Connections, type Session, type Statement } from "./connections.ts";
+import type { Connections, Session, Statement } from "./connections.ts";
 import { listExecutions } from "./execution-lists.ts";
 import { listJobs } from "./job-lists.ts";
 import { LOOKED_AT } from "./list-walk.ts";
 import { createPartition, monthOf } from "./partitions.ts";
 import type { SqlStore } from "./sql-store.ts";
-import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 import { visitedRows } from "./testing/plans.ts";
 
 const MONTHS = 14;
@@ -133,13 +133,7 @@ describe(`lists over ${MONTHS} months`, () => {
 
   /** Every statement of every list, as PostgreSQL executes it. */
   async function assertBounded(): Promise<void> {
-    const db = new Connections({
-      connection: database,
-      schema: "mainspring",
-      incarnation: runtime.uuid(),
-      runtime,
-      log: silent,
-    });
+    const db = testConnections(database, runtime);
     for (const filter of EXECUTION_LISTS)
       await assertVisits(db, `executions ${JSON.stringify(filter)}`, (spied) =>
         listExecutions(spied, TENANT, filter, PAGE),

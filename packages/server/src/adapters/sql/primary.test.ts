@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { after, afterEach, before, describe, it } from "node:test";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { preflight } from "./preflight.ts";
-import { silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { silent, startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 
 describe("the primary among several servers", () => {
   let server: TestServer;
@@ -90,13 +90,7 @@ describe("the primary among several servers", () => {
 });
 
 function connections(connection: string): Connections {
-  return new Connections({
-    connection,
-    schema: "mainspring",
-    incarnation: "me",
-    runtime: systemRuntime(),
-    log: silent,
-  });
+  return testConnections(connection, systemRuntime(), "me");
 }
 
 /** Greets as PostgreSQL does, and does no more. */

@@ -4,11 +4,11 @@ import type pg from "pg";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { accepted, Scene, TENANT } from "../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { Connections, type Session } from "./connections.ts";
+import type { Connections, Session } from "./connections.ts";
 import { insertStatement } from "./insert.ts";
 import { isOnce } from "./job-columns.ts";
 import { submitKeyed } from "./submit-keyed.ts";
-import { asked, openTestStore, silent, startTestServer, type TestServer } from "./testing/databases.ts";
+import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "./testing/databases.ts";
 
 let server: TestServer;
 let connection: pg.ClientConfig;
@@ -20,7 +20,7 @@ before(async () => {
   connection = await server.newDatabase();
   const store = await openTestStore(connection, runtime);
   scene = await Scene.open({ store, runtime, close: () => store.close() });
-  db = new Connections({ connection, schema: "mainspring", incarnation: "test", runtime, log: silent });
+  db = testConnections(connection, runtime, "test");
 });
 after(async () => {
   await db.close();

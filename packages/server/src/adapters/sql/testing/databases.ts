@@ -6,6 +6,8 @@ import type { Logger } from "pino";
 import type { Runtime } from "../../../ports/runtime.ts";
 import { startEmbedded } from "../../embedded/embedded-postgres.ts";
 import { systemRuntime, uuidSource } from "../../system/system-runtime.ts";
+import { type Connection, Connections } from "../connections.ts";
+import { DEFAULT_SCHEMA } from "../home.ts";
 import { openSqlStore, type SqlStore } from "../sql-store.ts";
 
 /** A PostgreSQL for a file of tests, on which each test has databases of its own. */
@@ -50,6 +52,15 @@ export function testServer(connection: pg.ClientConfig, stop: () => Promise<void
     newStoreDatabase: async () => newDatabase(await (migrated ??= migrate())),
     stop,
   };
+}
+
+/** Connections to the schema of new stores, without a store around them. */
+export function testConnections(
+  connection: Connection,
+  runtime: Runtime = systemRuntime(),
+  incarnation: string = runtime.uuid(),
+): Connections {
+  return new Connections({ connection, schema: DEFAULT_SCHEMA, incarnation, runtime, log: silent });
 }
 
 /** Asks over a connection of its own, as somebody else would. */

@@ -13,7 +13,6 @@ import {
   PLANNING_TEXT,
   REPLACING_TEXT,
 } from "../commit-statement.ts";
-import { Connections } from "../connections.ts";
 import { OPEN_OF_RECURRING } from "../locked-job.ts";
 import { LOOK_OUT } from "../look-out.ts";
 import { createPartition, monthOf } from "../partitions.ts";
@@ -22,7 +21,7 @@ import * as reads from "../reads.ts";
 import { READ_HELD } from "../recover.ts";
 import * as recurrences from "../recurrences.ts";
 import type { SqlStore } from "../sql-store.ts";
-import { asked, openTestStore, silent, type TestServer } from "./databases.ts";
+import { asked, openTestStore, type TestServer, testConnections } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
 const MONTHS = 14;
@@ -118,13 +117,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
       expected: fresh.slice(0, 5).map((job) => ({ id: job.executionId, attempt: 0 })),
     });
     const { text, values = [] } = commitStatement([tick], now);
-    const db = new Connections({
-      connection: database,
-      schema: "mainspring",
-      incarnation: runtime.uuid(),
-      runtime,
-      log: silent,
-    });
+    const db = testConnections(database, runtime);
     const plan = await db.session("commit", (session) => executedPlan(session, text, values));
     await db.close();
     const visited = plan.filter(({ table, loops }) => table.startsWith("executions_") && loops > 0);
@@ -143,13 +136,7 @@ function hotPlans(start: () => Promise<TestServer>): void {
 
   /** On connections of their own: plans of earlier tests are kept by those that made them. */
   async function assertHotPlans(): Promise<void> {
-    const db = new Connections({
-      connection: database,
-      schema: "mainspring",
-      incarnation: runtime.uuid(),
-      runtime,
-      log: silent,
-    });
+    const db = testConnections(database, runtime);
     for (const [name, purpose, text, index, plansIndex] of HOT) {
       const plan = await db.session(purpose, (session) => preparedPlan(session, `plan_of_${name}`, text));
       const executions = plan.filter(({ table }) => table.startsWith("executions_"));
