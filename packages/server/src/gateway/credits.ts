@@ -19,8 +19,10 @@ export class Account {
   usedAtMs = Number.NEGATIVE_INFINITY;
   /** When the owner was last asked to give back what it cannot use. */
   recalledAtMs = Number.NEGATIVE_INFINITY;
-  /** When it last did so: what it waits for is not this worker. */
+  /** When it last did so: what it waited for is not this worker. */
   declinedAtMs = Number.NEGATIVE_INFINITY;
+  /** When it was asked what it answered so: what has come to wait since then may be for this worker. */
+  declinedForMs = Number.NEGATIVE_INFINITY;
   #used = 0;
   #highest = 0;
   /** Below the highest, in rising order: under way, lost, or never sent. No more than what is outstanding. */
@@ -52,6 +54,12 @@ export class Account {
     if (count === 0) return;
     if (this.outstanding === 0) this.lentAtMs = nowMs;
     this.granted += count;
+  }
+
+  /** It gave back what it was asked for. */
+  decline(nowMs: number): void {
+    this.declinedAtMs = nowMs;
+    this.declinedForMs = this.recalledAtMs;
   }
 
   /** @returns false where the number was used before, or was never lent */

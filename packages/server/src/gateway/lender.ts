@@ -77,5 +77,5 @@ function isWaitingFor(credits: Credits, holder: Incarnation, claim: Claim, nowMs
 /** Gave slots of the worker back while its work waited: that needs another worker. */
 function hasDeclined(account: Account | undefined, claim: Claim, nowMs: number): boolean {
   if (account === undefined) return true;
-  return account.declinedAtMs > claim.sinceMs && nowMs - account.declinedAtMs < DECLINED_MS;
+  return account.declinedForMs > claim.sinceMs && nowMs - account.declinedAtMs < DECLINED_MS;
 }

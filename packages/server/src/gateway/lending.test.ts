@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Credits } from "./credits.ts";
 import { assignment, credit, executionId, NODE, Stage, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
+import { takersOf } from "./lender.ts";
 
 const OTHER = "node-2";
 
@@ -66,6 +68,22 @@ describe("a slot between two owners", () => {
     stage.bus.deliver(holder, [voided(holder, 1)]);
     assert.equal(stage.credits(waiting).length, 1, "though the other's work is more urgent");
     assert.deepEqual(stage.credits(holder), []);
+  });
+
+  it("goes to an owner that gave slots back, where its work has come only after it was asked for them", () => {
+    const credits = new Credits(1);
+    for (const [index, owner] of [NODE, OTHER].entries()) credits.open(owner, index + 1);
+    const account = credits.account(NODE);
+    assert.ok(account);
+    account.recalledAtMs = 10;
+    account.decline(20);
+    const claims = (sinceMs: number) => [
+      { owner: NODE, rank: 1, sinceMs },
+      { owner: OTHER, rank: 50_000, sinceMs: 0 },
+    ];
+    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(9), 30), [OTHER]);
+    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(11), 30), [NODE]);
+    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(9), 1_021), [NODE]);
   });
 
   it("is not asked back from the one whose waiting work it was just lent for", () => {

@@ -134,7 +134,7 @@ export class Session {
     for (const credit of credits) if (open.use(credit)) isFreed = true;
     const nowMs = this.#shared.runtime.monotonicMs();
     if (isFreed) open.usedAtMs = nowMs;
-    if (isFreed && nowMs - open.recalledAtMs < DECLINED_MS) open.declinedAtMs = nowMs;
+    if (isFreed && nowMs - open.recalledAtMs < DECLINED_MS) open.decline(nowMs);
   }
 
   cancel(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceMs: number): void {

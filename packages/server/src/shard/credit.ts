@@ -110,6 +110,7 @@ export function giveBackRecalled(step: Step): void {
     const unused = Array.from({ length: granted - sent }, (_, i) => sent + 1 + i);
     worker.sent = granted;
     refreshWorker(step, worker);
+    step.state.givenBack.add(worker.profile.pool);
     voidCredits(step, { gateway, workerId: worker.profile.workerId, account }, unused);
   }
   recalled.clear();

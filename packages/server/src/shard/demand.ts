@@ -24,12 +24,16 @@ function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
 
 /**
  * New or more urgent demand, which gateways hear at once. Demand that has gone is not news worth a message; it is
- * left out of what is repeated each second.
+ * left out of what is repeated each second. The exception is a pool to which credit was given back: the gateways must not
+ * take that for an answer to demand that comes later.
  */
 export function newDemand(step: Step): Demand[] | null {
   const demand = demandOf(step);
-  const { toldDemand } = step.state;
+  const { toldDemand, givenBack } = step.state;
   let isNews = false;
+  for (const pool of givenBack) if (toldDemand.has(pool) && !demand.has(pool)) isNews = true;
+  // To clear a Set makes a new table, empty or not.
+  if (givenBack.size > 0) givenBack.clear();
   for (const [pool, rank] of demand) {
     const told = toldDemand.get(pool);
     if (told === undefined || rank <= told - RANK_STEP_MS) isNews = true;

@@ -207,4 +207,20 @@ describe("credit between owners", () => {
     story.tell();
     assert.equal(story.demands.length, 1);
   });
+
+  it("says that nothing waits any more when it gives credit back, and says at once what waits after that", () => {
+    const [first, second, third] = [candidate(), candidate(), candidate()];
+    const story = new Story().worker("w1", { slots: 1 });
+    story.tell({ kind: "LOST", shards: [outside(first.shard, second.shard, third.shard).shard] });
+    story.hint(first, second);
+    for (let n = 0; n < 2; n++) story.finish(only(story.commit().assigns));
+    assert.equal(story.told.length, 1, "the second one waited");
+    const told = story.told.length;
+    story.gateway({ kind: "RECALL", term: 1, workers: [{ workerId: "w1", account: 1 }] }).commit();
+    story.hint(third);
+    assert.deepEqual(
+      story.told.slice(told).map((demand) => demand.map(({ pool }) => pool)),
+      [[], ["default"]],
+    );
+  });
 });

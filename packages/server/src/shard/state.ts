@@ -60,6 +60,8 @@ export interface MachineState {
   readonly recalled: Set<WorkerSlots>;
   /** Demand of pools for credit that gateways were told last. */
   toldDemand: Map<string, number>;
+  /** Pools of workers whose unused credit went back in this step. */
+  readonly givenBack: Set<string>;
   readonly permits: Permits;
   /** When the gateways' silence was last judged. */
   judgedAt: EpochMs;
@@ -104,6 +106,7 @@ export function createState(limits: Limits): MachineState {
     changeovers: [],
     recalled: new Set(),
     toldDemand: new Map(),
+    givenBack: new Set(),
     permits: new Permits(),
     judgedAt: 0,
   };

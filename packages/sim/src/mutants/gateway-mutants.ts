@@ -80,6 +80,17 @@ export const gatewayMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "credit that went back counts against later work",
+    file: `${GATEWAY}/lender.ts`,
+    find: "return account.declinedForMs > claim.sinceMs &&",
+    replace: "return account.declinedAtMs > claim.sinceMs &&",
+    why: "work that becomes ready just after its owner gave slots back waits up to a second beside free slots",
+    test: {
+      file: "packages/server/src/gateway/lending.test.ts",
+      name: "goes to an owner that gave slots back, where its work has come only after it was asked for them",
+    },
+  },
+  {
     name: "stuck slots are lent",
     file: `${GATEWAY}/held.ts`,
     find: 'if (isStuck || state !== "FINISHED") this.#occupied += by;',

@@ -32,6 +32,8 @@ export class Story {
   wants: Want[] = [];
   /** All that gateways were told of work that waits for credit. */
   demands: Demand[] = [];
+  /** The same, by message. */
+  told: Demand[][] = [];
   /** Messages about permits that have not arrived. */
   letters: PermitLetter[] = [];
   readonly #granted = new Map<string, number>();
@@ -47,6 +49,7 @@ export class Story {
     const result = step(this.state, this.batch, inputs, this.now);
     this.wakeAt = result.wakeAt;
     this.demands.push(...(result.demand ?? []));
+    if (result.demand !== null) this.told.push(result.demand);
     this.wants.push(...result.wants);
     this.letters.push(...result.permits);
     return this;
