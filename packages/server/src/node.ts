@@ -34,7 +34,7 @@ import { StoreUnavailable } from "./ports/store.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
 import { Presence } from "./scheduler/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
-import { followStoreClock } from "./scheduler/store-clock.ts";
+import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/upkeep.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -84,6 +84,7 @@ const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };
 interface Ground {
   config: Config;
   program: Program;
+  clock: Pick<StoreClock, "look" | "onLeap">;
   runtime: Runtime;
   log: Logger;
   bus: Bus;
@@ -121,7 +122,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
-  const ground = { config, program, runtime: clock.runtime, log, bus, life };
+  const ground = { config, program, clock, runtime: clock.runtime, log, bus, life };
   const metrics = createMetrics();
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
@@ -306,7 +307,7 @@ function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program
   };
 }
 
-async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Promise<Error> }> {
+async function openStore(ground: Omit<Ground, "clock">): Promise<{ store: SqlStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
   let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
   let failed = new Promise<Error>(() => undefined);
@@ -326,7 +327,7 @@ async function openStore(ground: Ground): Promise<{ store: SqlStore; failed: Pro
 }
 
 /** A PostgreSQL that was started together with the server, or is being repaired, may need a moment. */
-async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Ground): Promise<T> {
+async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Pick<Ground, "runtime" | "log">): Promise<T> {
   const untilMs = runtime.monotonicMs() + STORE_PATIENCE_MS;
   for (;;) {
     try {

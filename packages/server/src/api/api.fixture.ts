@@ -51,7 +51,14 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
   const counted: string[] = [];
   const missed = new MissedWatch({ queries: store.queries, runtime, log, zones: about.zones, retentionDays: 30 });
   const parts = {
-    ...{ store, runtime, log, metrics: countingMetrics(counted), leases: store.leases },
+    ...{
+      store,
+      runtime,
+      clock: { look: async () => undefined },
+      log,
+      metrics: countingMetrics(counted),
+      leases: store.leases,
+    },
     about: { ...about, missed: () => missed.found() },
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });

@@ -55,6 +55,8 @@ export interface ApiParts {
   store: Store;
   bus: Bus;
   runtime: Runtime;
+  /** Asks the store for its time, so that `runtime.now` counts from a clock that was just set. */
+  clock: { look(): Promise<void> };
   log: Logger;
   config: ApiKeys & { httpLimits?: Partial<HttpLimits>; retentionDays?: number; poolsMax?: number };
   metrics: ApiMetrics;

@@ -14,6 +14,8 @@ export interface IntakeParts {
   store: Store;
   bus: Bus;
   runtime: Runtime;
+  /** Asks the store for its time, so that `runtime.now` counts from a clock that was just set. */
+  clock: { look(): Promise<void> };
   metrics: ApiMetrics;
   /** The time zone data that first fires are worked out by. */
   zones: TimeZoneRules;
@@ -25,7 +27,7 @@ export interface IntakeParts {
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
 export function createIntake(parts: IntakeParts): JobIntake {
-  const { store, bus, runtime, metrics, zones, orders, lacking, warnings } = parts;
+  const { store, bus, runtime, clock, metrics, zones, orders, lacking, warnings } = parts;
   const submitter = new Submitter({
     store,
     runtime,
@@ -36,5 +38,6 @@ export function createIntake(parts: IntakeParts): JobIntake {
       return sendHints(bus, jobs, runtime);
     },
   });
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, zones, lacking, warnings });
+  const lookAtClock = () => clock.look();
+  return new JobIntake({ submitter, orders, queries: store.queries, runtime, lookAtClock, zones, lacking, warnings });
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
 import { DEFAULT_ORDERING } from "../domain/rank.ts";
 import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
-import type { SubmitOutcome } from "../ports/store.ts";
+import type { Submission, SubmitOutcome } from "../ports/store.ts";
 import { fixedRules } from "../time-zones.ts";
 import { ProblemError } from "./errors.ts";
 import { JobIntake } from "./job-intake.ts";
@@ -21,6 +22,7 @@ async function problemOf(outcome: SubmitOutcome, key: string | null) {
     orders: ordering,
     queries,
     runtime,
+    lookAtClock: async () => undefined,
     zones: fixedRules(usePackagedZones()),
   });
   const idempotency = key === null ? null : { tenant: "default", key, requestHash: "hash" };
@@ -32,6 +34,30 @@ async function problemOf(outcome: SubmitOutcome, key: string | null) {
   assert.ok(error instanceof ProblemError);
   return error.problem;
 }
+
+it("counts a delay from the store's time at the submit, though its clock was set since the last look", async () => {
+  const runtime = new ManualRuntime();
+  const clock = { now: runtime.now() };
+  const scheduled: number[] = [];
+  const submitter = {
+    submit: async ({ jobs }: Submission) => {
+      scheduled.push(...jobs.map(({ definition }) => definition.scheduledAt));
+      return { kind: "ACCEPTED", replayed: false, jobs: [{ jobId: "j", executionId: "e", deduplicated: false }] };
+    },
+  } as unknown as Submitter;
+  const setAt = clock.now - 3_600_000;
+  const intake = new JobIntake({
+    ...{ submitter, orders: ordering, queries: { getJob: async () => null, answered: async () => null } },
+    runtime: { ...systemRuntime(), now: () => clock.now },
+    lookAtClock: async () => void (clock.now = setAt),
+    zones: fixedRules(usePackagedZones()),
+  });
+  const job = { target: { handler: "echo" } };
+  await intake.take([{ job, payload: null }], null);
+  assert.notEqual(scheduled[0], setAt, "nobody looks for a job that is due at once");
+  await intake.take([{ job: { ...job, delayMs: 3_000 }, payload: null }], null);
+  assert.equal(scheduled[1], setAt + 3_000);
+});
 
 describe("a submit that the store does not take", () => {
   const refused: SubmitOutcome = { kind: "REFUSED", message: "invalid byte sequence" };

@@ -31,6 +31,8 @@ export interface TakenJobs {
 }
 
 interface IntakeParts extends JobMaker {
+  /** @throws {StoreUnavailable} */
+  lookAtClock(): Promise<void>;
   submitter: Submitter;
   orders: PoolOrders;
   queries: Pick<StoreQueries, "getJob" | "answered">;
@@ -53,8 +55,10 @@ export class JobIntake {
    * @throws {StoreUnavailable}
    */
   async take(received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
-    const { submitter, orders, runtime } = this.#parts;
+    const { submitter, orders, runtime, lookAtClock } = this.#parts;
     const orderOf = await orders.read();
+    // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
+    if (received.some(({ job }) => isDelayed(job))) await lookAtClock();
     const createdAt = runtime.now();
     const rows = await this.turns.map(received, ({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
@@ -96,11 +100,15 @@ export class JobIntake {
   }
 
   /** Only what is counted from it needs to know it to the millisecond; for the rest the time in the id will do. */
-  async #createdAt(jobId: JobId, { delayMs = 0 }: JobSubmission): Promise<EpochMs> {
-    const isCounted = delayMs > 0 || isRecurringJobId(jobId);
+  async #createdAt(jobId: JobId, job: JobSubmission): Promise<EpochMs> {
+    const isCounted = isDelayed(job) || isRecurringJobId(jobId);
     const row = isCounted ? await this.#parts.queries.getJob(DEFAULT_TENANT, jobId) : null;
     return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   }
+}
+
+function isDelayed({ delayMs = 0 }: JobSubmission): boolean {
+  return delayMs > 0;
 }
 
 /** A repeat must have the same path and body. */

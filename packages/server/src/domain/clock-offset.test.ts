@@ -42,8 +42,21 @@ it("believes a step back at once, a small step too, and a leap forward when it h
   clock.add(sample(20, 0, 900_520));
   assert.equal(clock.earliest(20), 900_520);
   assert.deepEqual(
-    [30, 40, 50].map((at) => clock.add(sample(at, 0, 5_000_000 + at))),
+    [30, 40, 50].map((at) => clock.add(sample(at, 0, 5_000_000 + at)).isBelieved),
     [false, false, true],
   );
   assert.equal(clock.earliest(50), 5_000_050);
+});
+
+it("tells how far the clock was set: by as much as its own reading moves", () => {
+  const clock = new ClockOffset();
+  assert.equal(clock.add(sample(0, 0, 1_000_000)).leapMs, 0);
+  assert.equal(clock.add(sample(10, 4, 1_000_012)).leapMs, 0);
+  for (const setToMs of [500_000, 9_000_000]) {
+    let leapMs = 0;
+    const before = clock.earliest(1_000) ?? 0;
+    for (let seen = 0; seen < 3 && leapMs === 0; seen++) leapMs = clock.add(sample(1_000, 0, setToMs)).leapMs;
+    assert.ok(Math.abs((clock.earliest(1_000) ?? 0) - before - leapMs) <= 1, `${leapMs}`);
+  }
+  assert.equal(clock.add(sample(1_010, 0, 9_000_010)).leapMs, 0);
 });

@@ -15,6 +15,14 @@ export interface OffsetInterval {
   atMs: number;
 }
 
+/** Judgement of a sample. */
+export interface Verdict {
+  /** false: the clock seems to have leapt forward, and the next samples decide. */
+  isBelieved: boolean;
+  /** How far the clock was set, forward or back, since the last believed sample; 0: it went on as it was. */
+  leapMs: number;
+}
+
 /** How far two clocks may drift apart: 200 parts in a million is worse than any that is not broken. */
 const DRIFT = 200e-6;
 /** A jump forward by more than this must be seen three times: it would let work begin early. */
@@ -29,8 +37,7 @@ export class ClockOffset {
   #interval: OffsetInterval | null = null;
   #jumps = 0;
 
-  /** @returns whether the sample was believed */
-  add(sample: ClockSample): boolean {
+  add(sample: ClockSample): Verdict {
     const seen = {
       lowMs: sample.shownMs - sample.answeredAtMs,
       highMs: sample.shownMs - sample.askedAtMs,
@@ -39,11 +46,12 @@ export class ClockOffset {
     const known = this.#interval === null ? null : widened(this.#interval, sample.answeredAtMs);
     if (known !== null && seen.lowMs > known.highMs + BELIEVED_JUMP_MS) {
       this.#jumps++;
-      if (this.#jumps < SAMPLES_FOR_A_JUMP) return false;
+      if (this.#jumps < SAMPLES_FOR_A_JUMP) return { isBelieved: false, leapMs: 0 };
     }
     this.#jumps = 0;
-    this.#interval = known === null ? seen : narrowed(known, seen);
-    return true;
+    const both = known === null ? null : overlapOf(known, seen);
+    this.#interval = both ?? seen;
+    return { isBelieved: true, leapMs: known === null || both !== null ? 0 : seen.lowMs - known.lowMs };
   }
 
   /** The earliest that the other clock may show now; null before the first sample. */
@@ -58,9 +66,9 @@ function widened(interval: OffsetInterval, nowMs: number): OffsetInterval {
   return { lowMs: interval.lowMs - driftMs, highMs: interval.highMs + driftMs, atMs: nowMs };
 }
 
-/** Intersection of both ranges. Where they do not overlap, the clock was set, and the newer one is right. */
-function narrowed(known: OffsetInterval, seen: OffsetInterval): OffsetInterval {
+/** @returns null: the ranges do not overlap, so the clock was set, and the newer range is right */
+function overlapOf(known: OffsetInterval, seen: OffsetInterval): OffsetInterval | null {
   const lowMs = Math.max(known.lowMs, seen.lowMs);
   const highMs = Math.min(known.highMs, seen.highMs);
-  return lowMs <= highMs ? { lowMs, highMs, atMs: seen.atMs } : seen;
+  return lowMs <= highMs ? { lowMs, highMs, atMs: seen.atMs } : null;
 }

@@ -75,6 +75,15 @@ describe("an assignment on its way out", () => {
     assert.deepEqual([sent, freed], [["c", "b"], ["a"]]);
   });
 
+  it("waits no second time where the store's clock is set back while it waits", async () => {
+    const { runtime, departures, assign, sent } = scene();
+    void departures.send([assign("a", runtime.now() + 5)]);
+    const now = runtime.now();
+    runtime.now = () => now - 3_600_000;
+    await runtime.advance(5);
+    assert.deepEqual(sent, ["a"]);
+  });
+
   it("keeps the slot of a repeated assignment that ended: the first one may have arrived", () => {
     const { departures, assign, end, sent, freed } = scene();
     const assigns = [assign("a"), assign("b")];

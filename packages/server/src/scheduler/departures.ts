@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { EpochMs } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -55,14 +56,16 @@ export class Departures {
     this.#stopped = true;
   }
 
-  #sendWhenDue(assigns: readonly Assignment[]): void {
+  /** @param now at least the time for which the last wait was: a clock that is set back meanwhile makes nobody wait again */
+  #sendWhenDue(assigns: readonly Assignment[], now: EpochMs = this.#parts.runtime.now()): void {
     const { runtime, state } = this.#parts;
-    const now = runtime.now();
     const early = assigns.filter((assign) => sendableAt(state, assign) > now);
     if (early.length === 0) return this.#post(assigns);
     this.#post(assigns.filter((assign) => sendableAt(state, assign) <= now));
     const nextAt = Math.min(...early.map((assign) => sendableAt(state, assign)));
-    runtime.setTimer(nextAt - now, () => this.#sendWhenDue(this.#wanted(early)));
+    runtime.setTimer(nextAt - now, () => {
+      this.#sendWhenDue(this.#wanted(early), Math.max(nextAt, runtime.now()));
+    });
   }
 
   /** An execution that was given up while its assignment waited must not begin: the gateway lends the slot anew. */

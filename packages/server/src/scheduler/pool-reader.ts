@@ -1,5 +1,6 @@
 import type { Pool } from "../domain/pool.ts";
 import type { Store } from "../ports/store.ts";
+import { sharedRun } from "./shared-run.ts";
 
 /**
  * The settings of all pools as this node's machine goes by them. Several reads may be under way at once: a result counts
@@ -12,13 +13,17 @@ export class PoolReader {
   /** The read that `known` is from. */
   #newest = 0;
   #known: readonly Pool[] = [];
-  #reading: Promise<void> = Promise.resolve();
-  #next: Promise<void> | null = null;
+  /**
+   * Resolves when a read that began after this call has ended. Calls that come while a read is under way share the next one.
+   * @throws {StoreUnavailable}
+   */
+  readonly refresh: () => Promise<void>;
 
   /** @param changed called with every result that counts */
   constructor(store: Pick<Store, "readPools">, changed: (pools: readonly Pool[]) => void) {
     this.#store = store;
     this.#changed = changed;
+    this.refresh = sharedRun(() => this.read());
   }
 
   get known(): readonly Pool[] {
@@ -40,19 +45,5 @@ export class PoolReader {
   async read(): Promise<void> {
     const end = this.begin();
     end(await this.#store.readPools());
-  }
-
-  /**
-   * Resolves when a read that began after this call has ended. Calls that come while a read is under way share the next one.
-   * @throws {StoreUnavailable}
-   */
-  refresh(): Promise<void> {
-    this.#next ??= this.#reading.then(() => {
-      this.#next = null;
-      const reading = this.read();
-      this.#reading = reading.catch(() => undefined);
-      return reading;
-    });
-    return this.#next;
   }
 }

@@ -14,11 +14,12 @@ import { Payloads } from "./payloads.ts";
 import { PoolReader } from "./pool-reader.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import { ShortLives } from "./short-lives.ts";
+import type { StoreClock } from "./store-clock.ts";
 import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "pools"> &
-  Pick<HoldingsParts, "leases" | "terms" | "profile">;
+  Pick<HoldingsParts, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
 
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
 
@@ -47,6 +48,7 @@ export class Scheduler {
       pools,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
+    parts.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
     parts.zones.listen(() => this.#runner?.followChangeovers());
     this.#herald = new Herald(bus, runtime, () => this.#lookAround());
     this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });

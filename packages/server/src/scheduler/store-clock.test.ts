@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { describe, it } from "node:test";
 import type { Logger } from "pino";
 import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
 import type { Store } from "../ports/store.ts";
@@ -28,4 +28,42 @@ it("says once an hour that the machine's clock is far from the store's, and agai
   await pass(20_000);
   assert.equal(said.filter((text) => text.startsWith("this machine's clock is far")).length, 3);
   clock.stop();
+});
+
+describe("a store's clock that is set while a node follows it", () => {
+  /** A node that follows a store's clock, which the test sets. */
+  const scene = async () => {
+    const runtime = new ManualRuntime();
+    const log = { warn: () => undefined } as unknown as Logger;
+    const store = { offMs: 0, clock: async () => runtime.now() + store.offMs };
+    const clock = await followStoreClock(store as unknown as Store, runtime, log);
+    const leaps: number[] = [];
+    clock.onLeap((byMs) => leaps.push(Math.round(byMs)));
+    return { runtime, store, clock, leaps };
+  };
+
+  it("makes listeners hear of the leap, once and not of small corrections, by as much as `now` moves", async () => {
+    const { runtime, store, clock, leaps } = await scene();
+    store.offMs = -3_600_000;
+    await runtime.advance(10_000);
+    assert.deepEqual(leaps, [-3_600_000]);
+    store.offMs += 50;
+    await runtime.advance(10_000);
+    assert.deepEqual(leaps, [-3_600_000]);
+    const before = clock.runtime.now() - runtime.now();
+    store.offMs = 86_400_000;
+    await runtime.advance(10_000);
+    assert.equal(leaps.length, 2);
+    assert.ok(Math.abs(clock.runtime.now() - runtime.now() - before - (leaps[1] ?? 0)) <= 5);
+    clock.stop();
+  });
+
+  it("is known as soon as somebody looks, before the next regular question", async () => {
+    const { runtime, store, clock, leaps } = await scene();
+    store.offMs = -3_600_000;
+    await clock.look();
+    assert.deepEqual(leaps, [-3_600_000]);
+    assert.ok(Math.abs(clock.runtime.now() - runtime.now() + 3_600_000) <= 5);
+    clock.stop();
+  });
 });

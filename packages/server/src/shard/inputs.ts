@@ -11,6 +11,8 @@ import type { FiredQuestion } from "./plans/catch-ups.ts";
 
 /** All that can happen to the machine, but for time passing. */
 export type Input =
+  /** The store's clock was set by so much since the last step, forward, or back where it is negative. */
+  | { kind: "LEAPT"; byMs: number }
   /** All changeovers of time zone data that are known, in order: at once, and again when one comes into force. */
   | { kind: "CHANGEOVERS"; changeovers: readonly Changeover[] }
   /** These shards were taken over, beside those owned before; `recovered` is all that may be in flight in them. */

@@ -61,6 +61,11 @@ export class Lanes {
     for (const classes of this.#classes.values()) for (const work of classes.values()) work.groups = groupsFor(work);
   }
 
+  /** The clock by which lanes were swept has leapt. */
+  leap(byMs: number): void {
+    for (const lane of this.#lanes.values()) lane.sweptAt += byMs;
+  }
+
   /** The lane of an execution, made if need be. */
   of(row: Candidate, groupsFor: (work: WorkClass) => Group[]): Lane {
     const gate = this.#gates.of(row);

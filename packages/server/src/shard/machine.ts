@@ -9,6 +9,7 @@ import { dispatch } from "./dispatch.ts";
 import { fromGateway, judgeSilence, takeGateways } from "./fleet.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./intake.ts";
+import { leap } from "./leap.ts";
 import { letGo } from "./let-go.ts";
 import { callHomes, dealPermits, followLimits, takePermitMail } from "./permits/steps.ts";
 import { takeBorn, takeChangeovers, takeFired, takeLoadedPlans, takePlannedHint, takePlans } from "./plans/intake.ts";
@@ -74,6 +75,8 @@ function take(view: Step, input: Input): void {
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
       return;
+    case "LEAPT":
+      return leap(view, input.byMs);
     case "CHANGEOVERS":
       return takeChangeovers(view, input);
     case "PLANNED":

@@ -30,6 +30,11 @@ export class YoungAttempts {
     }
   }
 
+  /** The clock by which `at` was read has leapt. */
+  leap(byMs: number): void {
+    for (const young of this.#queue) young.at += byMs;
+  }
+
   oldestAt(): EpochMs | null {
     return this.#queue[this.#first]?.at ?? null;
   }

@@ -40,6 +40,17 @@ export const machineMutants: readonly Mutant[] = [
     why: "an execution that kills its workers goes on for ever",
   },
   {
+    name: "a clock that is set ends attempts",
+    file: `${SHARD}/leap.ts`,
+    find: 'if (timer !== null && entry.place === "ASSIGNED") setTimer(state, entry, timer.key + byMs);',
+    replace: "",
+    why: "an attempt times out when the store's clock is set ahead, and never when the clock is set back",
+    test: {
+      file: "packages/server/src/shard/leap.test.ts",
+      name: "times no attempt out before its time, and none after it: forward",
+    },
+  },
+  {
     name: "a forgotten gate takes its successor along",
     file: `${SHARD}/gates.ts`,
     find: "if (this.#gates.get(gate.name) === gate) this.#gates.delete(gate.name);",

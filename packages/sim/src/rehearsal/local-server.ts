@@ -39,7 +39,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const store = new SimStore({ data, node: bus.node, time: system, latency: () => AT_ONCE });
   const clock = await followStoreClock(store, system, log);
   const zones = fixedRules(usePackagedZones());
-  const parts = { store, bus, runtime: clock.runtime, log, metrics: new SimMetrics(), zones };
+  const parts = { store, bus, clock, runtime: clock.runtime, log, metrics: new SimMetrics(), zones };
   const gateway = createGateway(parts);
   const profile: NodeProfile = {
     incarnation: bus.node,

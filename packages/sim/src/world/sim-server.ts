@@ -122,9 +122,10 @@ export class SimServer {
     this.#node = bus.node;
     const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
     const store = this.#around.connect(this.process, bus.node);
-    const { runtime } = await followPatiently(() => followStoreClock(store, system, log), system);
+    const clock = await followPatiently(() => followStoreClock(store, system, log), system);
+    const { runtime } = clock;
     const zones = await this.#followZones(bus.node, runtime, system, log);
-    const parts = { store, bus, runtime, log, metrics: this.#metrics, zones };
+    const parts = { store, bus, clock, runtime, log, metrics: this.#metrics, zones };
     if (this.#has("gateway")) this.#openGateway(parts);
     if (this.#has("scheduler")) await this.#schedule(parts);
     this.#store = store;

@@ -36,3 +36,23 @@ it("forgets who has been gone for long, and says so when PostgreSQL does not ans
   await assert.rejects(store.leases.renew({ ...node, incarnation: "me" }, 1_000), LeasesUnavailable);
   await store.close();
 });
+
+it("lets the lease of a node that died run out in time, though PostgreSQL's clock was set back", async () => {
+  const database = await server.newDatabase();
+  const store = await openTestStore(database, systemRuntime(), "me");
+  const node = { name: "n", address: "n:1", roles: [], version: "1", level: 1, startedAt: 1 };
+  const pass = (interval: string) =>
+    asked(database, `UPDATE nodes SET renewed_at = renewed_at - ${interval}, expires_at = expires_at - ${interval}`);
+  const livingOthers = async () => {
+    const nodes = await store.leases.renew({ ...node, incarnation: "me" }, 3_000);
+    return nodes.map(({ incarnation }) => incarnation).filter((incarnation) => incarnation !== "me");
+  };
+  await store.leases.renew({ ...node, incarnation: "died" }, 3_000);
+  await pass("interval '-1 hour'");
+  assert.deepEqual(await livingOthers(), ["died"], "its lease counts from when the clock was seen to be set");
+  await pass("interval '2.5 seconds'");
+  assert.deepEqual(await livingOthers(), ["died"]);
+  await pass("interval '0.6 seconds'");
+  assert.deepEqual(await livingOthers(), []);
+  await store.close();
+});

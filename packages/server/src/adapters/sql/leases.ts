@@ -3,6 +3,8 @@ import type { Connections } from "./connections.ts";
 
 /** Long after its end, so that two nodes that wake together never wait for each other's rows. */
 const FORGET_AFTER = "interval '1 minute'";
+/** Statements that run at the same time may have begun in another order than they write in. */
+const AHEAD_MAX = "interval '1 second'";
 
 const COLUMNS = `incarnation, name, address, roles, version, started_at,
     (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8, feature_level, draining, reaches,
@@ -19,6 +21,14 @@ const RENEW = {
     DELETE FROM nodes WHERE incarnation = ANY(ARRAY(
       SELECT incarnation FROM nodes WHERE expires_at < statement_timestamp() - ${FORGET_AFTER} AND incarnation <> $1
       FOR UPDATE SKIP LOCKED))
+  ), set_back AS (
+    -- Renewed in the future: PostgreSQL's clock was set back since. A node that lives renews its lease soon; one that has
+    -- died would keep its shards until the clock is there again.
+    UPDATE nodes SET renewed_at = statement_timestamp(),
+      expires_at = statement_timestamp() + (expires_at - renewed_at)
+    WHERE incarnation = ANY(ARRAY(
+      SELECT incarnation FROM nodes
+      WHERE renewed_at > statement_timestamp() + ${AHEAD_MAX} AND incarnation <> $1 FOR UPDATE SKIP LOCKED))
   ), mine AS (
     INSERT INTO nodes (incarnation, name, address, roles, version, started_at, renewed_at, expires_at,
       feature_level, draining, reaches, has_secret)

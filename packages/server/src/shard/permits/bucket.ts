@@ -22,6 +22,11 @@ export class Bucket {
     return Math.floor(this.#level + ROUNDING);
   }
 
+  /** The clock has leapt. */
+  leap(byMs: number): void {
+    this.#at += byMs;
+  }
+
   take(starts: number): void {
     this.#level -= starts;
   }

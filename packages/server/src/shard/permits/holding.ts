@@ -143,6 +143,11 @@ export class Holding {
     this.#idle = 0;
   }
 
+  /** The clock has leapt. */
+  leap(byMs: number): void {
+    if (this.figures.nextStartAt !== null) this.figures.nextStartAt += byMs;
+  }
+
   /** @returns whether another account is to be opened */
   take(answer: PermitAnswer, now: EpochMs): boolean {
     if (answer.epoch < this.#epoch) return false;

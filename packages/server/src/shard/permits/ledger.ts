@@ -88,6 +88,13 @@ export class Ledger {
     return this.#dealAt;
   }
 
+  /** The clock has leapt. */
+  leap(byMs: number): void {
+    if (this.#dealAt !== null) this.#dealAt += byMs;
+    this.#bucket?.leap(byMs);
+    for (const account of this.#accounts.values()) account.calledAt += byMs;
+  }
+
   /** A call of some machine. */
   take(node: Incarnation, call: PermitCall, now: EpochMs): void {
     // It knows of a later owner of the home shard than this one.

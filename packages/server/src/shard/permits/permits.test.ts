@@ -223,3 +223,15 @@ describe("a pool without limits", () => {
     assert.deepEqual([told.letters, told.state.permits.ledgers.size], [[], 0]);
   });
 });
+
+describe("a clock that was set back", () => {
+  it("makes nobody wait for the pool's next start any longer", () => {
+    const told = story({ ratePerSec: 2 });
+    told.later(1_000).exchangePermits();
+    const begun = told.commit().assigns.length;
+    told.now -= 3_600_000;
+    told.tell({ kind: "LEAPT", byMs: -3_600_000 });
+    for (let n = 0; n < 20; n++) told.later(100).exchangePermits();
+    assert.ok(begun + told.commit().assigns.length >= 4, "two in each second");
+  });
+});

@@ -36,6 +36,13 @@ export class Permits {
     for (const shard of shards) this.#seenWith.delete(shard);
   }
 
+  /** The clock has leapt. */
+  leap(byMs: number): void {
+    this.rollAt += byMs;
+    for (const holding of this.holdings.values()) holding.leap(byMs);
+    for (const ledger of this.ledgers.values()) ledger.leap(byMs);
+  }
+
   /** The ledger of a pool whose home shard this machine owns under that epoch. */
   ledger(pool: string, home: ShardId, epoch: Epoch): Ledger {
     let ledger = this.ledgers.get(pool);
