@@ -50,7 +50,7 @@ export class Scheduler {
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     parts.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
     parts.zones.listen(() => this.#runner?.followChangeovers());
-    this.#herald = new Herald(bus, runtime, () => this.#lookAround());
+    this.#herald = new Herald(bus, runtime, () => this.#beforeAnnouncement());
     this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });
     metrics.watch(() => this.#readings());
     store.watchTakeovers(() => this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended"));
@@ -96,7 +96,7 @@ export class Scheduler {
         for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
-      gatewaysChanged: () => void this.#lookAround(),
+      gatewaysChanged: () => this.#lookAround(),
       letGo: async (shards) => {
         const isDone = (await this.#runner?.letGo(shards)) ?? false;
         if (this.#runner?.state.epochs.size === 0) this.#endRunner();
@@ -126,10 +126,14 @@ export class Scheduler {
     this.#herald.announce(term, life, ownedShards(epochs));
   }
 
-  #lookAround(): Demand[] {
-    if (this.#runner === null) return [];
-    this.#runner.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
-    return currentDemand({ state: this.#runner.state });
+  #lookAround(): void {
+    this.#runner?.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
+  }
+
+  /** @returns the demand that the announcement tells */
+  #beforeAnnouncement(): Demand[] {
+    this.#lookAround();
+    return this.#runner === null ? [] : currentDemand({ state: this.#runner.state });
   }
 
   #endRunner(): void {

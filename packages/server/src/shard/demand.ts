@@ -43,7 +43,7 @@ export function newDemand(step: Step): Demand[] | null {
   return listOf(demand);
 }
 
-/** For the repetition: all of it, as it is now. */
+/** All of it, as it is now, for the announcement that tells it to every gateway. */
 export function currentDemand(step: Pick<Step, "state">): Demand[] {
   step.state.toldDemand = demandOf(step);
   return listOf(step.state.toldDemand);
