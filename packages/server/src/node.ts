@@ -335,7 +335,10 @@ async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Pick<G
     } catch (error) {
       const leftMs = untilMs - runtime.monotonicMs();
       if (!(error instanceof StoreUnavailable) || leftMs <= 0) throw error;
-      log.warn({ err: error, givingUpInSec: Math.ceil(leftMs / 1_000) }, "the store does not answer yet");
+      log.warn(
+        { err: error, givingUpInSec: Math.ceil(leftMs / 1_000) },
+        "the node waits for the store, which does not answer yet",
+      );
       await new Promise<void>((resolve) => runtime.setTimer(STORE_RETRY_MS, resolve));
     }
   }

@@ -34,10 +34,10 @@ export class Parting {
   look(isParting: boolean): void {
     if (isParting === this.#isParting || this.#isOver) return;
     this.#isParting = isParting;
-    this.#log.info(isParting ? "workers are sent to other nodes" : "workers may stay again");
+    this.#log.info(isParting ? "the gateway sends its workers to other nodes" : "the gateway takes workers again");
     this.#gateway.drain(isParting);
     this.#after(() => (isParting ? this.#stopWorker() : this.#startWorker())).catch((error: unknown) => {
-      this.#log.error({ err: error }, "the built-in worker could not be changed");
+      this.#log.error({ err: error }, "the node could not start or stop its built-in worker");
     });
   }
 

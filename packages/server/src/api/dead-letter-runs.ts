@@ -73,7 +73,7 @@ export class DeadLetterRuns {
       } while (this.#isAskedAgain);
     } catch (error) {
       if (!this.#isClosed)
-        this.#parts.log.warn({ err: error }, "a run over dead letters stopped and is gone on with soon");
+        this.#parts.log.warn({ err: error }, "the api could not go on with a run over dead letters and tries again");
     }
     this.#isWorking = false;
     if (!this.#isClosed) this.#timer = this.#parts.runtime.setTimer(LOOK_EVERY_MS, () => void this.#look());
@@ -87,7 +87,7 @@ export class DeadLetterRuns {
       if (advance === null) return;
       await this.#hint(advance.made);
       if (!advance.isOver) continue;
-      log.info({ runId }, "a run over dead letters is over");
+      log.info({ runId }, "the api has finished a run over dead letters");
       return;
     }
   }

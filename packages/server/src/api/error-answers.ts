@@ -23,16 +23,16 @@ export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonl
 export function problemError(error: unknown, log: Logger, request?: Asked): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreUnavailable && error.isListTimeout) {
-    log.warn({ err: error }, "a list took too long and was ended");
+    log.warn({ err: error }, "the api ended a list that took too long");
     return busy("list-timeout", "the list took too long; other requests are served", 2);
   }
   if (error instanceof StoreUnavailable) {
-    log.warn({ err: error }, "the store could not be reached for a request");
+    log.warn({ err: error }, "the api could not reach the store for a request");
     return busy("unavailable", outageDetail(error, request), 1);
   }
   const framework = frameworkProblem(error as FastifyError);
   if (framework !== null) return new ProblemError(framework);
-  log.error({ err: error }, "a request failed");
+  log.error({ err: error }, "the api failed to answer a request");
   return new ProblemError(problem("internal"));
 }
 

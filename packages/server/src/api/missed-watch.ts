@@ -179,7 +179,7 @@ export class MissedWatch {
 
   #failed(error: unknown): void {
     if (this.#stopped) return;
-    this.#parts.log.warn({ err: error }, "the search for missed instants failed, and goes on at the same job");
+    this.#parts.log.warn({ err: error }, "the api could not search for missed instants, and goes on at the same job");
   }
 
   #known(): KnownPast {

@@ -119,7 +119,7 @@ export class Fleet {
     }
     this.touch(session);
     const { workerId, name, pool } = session.profile;
-    this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected");
+    this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected to the gateway");
     // A worker in the same process may answer within this call, so all of the above is done before.
     this.#welcome(link);
     // The order may have been lost with the connection before.
@@ -187,7 +187,7 @@ export class Fleet {
   #drain(session: Session): void {
     const { workerId } = session.profile;
     session.isDraining = true;
-    this.#shared.log.info({ workerId, held: session.held.size }, "a worker is draining");
+    this.#shared.log.info({ workerId, held: session.held.size }, "the gateway drains a worker: it gets no more work");
     const { news, owners } = this.#shared;
     for (const owner of owners.all) news.tell(owner, { kind: "WORKER_DRAINING", workerId });
   }
@@ -207,10 +207,13 @@ export class Fleet {
     this.disconnect(session);
     const { workerId } = session.profile;
     if (session.isDraining && session.held.size === 0) {
-      this.#shared.log.info({ workerId }, "a worker left");
+      this.#shared.log.info({ workerId }, "a worker left the gateway");
       return this.#forget(session, "it left", true);
     }
-    this.#shared.log.info({ workerId, held: session.held.size }, "the connection of a worker ended");
+    this.#shared.log.info(
+      { workerId, held: session.held.size },
+      "the connection of a worker ended; the gateway keeps its attempts until it reconnects",
+    );
   }
 
   judgeLiveness(nowMs: number): void {
@@ -232,7 +235,10 @@ export class Fleet {
   #lose(session: Session, reason: string): void {
     const { workerId } = session.profile;
     this.#shared.counters.workersLost++;
-    this.#shared.log.warn({ workerId, reason, held: session.held.size }, "a worker is lost");
+    this.#shared.log.warn(
+      { workerId, reason, held: session.held.size },
+      "the gateway gave up a worker; its attempts run elsewhere",
+    );
     this.#forget(session, reason, false);
   }
 

@@ -127,7 +127,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   greeted(link: Link, message: WorkerMessage): void {
     const greeting = readHello(message.hello, link.isInner);
     if ("code" in greeting) {
-      this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "a worker was refused");
+      this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "the gateway refused a worker");
       return link.close(greeting.code, greeting.detail);
     }
     this.#fleet.attach(link, greeting);

@@ -145,7 +145,7 @@ function serve(
     call,
     runtime,
     (detail) => {
-      log.warn({ peer, detail }, "a worker does not read what it is sent");
+      log.warn({ peer, detail }, "the gateway closes the connection of a worker that does not read");
       worker.closed();
       connection.close("RESOURCE_EXHAUSTED", detail);
     },

@@ -36,7 +36,7 @@ export class Lifecycle {
         await stop();
         this.#log.debug({ part: name }, "stopped");
       } catch (error) {
-        this.#log.error({ err: error, part: name }, "a part did not stop as it should");
+        this.#log.error({ err: error, part: name }, "a part of the node failed to stop; the others go on stopping");
       }
     }
   }

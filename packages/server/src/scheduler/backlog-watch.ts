@@ -25,7 +25,7 @@ export class BacklogWatch {
   start(): void {
     this.#timer = this.#runtime.setTimer(LOOK_EVERY_MS, async () => {
       await this.look().catch((error: unknown) => {
-        this.#log.warn({ err: error }, "the look at the backlog of pools failed and is repeated");
+        this.#log.warn({ err: error }, "the scheduler could not measure the backlog of pools and tries again");
       });
       if (!this.#stopped) this.start();
     });

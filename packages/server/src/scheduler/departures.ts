@@ -40,7 +40,7 @@ export class Departures {
         await reading;
         return this.#sendWhenDue(this.#wanted(assigns));
       } catch (error) {
-        log.warn({ err: error }, "payloads could not be read and are tried again");
+        log.warn({ err: error }, "the scheduler could not read payloads and tries again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
       }
     }

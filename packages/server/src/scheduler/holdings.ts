@@ -215,7 +215,8 @@ export class Holdings {
       this.#settled.resolve();
     } catch (error) {
       if (error instanceof StoreUnusable) return this.#failed.resolve(error);
-      if (!this.#stopped) log.warn({ err: error }, "shards could not be looked after and are tried again");
+      if (!this.#stopped)
+        log.warn({ err: error }, "the node could not renew its lease or look at the shards, and tries again");
       nextMs = this.#retryMs;
       this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
     }
@@ -321,7 +322,7 @@ export class Holdings {
     const { machine, log } = this.#parts;
     const taken = await this.#takeOver(wanted);
     if (taken === null || this.#stopped || !this.trusted) return;
-    log.info({ shards: taken.epochs.size }, "shards were taken over");
+    log.info({ shards: taken.epochs.size }, "the node took shards over");
     machine.own({ term: ++this.#term, gateways: this.gateways, ...taken });
   }
 

@@ -64,7 +64,7 @@ export class Hydrator {
       runtime,
       reader,
       reading: (read) => this.#reading(read),
-      failed: (error) => this.#log.warn({ err: error }, "a look at recurring jobs failed and is repeated"),
+      failed: (error) => this.#log.warn({ err: error }, "the scheduler could not read recurring jobs and tries again"),
     });
   }
 
@@ -140,7 +140,8 @@ export class Hydrator {
     try {
       if (await this.#lookAround()) nextMs = 10;
     } catch (error) {
-      if (!this.#stopped) this.#log.warn({ err: error }, "a look at the store failed and is repeated");
+      if (!this.#stopped)
+        this.#log.warn({ err: error }, "the scheduler could not look for work in the store and tries again");
     }
     if (!this.#stopped) this.#timer = this.#runtime.setTimer(nextMs, () => void this.#sweep());
   }
@@ -178,7 +179,9 @@ export class Hydrator {
     if (this.#looking) return;
     this.#looking = true;
     void this.#readCommands()
-      .catch((error: unknown) => this.#log.warn({ err: error }, "commands could not be read and are looked for again"))
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, "the scheduler could not read commands and tries again"),
+      )
       .finally(() => (this.#looking = false));
   }
 

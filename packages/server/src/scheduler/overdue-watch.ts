@@ -46,6 +46,6 @@ export class OverdueWatch {
   }
 
   #failed(error: unknown): void {
-    if (!this.#stopped) this.#log.warn({ err: error }, "a look for overdue jobs failed and is repeated");
+    if (!this.#stopped) this.#log.warn({ err: error }, "the scheduler could not count overdue jobs and tries again");
   }
 }

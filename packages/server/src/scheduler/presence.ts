@@ -39,7 +39,7 @@ export class Presence {
       .renew(profile, terms.ttlMs)
       .then(
         () => undefined,
-        (error: unknown) => log.warn({ err: error }, "the lease could not be renewed and is tried again"),
+        (error: unknown) => log.warn({ err: error }, "the node could not renew its lease and tries again"),
       )
       .then(() => {
         if (!this.#stopped) this.#timer = runtime.setTimer(terms.renewEveryMs, () => this.#look());

@@ -155,7 +155,7 @@ export class Scheduler {
   #lost(cause: TakeoverCause, reason: string): void {
     if (this.#runner === null) return;
     const { log, metrics } = this.#parts;
-    log.warn({ cause, reason }, "the shards are taken over anew");
+    log.warn({ cause, reason }, "the node dropped its shards and takes them over again");
     metrics.takeover(cause);
     this.#endRunner();
     if (!this.#stopped) this.#holdings.lookAgain(this.#lives.died(this.#parts.runtime.monotonicMs()));

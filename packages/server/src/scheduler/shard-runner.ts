@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
-import type { ShardId } from "../domain/ids.ts";
+import type { EpochMs, ShardId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { Batch } from "../shard/batch.ts";
+import { Batch, type Moved } from "../shard/batch.ts";
 import { bury } from "../shard/bury.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../shard/inputs.ts";
 import { sealBatch, step } from "../shard/machine.ts";
@@ -198,7 +198,7 @@ export class ShardRunner {
     } catch (error) {
       if (this.#over) return;
       metrics.storeOutage();
-      log.warn({ err: error }, "a commit was not answered");
+      log.warn({ err: error }, "the store did not answer a commit");
       return this.#giveUp("COMMIT_UNANSWERED", "a commit was not answered");
     }
     if (this.#over) return;
@@ -237,7 +237,7 @@ export class ShardRunner {
   #release(batch: Batch, missed: readonly string[]): void {
     const { bus, watchers, metrics, log } = this.#parts;
     countBatch(metrics, batch);
-    for (const moved of batch.moved) log.info(moved, "other time zone data moved the next fire of a job");
+    for (const moved of batch.moved) log.info(legible(moved), "the scheduler moved the next fire of a job");
     const skip = new Set(missed);
     for (const [node, workers] of batch.acks) {
       for (const [workerId, tokens] of workers) bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
@@ -288,4 +288,9 @@ export class ShardRunner {
   #pruneTouched(): void {
     this.state.touched.prune(Math.min((this.#flying ?? this.#batch).number, ...this.#reads.keys()));
   }
+}
+
+function legible({ from, to, ...moved }: Moved): object {
+  const instant = (at: EpochMs | null) => (at === null ? null : new Date(at).toISOString());
+  return { ...moved, from: instant(from), to: instant(to) };
 }

@@ -15,7 +15,7 @@ export function keepUp(store: Store, runtime: Runtime, log: Logger, retention: R
     try {
       await store.maintain(runtime.now(), retention);
     } catch (error) {
-      log.warn({ err: error }, "the store's upkeep failed and is tried again in an hour");
+      log.warn({ err: error }, "the store's upkeep failed; the node tries again in an hour");
     }
     if (!stopped) timer = runtime.setTimer(EVERY_MS, () => void round());
   };

@@ -23,7 +23,10 @@ export async function stopLeftovers(serving: Serving): Promise<boolean> {
   const { installation, endpoint, log } = serving;
   const found = await leftoversOf(installation);
   if (found.length > 0) {
-    log.warn({ pids: found.map(({ pid }) => pid) }, "stopping the PostgreSQL that an earlier server left running");
+    log.warn(
+      { pids: found.map(({ pid }) => pid) },
+      "the node stops the PostgreSQL that an earlier server left running",
+    );
     await refuseForeign(serving);
     await end(serving);
   }

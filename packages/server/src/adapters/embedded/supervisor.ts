@@ -64,11 +64,16 @@ export class Supervisor {
       history = next.history;
       // Its own log lies on the same disk, and may have no room for the reason.
       const reason = hadRoom ? run.reason : `${noRoom(installation.pgdata)} ${run.reason}`;
-      log.error({ pid: this.#postmaster.pid, reason, restartInMs: next.delayMs }, "PostgreSQL died");
+      log.error(
+        { pid: this.#postmaster.pid, reason, restartInMs: next.delayMs },
+        "the embedded PostgreSQL ended without being asked to",
+      );
       if (next.delayMs === null) return new Error(`PostgreSQL cannot be kept running: ${run.reason}`);
       await Promise.race([pause(runtime, next.delayMs), this.#stopAsked.promise]);
       // It left its workers behind, and they hold the memory that the next one wants.
-      await stopLeftovers(this.#serving).catch((error: unknown) => log.error({ err: error }, "cleaning up failed"));
+      await stopLeftovers(this.#serving).catch((error: unknown) =>
+        log.error({ err: error }, "the node could not end leftover processes of PostgreSQL"),
+      );
       if (this.#isStopping) return null;
       this.#postmaster = startPostmaster(this.#serving);
     }

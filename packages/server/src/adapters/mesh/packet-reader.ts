@@ -92,7 +92,7 @@ export class PacketReader {
 
   #warn(strange: number): void {
     if (strange === 0) return;
-    this.#events.log.warn({ from: this.#from, strange }, "messages were not understood and are dropped");
+    this.#events.log.warn({ from: this.#from, strange }, "the mesh drops messages that it does not understand");
   }
 }
 

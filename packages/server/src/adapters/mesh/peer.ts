@@ -153,7 +153,7 @@ export class Peer {
     if (this.#isClosed) return;
     if (!wasSilent && !this.#isBroken) {
       this.#isBroken = true;
-      log.warn({ node: link.to, address: link.address, reason }, "another node cannot be reached");
+      log.warn({ node: link.to, address: link.address, reason }, "the mesh cannot reach another node");
     }
     const waitMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 10));
     this.#timer = runtime.setTimer(waitMs * (0.5 + runtime.random() / 2), () => this.#connect());

@@ -95,7 +95,7 @@ export class Claim {
     const again = () => {
       if (this.#released) return;
       this.take().catch((error: unknown) => {
-        log.error({ err: error }, "the claim to the database could not be taken again");
+        log.error({ err: error }, "the store could not take its claim to the database again");
         this.#retake = runtime.setTimer(RETAKE_MS, again);
       });
     };
