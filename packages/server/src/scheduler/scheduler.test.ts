@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { pino } from "pino";
+import { memoryBus } from "../adapters/memory/memory-bus.ts";
+import { FEATURE_LEVEL } from "../domain/feature-level.ts";
+import { SHARD_COUNT } from "../domain/ids.ts";
+import type { NodeLease, NodeProfile } from "../ports/leases.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
+import type { Demand, FromGateway, ToGateway } from "../ports/messages.ts";
+import type { ShardCommit } from "../ports/store.ts";
+import { candidate } from "../shard/testing/story.ts";
+import { SHARED } from "./holdings.ts";
+import { Scheduler, type SchedulerParts } from "./scheduler.ts";
+
+const ME = "019a0000-0000-7000-8000-000000000001";
+const OTHER = "019a0000-0000-7000-8000-000000000002";
+const NEW_GATEWAY = "019a0000-0000-7000-8000-000000000003";
+
+const COUNTERS = ["commit", "lateness", "ran", "finished", "takeover", "watch"];
+
+/** A scheduler that owns half of the shards, with a gateway of its own that the test plays. */
+class Scene {
+  readonly runtime = new ManualRuntime();
+  readonly bus = memoryBus(ME);
+  /** Messages to the gateway. */
+  readonly told: ToGateway[] = [];
+  readonly scheduler: Scheduler;
+  #gateways: NodeLease[] = [];
+
+  constructor() {
+    const profile = profileOf(ME, ["scheduler", "gateway"]);
+    const other = leaseOf(profileOf(OTHER, ["scheduler"]));
+    const never = () => new Promise(() => undefined);
+    const store = {
+      readShards: async () => Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: null })),
+      takeOver: async (wanted: readonly unknown[]) => wanted.map(() => 2),
+      recover: async () => ({ inFlight: [], journals: [], commands: [] }),
+      commit: async (commits: readonly ShardCommit[]) => commits.map(outcomeOf),
+      ...{ readPools: async () => [], watchTakeovers: () => undefined, lookOut: never },
+      recurrences: { readAwaiting: async () => [], readOtherZones: async () => [] },
+    };
+    const quiet = Object.fromEntries(COUNTERS.map((name) => [name, () => undefined]));
+    const parts = {
+      ...{ store, bus: this.bus, runtime: this.runtime, log: pino({ level: "silent" }), metrics: quiet },
+      ...{ clock: { onLeap: () => undefined }, profile, terms: SHARED },
+      zones: { changeovers: () => [], listen: () => undefined },
+      leases: { renew: async () => [leaseOf(profile), other, ...this.#gateways], release: async () => undefined },
+    } as unknown as SchedulerParts;
+    this.bus.listen("gateway", (envelopes) => this.told.push(...envelopes.map(({ message }) => message)));
+    this.scheduler = new Scheduler(parts);
+  }
+
+  /** @returns a row of a shard that the scheduler owns */
+  async begin() {
+    await this.scheduler.start();
+    await settled();
+    const owned = this.told.flatMap((message) => (message.kind === "OWNER" ? message.shards : []));
+    for (;;) {
+      const row = candidate({ dueAt: this.runtime.now() });
+      if (owned.some(({ shard }) => shard === row.shard)) return row;
+    }
+  }
+
+  async say(...messages: FromGateway[]): Promise<void> {
+    for (const message of messages) this.bus.send({ node: ME, role: "scheduler" }, message);
+    await settled();
+  }
+
+  /** Another node is listed when the lease is renewed. */
+  async gatewayAppears(): Promise<void> {
+    this.#gateways = [leaseOf(profileOf(NEW_GATEWAY, ["gateway"]))];
+    await this.runtime.advance(SHARED.renewEveryMs);
+  }
+
+  /** Pools of each message that told what waits, since the last call. */
+  demands(): string[][] {
+    const told = this.told.splice(0).flatMap((message): (readonly Demand[])[] => {
+      return message.kind === "DEMAND" ? [message.demand] : [];
+    });
+    return told.map((demand) => demand.map(({ pool }) => pool));
+  }
+}
+
+function profileOf(incarnation: string, roles: NodeProfile["roles"]): NodeProfile {
+  return {
+    incarnation,
+    name: incarnation,
+    address: incarnation,
+    roles,
+    version: "1",
+    level: FEATURE_LEVEL,
+    startedAt: 0,
+  };
+}
+
+function leaseOf(profile: NodeProfile): NodeLease {
+  return { ...profile, renewedAgoMs: 0, draining: false, reaches: null };
+}
+
+function outcomeOf({ shard }: ShardCommit) {
+  return { shard, status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+}
+
+it("tells gateways that nothing waits any more when it gives credit back, though it has heard of another gateway since", async () => {
+  const scene = new Scene();
+  const row = await scene.begin();
+  const term = 1;
+  const worker = {
+    workerId: "w1",
+    name: "w1",
+    pool: "default",
+    handlers: ["echo"],
+    capabilities: [],
+    slots: 1,
+    prefetch: 0,
+  };
+  await scene.say({ kind: "WORKER_UP", term, worker, connection: 1, account: 1, holds: [] });
+  scene.bus.send({ node: ME, role: "scheduler" }, { kind: "HINT", rows: [{ row, payload: null }] });
+  await settled();
+  assert.deepEqual(scene.demands(), [["default"]]);
+  const credit = { workerId: "w1", account: 1, granted: 2, highest: 0, missing: [] };
+  await scene.say({ kind: "CREDITS", term, roll: false, credits: [credit] });
+  await scene.gatewayAppears();
+  await scene.say({ kind: "RECALL", term, workers: [{ workerId: "w1", account: 1 }] });
+  assert.deepEqual(scene.demands(), [[]]);
+  await scene.scheduler.stop();
+});
