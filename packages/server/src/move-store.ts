@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { hasCluster } from "./adapters/embedded/cluster.ts";
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
-import type { Connection, ConnectionsOptions } from "./adapters/sql/connections.ts";
-import { type CopiedTable, copyStore } from "./adapters/sql/copy-store.ts";
-import { type MovedSchema, moveSchema } from "./adapters/sql/move-schema.ts";
+import type { Connection, ConnectionsOptions } from "./adapters/sql/connection/connections.ts";
+import { type CopiedTable, copyStore } from "./adapters/sql/schema/copy-store.ts";
+import { type MovedSchema, moveSchema } from "./adapters/sql/schema/move-schema.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import type { Config } from "./ops/config.ts";

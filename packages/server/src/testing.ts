@@ -3,7 +3,7 @@ export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedd
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
-export { LOOKED_AT } from "./adapters/sql/list-walk.ts";
+export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { packagedZones, readZoneFolder, usePackagedZones } from "./adapters/system/time-zone-data.ts";

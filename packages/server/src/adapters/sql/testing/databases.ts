@@ -6,8 +6,8 @@ import type { Logger } from "pino";
 import type { Runtime } from "../../../ports/runtime.ts";
 import { startEmbedded } from "../../embedded/embedded-postgres.ts";
 import { systemRuntime, uuidSource } from "../../system/system-runtime.ts";
-import { type Connection, Connections } from "../connections.ts";
-import { DEFAULT_SCHEMA } from "../home.ts";
+import { type Connection, Connections } from "../connection/connections.ts";
+import { DEFAULT_SCHEMA } from "../schema/home.ts";
 import { openSqlStore, type SqlStore } from "../sql-store.ts";
 
 /** A PostgreSQL for a file of tests, on which each test has databases of its own. */

@@ -12,14 +12,14 @@ import {
   commitStatement,
   PLANNING_TEXT,
   REPLACING_TEXT,
-} from "../commit-statement.ts";
-import { OPEN_OF_RECURRING } from "../locked-job.ts";
-import { LOOK_OUT } from "../look-out.ts";
-import { createPartition, monthOf } from "../partitions.ts";
-import type { Purpose } from "../purposes.ts";
-import * as reads from "../reads.ts";
-import { READ_HELD } from "../recover.ts";
-import * as recurrences from "../recurrences.ts";
+} from "../commit/commit-statement.ts";
+import { LOOK_OUT } from "../commit/look-out.ts";
+import { READ_HELD } from "../commit/recover.ts";
+import type { Purpose } from "../connection/purposes.ts";
+import * as reads from "../executions/reads.ts";
+import { OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
+import * as recurrences from "../recurring/recurrences.ts";
+import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, type TestServer, testConnections } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";

@@ -1,4 +1,4 @@
-import type { Session } from "../connections.ts";
+import type { Session } from "../connection/connections.ts";
 
 /** A node of a plan, as EXPLAIN (FORMAT JSON) tells it. */
 interface PlanNode {

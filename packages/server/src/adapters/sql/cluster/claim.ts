@@ -1,0 +1,145 @@
+import type pg from "pg";
+import type { Timer } from "../../../ports/runtime.ts";
+import { StoreUnusable } from "../../../ports/store.ts";
+import { type ConnectionsOptions, clientConfig, primaryAt } from "../connection/connections.ts";
+import { storeError } from "../connection/errors.ts";
+import { lockKey } from "../schema/locks.ts";
+
+/** The advisory lock that a server holds on its store; any number that nobody else in the database uses. */
+export const CLAIM_LOCK = 7_303_014_002;
+/** A killed predecessor's lock goes when PostgreSQL sees its connection closed: at once as a rule. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 100;
+const RETAKE_MS = 1_000;
+
+const HOLDER = `
+  SELECT a.application_name, l.mode FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.classid::bigint << 32 | l.objid::bigint)`;
+
+export interface ClaimOptions {
+  /** Whether other servers that say so too may use the store; default: this one alone. */
+  isShared?: boolean;
+  /** Whether programs made the store that hold one lock for a whole database; default: no. */
+  isFormer?: boolean;
+  /** Whether such programs find the store, which they did not make; default: no. */
+  isVisible?: boolean;
+  /** Advice where a server holds the claim; default: that for a server. */
+  advice?: string;
+}
+
+/**
+ * That this server alone uses its store, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
+ * taken again when the connection broke. The fence keeps the data right. The claim keeps two servers that were started
+ * by mistake from taking the shards from each other for ever.
+ */
+export class Claim {
+  readonly #options: ConnectionsOptions & ClaimOptions;
+  readonly #Client: typeof pg.Client;
+  #client: pg.Client | null = null;
+  #taking: Promise<void> | null = null;
+  #retake: Timer | null = null;
+  #released = false;
+
+  constructor(options: ConnectionsOptions & ClaimOptions) {
+    this.#options = options;
+    this.#Client = primaryAt(options).Client;
+  }
+
+  /**
+   * Returns once the claim is held.
+   * @throws {StoreUnusable} another server holds it
+   * @throws {StoreUnavailable}
+   */
+  take(): Promise<void> {
+    if (this.#client !== null) return Promise.resolve();
+    this.#taking ??= this.#acquire().finally(() => {
+      this.#taking = null;
+    });
+    return this.#taking;
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+    this.#retake?.cancel();
+    await this.#taking?.catch(ignore);
+    await this.#client?.end().catch(ignore);
+  }
+
+  async #acquire(): Promise<void> {
+    const { runtime } = this.#options;
+    const client = new this.#Client(clientConfig(this.#options, "claim"));
+    client.on("error", ignore);
+    try {
+      await client.connect();
+      const deadlineMs = runtime.monotonicMs() + PATIENCE_MS;
+      for (;;) {
+        const refused = await refusedKey(client, this.#options);
+        if (refused === null) break;
+        if (runtime.monotonicMs() >= deadlineMs) throw await inUse(client, refused, this.#options);
+        await new Promise<void>((resolve) => runtime.setTimer(RETRY_MS, resolve));
+      }
+    } catch (error) {
+      await client.end().catch(ignore);
+      throw error instanceof StoreUnusable ? error : storeError(error);
+    }
+    this.#client = client;
+    client.once("end", () => this.#lost());
+  }
+
+  #lost(): void {
+    this.#client = null;
+    if (this.#released) return;
+    const { log, runtime } = this.#options;
+    log.warn("the connection that holds the claim to the database broke; taking it again");
+    const again = () => {
+      if (this.#released) return;
+      this.take().catch((error: unknown) => {
+        log.error({ err: error }, "the store could not take its claim to the database again");
+        this.#retake = runtime.setTimer(RETAKE_MS, again);
+      });
+    };
+    again();
+  }
+}
+
+/** SQL for the keys of the locks that are the claim. The last one is shared by all stores that such programs may find. */
+function locksOf({ isShared = false, isFormer = false, isVisible = false }: ClaimOptions) {
+  const locks = [{ key: lockKey(CLAIM_LOCK), isShared }];
+  if (isFormer || isVisible) locks.push({ key: `${CLAIM_LOCK}`, isShared: isShared || !isFormer });
+  return locks;
+}
+
+/** @returns the key of a lock that another session holds; null: all are held now */
+async function refusedKey(client: pg.Client, options: ClaimOptions): Promise<string | null> {
+  for (const { key, isShared } of locksOf(options)) {
+    const lock = `pg_try_advisory_lock${isShared ? "_shared" : ""}`;
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${lock}(${key}) AS held`);
+    if (rows[0]?.held !== true) return key;
+  }
+  return null;
+}
+
+async function inUse(
+  client: pg.Client,
+  key: string,
+  { isShared = false, advice }: ClaimOptions,
+): Promise<StoreUnusable> {
+  const { rows } = await client.query<{ application_name: string; mode: string }>(`${HOLDER} = ${key}`);
+  const { application_name: holder = "unknown", mode = "" } = rows[0] ?? {};
+  if (advice !== undefined) return new StoreUnusable(`A Mainspring server (${holder}) uses this database: ${advice}`);
+  const other = "stop it, or give this one a store of its own (MAINSPRING_STORE, MAINSPRING_STORE_SCHEMA)";
+  if (isShared) {
+    return new StoreUnusable(
+      `A Mainspring server that is alone (${holder}) uses this database: start it with MAINSPRING_BUS=mesh too, ${other}.`,
+    );
+  }
+  if (mode === "ShareLock") {
+    return new StoreUnusable(
+      `A cluster of Mainspring servers (${holder}) uses this database: set MAINSPRING_BUS=mesh to join it, ${other}.`,
+    );
+  }
+  return new StoreUnusable(`Another Mainspring server (${holder}) uses this database: ${other}.`);
+}
+
+function ignore(): void {}

@@ -1,0 +1,52 @@
+import type { ShardId } from "../../../domain/ids.ts";
+import type { Command, JobCommand, PlanCommand } from "../../../ports/store.ts";
+import { uuids } from "../connection/arrays.ts";
+import { COMMAND_CODES, commandKindOf } from "../connection/codes.ts";
+import type { Connections, Row, Session } from "../connection/connections.ts";
+import { ofShards, shardMask } from "../connection/shard-mask.ts";
+
+/** EXCEPT costs the sum of both sides on every version; the planner may turn NOT EXISTS into a loop over their product. */
+const READ = `
+  SELECT id, shard, kind, execution_id, job_id, body FROM commands
+  WHERE id IN (
+    SELECT id FROM commands c WHERE ${ofShards("c.shard", "$1")} EXCEPT SELECT unnest($2::uuid[]) ORDER BY id LIMIT $3
+  ) ORDER BY id`;
+
+const ADD = `
+  INSERT INTO commands (id, shard, kind, execution_id, job_id, body) VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT DO NOTHING`;
+
+export async function addCommand(db: Connections, command: Command): Promise<void> {
+  await db.session("submit", (session) => insertCommand(session, command));
+}
+
+export async function insertCommand(session: Session, command: Command): Promise<void> {
+  const values = [command.id, command.shard, COMMAND_CODES[command.kind], ...subjectOf(command)];
+  await session.run({ name: "add_command", text: ADD, values });
+}
+
+/** Execution, job, and what else there is to say. */
+function subjectOf(command: Command): [string | null, string | null, string | null] {
+  if (command.kind === "CANCEL") return [command.executionId, null, null];
+  const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;
+  return [null, jobId, JSON.stringify(body)];
+}
+
+export async function readCommands(
+  db: Connections,
+  shards: readonly ShardId[],
+  known: ReadonlySet<string>,
+  limit: number,
+): Promise<Command[]> {
+  const values = [shardMask(shards), uuids([...known], (id) => id), limit];
+  return (await db.run("read", { name: "read_commands", text: READ, values })).map(commandFrom);
+}
+
+type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string];
+
+function commandFrom(row: Row): Command {
+  const [id, shard, code, executionId, jobId, body] = row as CommandRow;
+  const kind = commandKindOf(code);
+  if (kind === "CANCEL") return { id, shard, kind, executionId };
+  return { id, shard, kind, jobId, ...JSON.parse(body) } as JobCommand | PlanCommand;
+}

@@ -1,0 +1,46 @@
+import { defaultPool, type Pool } from "../../../domain/pool.ts";
+import type { PoolChange } from "../../../ports/store.ts";
+import type { Connections, Row } from "../connection/connections.ts";
+
+export const POOL_COLUMNS = "name, paused, order_strategy, priority_step_ms, placement, max_running, rate_per_sec";
+
+const READ = `SELECT ${POOL_COLUMNS} FROM pools ORDER BY name`;
+
+/** $2 to $7 are the change, $8 to $13 what a pool begins with. */
+const PUT = `
+  INSERT INTO pools AS p (${POOL_COLUMNS}) VALUES ($1, coalesce($2::boolean, $8::boolean), coalesce($3::text, $9::text),
+    coalesce($4::bigint, $10::bigint), coalesce($5::text, $11::text), coalesce($6::int, $12::int),
+    coalesce($7::float8, $13::float8))
+  ON CONFLICT (name) DO UPDATE SET paused = coalesce($2, p.paused), order_strategy = coalesce($3, p.order_strategy),
+    priority_step_ms = coalesce($4, p.priority_step_ms), placement = coalesce($5, p.placement),
+    max_running = coalesce($6, p.max_running), rate_per_sec = coalesce($7, p.rate_per_sec)
+  RETURNING ${POOL_COLUMNS}`;
+
+export async function readPools(db: Connections): Promise<Pool[]> {
+  return (await db.run("read", { text: READ })).map(poolFrom);
+}
+
+/** See Store.putPool. One statement, so that two people who change different things of a pool both do. */
+export async function putPool(db: Connections, change: PoolChange): Promise<Pool> {
+  const { name, ...changed } = change;
+  const values = [name, ...valuesOf(changed), ...valuesOf(defaultPool(name))];
+  const [row] = await db.run("query", { text: PUT, values });
+  return poolFrom(row as Row);
+}
+
+function valuesOf({ paused, order, priorityStepMs, placement, maxRunning, ratePerSec }: Partial<Pool>): unknown[] {
+  const limits = [limitValue(maxRunning), limitValue(ratePerSec)];
+  return [paused ?? null, order ?? null, priorityStepMs ?? null, placement ?? null, ...limits];
+}
+
+/** A limit that is taken away is a change too: 0 in its column says that there is none. */
+function limitValue(limit: number | null | undefined): number | null {
+  return limit === undefined ? null : (limit ?? 0);
+}
+
+/** @param row POOL_COLUMNS */
+export function poolFrom(row: Row): Pool {
+  const [name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec] = row;
+  const limits = { maxRunning: maxRunning || null, ratePerSec: ratePerSec || null };
+  return { name, paused, order, priorityStepMs, placement, ...limits } as Pool;
+}

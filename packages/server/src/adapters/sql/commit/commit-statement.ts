@@ -1,0 +1,223 @@
+import type { EndedAttempt } from "../../../domain/execution.ts";
+import type { EpochMs, ShardId } from "../../../domain/ids.ts";
+import type { RowChange, ShardCommit } from "../../../ports/store.ts";
+import { bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
+import { QUEUE_CODES, STATE_CODES } from "../connection/codes.ts";
+import type { Row, Statement } from "../connection/connections.ts";
+import { fewerParameters } from "../connection/fewer-parameters.ts";
+import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
+import { planned, plannedAnswer, plannedValues } from "../recurring/plan-changes.ts";
+import { journalText } from "./journal.ts";
+
+/** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
+const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
+
+/** Which parts a commit has. */
+interface Shape {
+  changing: boolean;
+  assigning: boolean;
+  replacing?: boolean;
+  planning?: boolean;
+}
+
+/**
+ * All that a tick writes. Every part that touches a row asks `held` first, so the statement locks every fence before it
+ * writes. The lock is shared, so it excludes only a takeover, which takes its locks in the same order. A takeover that
+ * came first is waited for, and the fence is then read again with its new epoch.
+ */
+const textOf = ({ changing, assigning, replacing = false, planning = false }: Shape) => `
+WITH fence AS MATERIALIZED (
+  SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
+  JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
+  ORDER BY s.id FOR SHARE OF s
+), held AS MATERIALIZED (
+  SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
+)${changing ? changed(replacing, planning) : ""}${assigning ? ASSIGNED : ""}${
+  changing && assigning ? DONE : ""
+}${planning ? planned(holds) : ""}
+SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
+  planning ? plannedAnswer(holds) : ""
+}`;
+
+/** Changes of executions that were assigned, or that never will be. */
+const changed = (replacing: boolean, planning: boolean) => `, change AS MATERIALIZED (
+  SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
+    unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,
+    unnest($9::int4[]) AS failures, unnest($10::int4[]) AS lost, unnest($11::int2[]) AS queue,
+    unnest($12::float8[]) AS rank, unnest($13::int8[]) AS due_at, unnest($14::text[]) AS reason,
+    unnest($15::text[]) AS worker_id, unnest($16::text[]) AS gateway, unnest($17::int8[]) AS attempt_started_at,
+    unnest($18::int8[]) AS started_at, unnest($19::int8[]) AS finished_at, unnest($20::bytea[]) AS result,
+    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release
+)${replacing ? REPLACED : ""}, updated AS (
+  UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
+    rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
+    attempt_started_at = c.attempt_started_at, started_at = c.started_at, finished_at = c.finished_at,
+    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}
+  FROM change c ${replacing ? "LEFT JOIN replaced r ON r.id = c.id" : ""}
+  WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
+  RETURNING e.id, c.release
+), released AS (
+  DELETE FROM unique_keys k USING updated u WHERE u.release AND k.execution_id = u.id${planning ? " RETURNING 1" : ""}
+), settled AS (
+  DELETE FROM journal j
+  USING (SELECT unnest($25::int2[]) AS shard, unnest($26::int8[]) AS epoch, unnest($27::int8[]) AS seq) s
+  WHERE j.shard = s.shard AND j.epoch = s.epoch AND j.seq = s.seq AND ${holds("s.shard")}
+)`;
+
+const ASSIGNED = `, assigned AS (
+  INSERT INTO journal (shard, epoch, seq, entries)
+  SELECT * FROM (SELECT unnest($28::int2[]) AS shard, unnest($29::int8[]), unnest($30::int8[]), unnest($31::text[])) a
+  WHERE ${holds("a.shard")}
+)`;
+
+const DONE = `, done AS (
+  DELETE FROM commands c USING (SELECT unnest($32::uuid[]) AS id) d WHERE c.id = d.id AND ${holds("c.shard")}
+)`;
+
+/** Changes that were not applied. */
+const MISSED = `
+  CASE WHEN (SELECT count(*) FROM updated) < (SELECT count(*) FROM change c WHERE ${holds("c.shard")}) THEN
+    ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
+  END`;
+
+/** Hinted executions that are not as expected. */
+const UNEXPECTED = `
+  ARRAY(
+    SELECT x.id FROM (SELECT unnest($33::int2[]) AS shard, unnest($34::uuid[]) AS id, unnest($35::int4[]) AS attempt) x
+    WHERE ${holds("x.shard")} AND NOT EXISTS (
+      SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
+    )
+  )`;
+
+/** Where there is a backlog, nearly every tick both ends and assigns something. */
+export const COMMIT_TEXT = textOf({ changing: true, assigning: true });
+export const REPLACING_TEXT = textOf({ changing: true, assigning: true, replacing: true });
+export const PLANNING_TEXT = textOf({ changing: true, assigning: true, replacing: true, planning: true });
+/** Where there is none, a tick is one or the other, mostly of one row: setting out to do what it does not is most of its costs. */
+const ASSIGNING = fewerParameters(textOf({ changing: false, assigning: true }));
+const CHANGING = fewerParameters(textOf({ changing: true, assigning: false }));
+export const ASSIGNING_TEXT = ASSIGNING.text;
+export const CHANGING_TEXT = CHANGING.text;
+
+export interface CommitAnswer {
+  held: Set<ShardId>;
+  missed: Set<string>;
+  missedPlans: Set<string>;
+  notBorn: Set<string>;
+}
+
+/** @param now when the rows are said to have been written */
+export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): Statement {
+  const assigning = batch.filter((commit) => commit.assigned.length > 0);
+  const changes = flat(batch, (commit) => commit.changes);
+  const settled = flat(batch, (commit) => commit.settledJournals);
+  const expected = flat(batch, (commit) => commit.expected);
+  const done = batch.flatMap((commit) => commit.commandsDone);
+  const replaced = changes.flatMap(({ item }) => replacementOf(item));
+  const isPlanning = batch.some((commit) => commit.plans.length > 0);
+  const values = [
+    int2s(batch, (c) => c.shard),
+    int8s(batch, (c) => c.epoch),
+    ...changeValues(changes),
+    now,
+    int2s(settled, (s) => s.shard),
+    int8s(settled, (s) => s.item.epoch),
+    int8s(settled, (s) => s.item.seq),
+    int2s(assigning, (c) => c.shard),
+    int8s(assigning, (c) => c.epoch),
+    int8s(assigning, (c) => c.journalSeq),
+    texts(assigning, (c) => journalText(c.assigned)),
+    uuids(done, (id) => id),
+    int2s(expected, (x) => x.shard),
+    uuids(expected, (x) => x.item.id),
+    int4s(expected, (x) => x.item.attempt),
+  ];
+  if (isPlanning) {
+    return {
+      name: "commit_planning",
+      text: PLANNING_TEXT,
+      values: [...values, ...replacedValues(replaced), ...plannedValues(batch)],
+    };
+  }
+  if (replaced.length > 0) {
+    return { name: "commit_replacing", text: REPLACING_TEXT, values: [...values, ...replacedValues(replaced)] };
+  }
+  if (done.length === 0 && assigning.length + expected.length === 0) {
+    return { name: "commit_changing", text: CHANGING.text, values: CHANGING.pick(values) };
+  }
+  if (done.length === 0 && changes.length + settled.length === 0) {
+    return { name: "commit_assigning", text: ASSIGNING.text, values: ASSIGNING.pick(values) };
+  }
+  return { name: "commit", text: COMMIT_TEXT, values };
+}
+
+type AnswerRow = [
+  held: string | null,
+  missed: string | null,
+  unexpected: string | null,
+  missedPlans?: string | null,
+  notBorn?: string | null,
+];
+
+export function commitAnswer(rows: Row[]): CommitAnswer {
+  const [held, missed, unexpected, missedPlans = null, notBorn = null] = rows[0] as AnswerRow;
+  return {
+    held: new Set(listed(held).map(Number)),
+    missed: new Set([...listed(missed), ...listed(unexpected)]),
+    missedPlans: new Set(listed(missedPlans)),
+    notBorn: new Set(listed(notBorn)),
+  };
+}
+
+interface OfShard<T> {
+  shard: ShardId;
+  item: T;
+}
+
+function flat<T>(batch: readonly ShardCommit[], items: (commit: ShardCommit) => readonly T[]): OfShard<T>[] {
+  const all: OfShard<T>[] = [];
+  for (const commit of batch) for (const item of items(commit)) all.push({ shard: commit.shard, item });
+  return all;
+}
+
+function changeValues(changes: readonly OfShard<RowChange>[]): unknown[] {
+  const rows = changes.map((change) => change.item);
+  return [
+    int2s(changes, (c) => c.shard),
+    uuids(rows, (c) => c.id),
+    int2s(rows, (c) => STATE_CODES[c.wasState]),
+    int4s(rows, (c) => c.wasAttempt),
+    int2s(rows, (c) => STATE_CODES[c.state]),
+    int4s(rows, (c) => c.attempt),
+    int4s(rows, (c) => c.failures),
+    int4s(rows, (c) => c.lost),
+    int2s(rows, (c) => QUEUE_CODES[c.queue]),
+    float8s(rows, (c) => c.rank),
+    int8s(rows, (c) => c.dueAt),
+    texts(rows, (c) => c.reason),
+    texts(rows, (c) => c.workerId),
+    texts(rows, (c) => c.gateway),
+    int8s(rows, (c) => c.attemptStartedAt),
+    int8s(rows, (c) => c.startedAt),
+    int8s(rows, (c) => c.finishedAt),
+    byteas(rows, (c) => c.result),
+    texts(rows, (c) => (c.error === null ? null : JSON.stringify(c.error))),
+    texts(rows, (c) => endedText(c.ended)),
+    bools(rows, (c) => c.releaseUniqueKey),
+  ];
+}
+
+/** One line an attempt; read back by `endedAttempts` in rows.ts. */
+function endedText(ended: readonly EndedAttempt[]): string {
+  let lines = "";
+  for (const a of ended) {
+    const error = a.error === null ? "null" : JSON.stringify(a.error);
+    lines += `[${a.attempt},${JSON.stringify(a.workerId)},"${a.state}",${a.startedAt},${a.finishedAt},${error}]\n`;
+  }
+  return lines;
+}
+
+/** The elements of an array of numbers or uuids: nothing in them is ever quoted. */
+function listed(literal: string | null): string[] {
+  return literal === null || literal === "{}" ? [] : literal.slice(1, -1).split(",");
+}

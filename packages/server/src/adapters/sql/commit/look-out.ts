@@ -1,0 +1,27 @@
+import type { ShardId } from "../../../domain/ids.ts";
+import type { LookAhead, Signs } from "../../../ports/store.ts";
+import { POOL_COLUMNS, poolFrom } from "../cluster/pools.ts";
+import { QUEUE_CODES } from "../connection/codes.ts";
+import type { Connections } from "../connection/connections.ts";
+import { ofShards, shardMask } from "../connection/shard-mask.ts";
+import { IS_DUE } from "../recurring/recurrences.ts";
+
+/** The first by the order of its index, not EXISTS: that drops the order, and with it what keeps PostgreSQL to that index. */
+export const LOOK_OUT = `
+  SELECT
+    (SELECT e.due_at FROM executions e
+      WHERE e.queue = ${QUEUE_CODES.WAITING} AND e.due_at <= $2 AND ${ofShards("e.shard", "$1")}
+      ORDER BY e.due_at, e.id LIMIT 1) IS NOT NULL,
+    (SELECT e.lane FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane LIMIT 1) IS NOT NULL,
+    (SELECT p.next_fire_at FROM plans p WHERE ${IS_DUE("$3")} AND ${ofShards("p.shard", "$1")}
+      ORDER BY p.next_fire_at, p.job_id LIMIT 1) IS NOT NULL,
+    (SELECT c.id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY c.id LIMIT 1) IS NOT NULL,
+    (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p)`;
+
+/** See Store.lookOut. */
+export async function lookOut(db: Connections, shards: readonly ShardId[], ahead: LookAhead): Promise<Signs> {
+  const values = [shardMask(shards), ahead.dueUntil, ahead.firesUntil];
+  const [row] = await db.run("read", { name: "look_out", text: LOOK_OUT, values });
+  const [waiting, ready, plans, commands, pools] = row as [boolean, boolean, boolean, boolean, string | null];
+  return { waiting, ready, plans, commands, pools: pools === null ? [] : JSON.parse(pools).map(poolFrom) };
+}

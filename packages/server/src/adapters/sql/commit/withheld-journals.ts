@@ -1,0 +1,45 @@
+import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
+import type { JournalRef, ShardCommit } from "../../../ports/store.ts";
+
+interface Withheld {
+  refused: Set<ExecutionId>;
+  refs: JournalRef[];
+}
+
+/**
+ * Journal rows that a commit would have deleted had it not contained a row that the store refused. Until that row is
+ * written after all (as DEAD), the journal is what keeps its attempt from being given out again after a crash.
+ */
+export class WithheldJournals {
+  readonly #byShard = new Map<ShardId, Withheld>();
+
+  /** The commit, settling what was withheld if it writes the last of the rows that were refused. */
+  addTo(commit: ShardCommit): ShardCommit {
+    const withheld = this.#byShard.get(commit.shard);
+    if (withheld === undefined || !writesAll(commit, withheld.refused)) return commit;
+    return { ...commit, settledJournals: [...commit.settledJournals, ...withheld.refs] };
+  }
+
+  /** @param commit as it was asked for, `addTo` included */
+  applied(commit: ShardCommit, refused: readonly ExecutionId[]): void {
+    const withheld = this.#byShard.get(commit.shard);
+    if (withheld === undefined && refused.length === 0) return;
+    const open = new Set(withheld?.refused);
+    for (const change of commit.changes) open.delete(change.id);
+    for (const id of refused) open.add(id);
+    if (open.size === 0) this.#byShard.delete(commit.shard);
+    else {
+      const refs = refused.length === 0 ? [] : commit.settledJournals;
+      this.#byShard.set(commit.shard, { refused: open, refs: [...(withheld?.refs ?? []), ...refs] });
+    }
+  }
+
+  forget(shards: readonly ShardId[]): void {
+    for (const shard of shards) this.#byShard.delete(shard);
+  }
+}
+
+function writesAll(commit: ShardCommit, ids: ReadonlySet<ExecutionId>): boolean {
+  const written = new Set(commit.changes.map((change) => change.id));
+  return [...ids].every((id) => written.has(id));
+}

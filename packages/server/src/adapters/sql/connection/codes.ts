@@ -1,0 +1,74 @@
+import type { ExecutionState, Queue, Trigger } from "../../../domain/execution.ts";
+import { type ExecutionPolicy } from "../../../domain/job.ts";
+import type { PlanState, SkipReason } from "../../../domain/recurrence.ts";
+import type { Command } from "../../../ports/store.ts";
+
+/**
+ * Words as the small numbers that stored rows hold. Append only: a number that was once given out is in somebody's
+ * database, and in the predicates of the partial indexes (migrations/).
+ */
+export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
+  PENDING: 1,
+  SCHEDULED: 2,
+  RUNNING: 3,
+  SUCCEEDED: 4,
+  CANCELLED: 5,
+  SKIPPED: 6,
+  DEAD: 7,
+};
+
+export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
+
+export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = {
+  API: 1,
+  RETRY: 2,
+  SCHEDULE: 3,
+  MANUAL: 4,
+  BACKFILL: 5,
+};
+
+export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
+  CANCEL: 1,
+  REPLACE: 2,
+  DELETE: 3,
+  PLAN: 4,
+};
+
+export const PLAN_STATE_CODES: Readonly<Record<PlanState, number>> = { ACTIVE: 1, PAUSED: 2, FINISHED: 3, DELETED: 4 };
+
+export const SKIP_REASON_CODES: Readonly<Record<SkipReason, number>> = {
+  OVERLAP: 1,
+  MISFIRE: 2,
+  MISFIRE_LIMIT: 3,
+  PAUSED: 4,
+};
+
+/**
+ * Meaning of a NULL policy, which keeps the rows of nearly all executions narrow. A copy and not the domain's
+ * DEFAULT_POLICY: stored rows must keep their meaning when the default changes.
+ */
+export const POLICY_OF_NULL: ExecutionPolicy = {
+  retry: { maxAttempts: 5, backoff: "EXPONENTIAL", initialDelayMs: 1_000, maxDelayMs: 3_600_000, jitter: true },
+  timeoutMs: 3_600_000,
+  cancelGraceMs: 10_000,
+  maxLost: 3,
+  onWorkerLost: "RETRY",
+  startBefore: null,
+};
+
+export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
+export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
+export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
+export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
+export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);
+export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
+
+function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {
+  const words: W[] = [];
+  for (const [word, code] of Object.entries<number>(codes)) words[code] = word as W;
+  return (code) => {
+    const word = words[code];
+    if (word === undefined) throw new Error(`A stored row has the unknown ${what} ${code}`);
+    return word;
+  };
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { after, afterEach, before, describe, it } from "node:test";
+import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
+import { systemRuntime } from "../../system/system-runtime.ts";
+import { silent, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
+import type { Connections } from "./connections.ts";
+import { preflight } from "./preflight.ts";
+
+describe("the primary among several servers", () => {
+  let server: TestServer;
+  const doubles: Double[] = [];
+  before(async () => {
+    server = await startTestServer();
+  });
+  afterEach(() => {
+    for (const double of doubles.splice(0)) double.close();
+  });
+  after(() => server.stop());
+
+  async function double(isStandby: boolean, farewell?: Buffer): Promise<Double> {
+    const made = await Double.listen(isStandby, farewell);
+    doubles.push(made);
+    return made;
+  }
+
+  /** @param ports of other servers, which are named before the real one */
+  async function open(ports: readonly number[]): Promise<Connections> {
+    const { user, host = "", port, database } = await server.newDatabase();
+    const hosts = [...ports.map((other) => `127.0.0.1:${other}`), `${encodeURIComponent(host)}:${port}`];
+    return connections(`postgres://${user}@${hosts.join(",")}/${database}?target_session_attrs=read-write`);
+  }
+
+  it("is found behind a standby and behind a server that is gone", async () => {
+    const [standby, gone] = [await double(true), await double(false)];
+    const ports = [standby.port, gone.port];
+    gone.close();
+    const db = await open(ports);
+    assert.deepEqual(await db.run("read", { text: "SELECT 1" }), [[1]]);
+    await preflight(db, silent);
+    await db.close();
+  });
+
+  it("is asked for once, and anew when a connection to it breaks", async () => {
+    const standby = await double(true);
+    const db = await open([standby.port]);
+    await Promise.all([db.run("read", { text: "SELECT 1" }), db.run("query", { text: "SELECT 1" })]);
+    await db.run("submit", { text: "SELECT 1" });
+    assert.equal(standby.greeted, 1);
+    const ended = new Promise((resolve) => db.watchEnds(resolve));
+    const end = db.run("commit", { text: "SELECT pg_terminate_backend(pg_backend_pid())" });
+    await assert.rejects(end, StoreUnavailable);
+    await ended;
+    await db.run("commit", { text: "SELECT 1" });
+    assert.equal(standby.greeted, 2);
+    await db.close();
+  });
+
+  it("is missing where all are standbys: each is named with its reason, and it may come", async () => {
+    const [one, other] = [await double(true), await double(true)];
+    const db = connections(`postgres://me@127.0.0.1:${one.port},127.0.0.1:${other.port}/jobs`);
+    const message = new RegExp(
+      `127.0.0.1:${one.port}: the server is a read-only standby; 127.0.0.1:${other.port}: the`,
+    );
+    await assert.rejects(
+      preflight(db, silent),
+      (error) => error instanceof StoreUnavailable && message.test(error.message),
+    );
+    await db.close();
+  });
+
+  it("may end a connection as soon as it has greeted, as a takeover does: that fails a statement and not the process", async () => {
+    const fatal = "SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
+    const { port } = await double(false, message("E", fatal));
+    const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
+    await assert.rejects(db.run("read", { text: "SELECT 1" }), StoreUnavailable);
+    await db.close();
+  });
+
+  it("is what a single server has to be", async () => {
+    const { port } = await double(true);
+    const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
+    await assert.rejects(
+      preflight(db, silent),
+      (error) => error instanceof StoreUnusable && /read-only standby/.test(error.message),
+    );
+    await db.close();
+  });
+});
+
+function connections(connection: string): Connections {
+  return testConnections(connection, systemRuntime(), "me");
+}
+
+/** Greets as PostgreSQL does, and does no more. */
+class Double {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  greeted = 0;
+
+  private constructor(isStandby: boolean, farewell: Buffer | undefined) {
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      socket
+        .on("error", () => undefined)
+        .once("data", () => {
+          this.greeted++;
+          const status = `in_hot_standby\0${isStandby ? "on" : "off"}\0`;
+          const greeting = [message("R", Buffer.alloc(4)), message("S", status), message("Z", "I")];
+          if (farewell === undefined) socket.write(Buffer.concat(greeting));
+          else socket.end(Buffer.concat([...greeting, farewell]));
+        });
+    });
+  }
+
+  /** @param farewell sent with the greeting; then the connection ends */
+  static async listen(isStandby: boolean, farewell?: Buffer): Promise<Double> {
+    const double = new Double(isStandby, farewell);
+    double.#server.listen(0, "127.0.0.1");
+    await once(double.#server, "listening");
+    return double;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** A message of the protocol: its kind, the length of all that follows, its content. */
+function message(kind: string, content: string | Buffer): Buffer {
+  const body = Buffer.from(content);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from(kind), length, body]);
+}

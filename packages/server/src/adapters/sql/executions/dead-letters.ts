@@ -1,0 +1,131 @@
+import type { ExecutionError } from "../../../domain/execution.ts";
+import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
+import type {
+  Advance,
+  DeadLetter,
+  DeadLetterAction,
+  DeadLetterFilter,
+  DeadLetterRun,
+  NewDeadLetterRun,
+  SettledLetter,
+  Settlement,
+  StoreDeadLetters,
+} from "../../../ports/store-dead-letters.ts";
+import type { Listing, Page } from "../../../ports/store-queries.ts";
+import { IS_OPEN, settleStatement } from "../commit/settle-statement.ts";
+import type { Connections, Row, Session } from "../connection/connections.ts";
+import { persistently } from "../connection/persistently.ts";
+import { Conditions, listing } from "../connection/query.ts";
+import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
+
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** How long a run that is over is remembered. */
+const RUN_KEPT_MS = 7 * 86_400_000;
+const ACTION_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
+
+const RUN_COLUMNS = "id, tenant, action, filter, created_at, settled, skipped, finished_at";
+const BEGIN = `
+  WITH old AS (DELETE FROM dead_letter_runs WHERE finished_at < $5::bigint - ${RUN_KEPT_MS})
+  INSERT INTO dead_letter_runs (id, tenant, action, filter, created_at, marker)
+  VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
+const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
+const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
+/** Another node that wants to continue the run leaves it to the holder of the lock. */
+const TAKE_RUN = `SELECT ${RUN_COLUMNS}, marker FROM dead_letter_runs WHERE id = $1 AND finished_at IS NULL
+  FOR UPDATE SKIP LOCKED`;
+const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled + $3, skipped = skipped + $4,
+  finished_at = $5 WHERE id = $1`;
+
+/** One letter that a statement has looked at. */
+type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean];
+
+export function deadLetters(db: Connections): StoreDeadLetters {
+  return {
+    list: (tenant, filter, page) => list(db, tenant, filter, page),
+    settle: (asked) => persistently(() => settle(db, asked)),
+    begin: (run) => begin(db, run),
+    advance: (runId, newIds, at) =>
+      persistently(() => db.transaction("submit", (session) => advance(session, runId, newIds, at))),
+    readRun: async (tenant, runId) => {
+      const [row] = await db.run("query", { text: READ_RUN, values: [runId, tenant] });
+      return row === undefined ? null : runFrom(row);
+    },
+    openRuns: async () => (await db.run("query", { text: OPEN_RUNS })).map(([id]) => id as string),
+  };
+}
+
+async function list(
+  db: Connections,
+  tenant: string,
+  filter: DeadLetterFilter,
+  page: Page,
+): Promise<Listing<DeadLetter>> {
+  const where = matching(tenant, filter);
+  if (page.after !== null) where.add("e.id < ?", page.after);
+  const text = `SELECT e.error, ${SUMMARY_COLUMNS} FROM executions e WHERE ${IS_OPEN} AND ${where.text}
+    ORDER BY e.id DESC LIMIT ${page.limit + 1}`;
+  const rows = await db.run("list", { text, values: where.values });
+  return listing(rows.map(letterFrom), page.limit, (item) => item.executionId);
+}
+
+async function settle(db: Connections, asked: Settlement): Promise<SettledLetter[]> {
+  const { tenant, action, executionIds, newIds, at } = asked;
+  const where = new Conditions().add("e.tenant = ?", tenant).add("e.id = ANY(?::uuid[])", [...new Set(executionIds)]);
+  const rows = (await db.run("submit", settleStatement(action, where, newIds, at))) as Judged[];
+  const judged = new Map(rows.map(([executionId, newId, isSettled]) => [executionId, { newId, isSettled }]));
+  return executionIds.map((executionId) => {
+    const letter = judged.get(executionId);
+    if (letter === undefined) return { executionId, outcome: "NOT_A_DEAD_LETTER", newId: null };
+    if (!letter.isSettled) return { executionId, outcome: "KEY_HELD", newId: null };
+    return { executionId, outcome: "SETTLED", newId: action === "REPLAY" ? letter.newId : null };
+  });
+}
+
+async function begin(db: Connections, { runId, tenant, action, filter, createdAt }: NewDeadLetterRun): Promise<void> {
+  const values = [runId, tenant, ACTION_CODES[action], JSON.stringify(filter), createdAt];
+  await db.run("submit", { text: BEGIN, values });
+}
+
+async function advance(
+  session: Session,
+  runId: string,
+  newIds: readonly ExecutionId[],
+  at: EpochMs,
+): Promise<Advance | null> {
+  const [row] = await session.run({ text: TAKE_RUN, values: [runId] });
+  if (row === undefined) return null;
+  const { tenant, action, filter, createdAt } = runFrom(row);
+  const where = matching(tenant, filter).add("e.id > ?", row.at(-1)).add("e.created_at < ?", createdAt);
+  const judged = (await session.run(settleStatement(action, where, newIds, at))) as Judged[];
+  const settled = judged.filter(([, , isSettled]) => isSettled);
+  const isOver = judged.length < newIds.length;
+  const marker = judged.at(-1)?.[0] ?? row.at(-1);
+  const values = [runId, marker, settled.length, judged.length - settled.length, isOver ? at : null];
+  await session.run({ text: ADVANCE_RUN, values });
+  return { made: action === "REPLAY" ? settled.map(([, newId]) => newId) : [], isOver };
+}
+
+function matching(tenant: string, { pool, handler, jobId, since, until }: DeadLetterFilter): Conditions {
+  const where = new Conditions().add("e.tenant = ?", tenant);
+  if (pool !== undefined) where.add("e.pool = ?", pool);
+  if (handler !== undefined) where.add("e.handler = ?", handler);
+  if (jobId !== undefined) where.add("e.job_id = ?", jobId);
+  if (since !== undefined) where.add("e.finished_at >= ?", since);
+  if (until !== undefined) where.add("e.finished_at < ?", until);
+  return where;
+}
+
+function letterFrom([error, ...row]: Row): DeadLetter {
+  return { ...summaryFrom(row), error: error === null ? null : (JSON.parse(error as string) as ExecutionError) };
+}
+
+function runFrom(row: Row): DeadLetterRun {
+  const [runId, tenant, action, filter, createdAt, settled, skipped, finishedAt] = row as [
+    ...[string, string, number, string, number, number, number, number | null],
+  ];
+  return {
+    ...{ runId, tenant, createdAt, settled, skipped, finishedAt },
+    action: action === ACTION_CODES.REPLAY ? "REPLAY" : "DISCARD",
+    filter: JSON.parse(filter) as DeadLetterFilter,
+  };
+}

@@ -1,0 +1,212 @@
+import type { ExecutionState } from "../../../domain/execution.ts";
+import type { ExecutionFilter, ExecutionSummary, Listing, Page } from "../../../ports/store-queries.ts";
+import { QUEUE_CODES, STATE_CODES } from "../connection/codes.ts";
+import type { Connections, Row, Session } from "../connection/connections.ts";
+import { Conditions, listing } from "../connection/query.ts";
+import { isComplete } from "../schema/late-indexes.ts";
+import { uuidFloor } from "../schema/partitions.ts";
+import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
+import { FIRST_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked, within } from "./list-walk.ts";
+
+/** The id of an execution and its creation tell the same time, but not of the same clock. */
+const ID_SLACK_MS = 3_600_000;
+/** Rows that are read by handler, pool and state, over all that the filter takes. */
+const READ_BY_KIND = 10_000;
+const KINDS_MAX = 200;
+
+interface Asked {
+  tenant: string;
+  filter: ExecutionFilter;
+  page: Page;
+  range: IdRange;
+}
+
+/** Item that a list shows for each row, and the id by which the list continues. */
+const SHOWN = { itemOf: summaryFrom, idOf: (item: ExecutionSummary) => item.executionId };
+const UNSUCCESSFUL: readonly (ExecutionState | undefined)[] = ["CANCELLED", "SKIPPED", "DEAD"];
+
+/**
+ * See StoreQueries.listExecutions. A filter that an index leads to is answered by it. Else, or where the index leads to too much, the newest
+ * rows are looked at. Each statement orders its rows as its index does, so that no statistics can lead it elsewhere.
+ */
+export function listExecutions(
+  db: Connections,
+  tenant: string,
+  filter: ExecutionFilter,
+  page: Page,
+): Promise<Listing<ExecutionSummary>> {
+  const asked = { tenant, filter, page, range: rangeOf(filter, page) };
+  return db.session("list", async (session) => {
+    const rows = await indexed(session, asked);
+    return rows === null ? walk(session, asked) : listing(rows.map(summaryFrom), page.limit, SHOWN.idOf);
+  });
+}
+
+function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRange {
+  const end = until === undefined ? LAST_ID : uuidFloor(until + ID_SLACK_MS);
+  const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
+  return within({ from, until: after !== null && after < end ? after : end }, ids);
+}
+
+/** @returns null: no index leads to it, or to too much */
+async function indexed(session: Session, asked: Asked): Promise<Row[] | null> {
+  const { state, jobId, pool, handler } = asked.filter;
+  if (state === "SCHEDULED") return [];
+  if (jobId !== undefined) return ofJob(session, asked, jobId);
+  if (state === "PENDING" || state === "RUNNING") return open(session, asked);
+  const isOfKind = pool !== undefined || handler !== undefined;
+  if (!isOfKind && UNSUCCESSFUL.includes(state)) return unsuccessful(session, asked);
+  if (!isOfKind && state === undefined) return null;
+  if (!(await isComplete(session, "executions_over"))) return null;
+  // In this order: an execution that ends in between is found twice rather than not at all.
+  const waiting = state === undefined ? await open(session, asked) : [];
+  const over = waiting === null ? null : await ended(session, asked);
+  return waiting === null || over === null ? null : newestFirst([...waiting, ...over]);
+}
+
+/** At most the page and one more are shown of them. */
+function newestFirst(rows: readonly Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row[0] as string, row]));
+  return [...byId.values()].sort(([a], [b]) => ((a as string) < (b as string) ? 1 : -1));
+}
+
+async function walk(session: Session, asked: Asked): Promise<Listing<ExecutionSummary>> {
+  const looked = await newestOf(session, "executions", asked.range);
+  const where = matching(asked, looked);
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
+  return walked(await session.run({ text, values: where.values }), looked, asked.page.limit, SHOWN);
+}
+
+async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row[] | null> {
+  const found = "SELECT e.* FROM executions e WHERE e.job_id = $1 ORDER BY e.job_id, e.scheduled_at LIMIT";
+  const [count] = await session.run({ text: `SELECT count(*) FROM (${found} ${SPARSE}) s`, values: [jobId] });
+  if (count?.[0] === SPARSE) return null;
+  const where = matching(asked);
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM (SELECT e.* FROM executions e WHERE e.job_id = ${where.value(jobId)} OFFSET 0) e
+    WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
+  return session.run({ text, values: where.values });
+}
+
+/** Queries over the indexes that owners read by, each in the order of its index. */
+const WAITING = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
+const HELD = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard LIMIT ${SPARSE}`;
+const READY = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id LIMIT ${SPARSE}`;
+/** @param lanes a parameter with their numbers */
+const readyOf = (lanes: string) => `SELECT r.* FROM unnest(${lanes}::bigint[]) l (lane), LATERAL (
+  SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} AND e.lane = l.lane ORDER BY e.rank, e.id LIMIT ${SPARSE}
+) r LIMIT ${SPARSE}`;
+
+/** Executions that are not over; null: there are too many of them. */
+async function open(session: Session, asked: Asked): Promise<Row[] | null> {
+  const { state, handler, pool } = asked.filter;
+  const isOfKind = handler !== undefined || pool !== undefined;
+  const lanes = isOfKind && state !== "RUNNING" ? await lanesOf(session, asked.filter) : null;
+  const partsWith = (lanesParameter: string) => [
+    ...(state === "RUNNING" ? [] : [WAITING, lanes === null ? READY : readyOf(lanesParameter)]),
+    ...(state === "PENDING" ? [] : [HELD]),
+  ];
+  const counted = partsWith("$1").map((part) => `(SELECT count(*) FROM (${part}) s)`);
+  const values = lanes === null ? [] : [lanes];
+  const [counts] = await session.run({ text: `SELECT ${counted.join(", ")}`, values });
+  if (counts?.includes(SPARSE)) return null;
+  const where = matching(asked);
+  const parts = partsWith(lanes === null ? "" : where.value(lanes)).map((part) => `(${part})`);
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM (${parts.join(" UNION ALL ")}) e WHERE ${where.text}
+    ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
+  return session.run({ text, values: where.values });
+}
+
+/** Lanes are of one handler and one pool; a list by these looks at so many. */
+const LANES_MAX = 300;
+const nextLane = (after: string) => `SELECT e.lane, e.handler, e.pool FROM executions e
+  WHERE e.queue = ${QUEUE_CODES.READY} AND ${after} ORDER BY e.lane, e.rank, e.id LIMIT 1`;
+const LANES = `WITH RECURSIVE lanes AS (
+    (${nextLane("true")}) UNION ALL SELECT n.* FROM lanes l, LATERAL (${nextLane("e.lane > l.lane")}) n
+  ) SELECT lane, handler, pool FROM lanes LIMIT ${LANES_MAX + 1}`;
+
+/** The lanes of ready executions that a filter takes; null: there are too many lanes to tell. */
+async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Promise<number[] | null> {
+  const rows = (await session.run({ text: LANES })) as [lane: number, handler: string, pool: string][];
+  if (rows.length > LANES_MAX) return null;
+  return rows
+    .filter((lane) => (handler === undefined || lane[1] === handler) && (pool === undefined || lane[2] === pool))
+    .map(([lane]) => lane);
+}
+
+/** Bounds as rows, and not as equations: those would let the planner take the order of the primary key for the index's. */
+function unsuccessful(session: Session, { tenant, filter, page, range }: Asked): Promise<Row[]> {
+  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
+  const code = STATE_CODES[filter.state as ExecutionState];
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.state IN (5, 6, 7)
+    AND (e.state, e.id) >= (${code}, ${where.value(range.from)}::uuid) AND (e.state, e.id) < (${code}, ${where.value(range.until)}::uuid)
+    AND ${where.text} ORDER BY e.state DESC, e.id DESC LIMIT ${page.limit + 1}`;
+  return session.run({ text, values: where.values });
+}
+
+interface Kind {
+  handler: string;
+  pool: string;
+  state: number;
+}
+
+/** Executions that are over, by each kind that there is; null: there are too many kinds. */
+async function ended(session: Session, asked: Asked): Promise<Row[] | null> {
+  const max = Math.max(4, Math.min(KINDS_MAX, Math.floor(READ_BY_KIND / asked.page.limit)));
+  const kinds = await kindsOf(session, asked.filter.handler, max);
+  if (kinds === null) return null;
+  const { pool, state, handler } = asked.filter;
+  const wanted = kinds.filter(
+    (kind) =>
+      (pool === undefined || kind.pool === pool) &&
+      (handler === undefined || kind.handler === handler) &&
+      (state === undefined || kind.state === STATE_CODES[state]),
+  );
+  return wanted.length === 0 ? [] : ofKinds(session, asked, wanted);
+}
+
+function ofKinds(session: Session, { tenant, filter, page, range }: Asked, kinds: readonly Kind[]): Promise<Row[]> {
+  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
+  const [from, until] = [`${where.value(range.from)}::uuid`, `${where.value(range.until)}::uuid`];
+  const lists = [kinds.map((kind) => kind.handler), kinds.map((kind) => kind.pool), kinds.map((kind) => kind.state)];
+  const [handlers, pools, states] = lists.map((list) => where.value(list));
+  const text = `SELECT e.* FROM unnest(${handlers}::text[], ${pools}::text[], ${states}::smallint[]) k (handler, pool, state),
+    LATERAL (SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.queue = 0
+      AND (e.handler, e.pool, e.state, e.id) >= (k.handler, k.pool, k.state, ${from})
+      AND (e.handler, e.pool, e.state, e.id) < (k.handler, k.pool, k.state, ${until}) AND ${where.text}
+      ORDER BY e.handler DESC, e.pool DESC, e.state DESC, e.id DESC LIMIT ${page.limit + 1}) e`;
+  return session.run({ text, values: where.values });
+}
+
+/** The next kind after another, by one look into the index. */
+const nextKind = (after: string) => `SELECT e.handler, e.pool, e.state FROM executions e
+  WHERE e.queue = 0 AND ${after} ORDER BY e.handler, e.pool, e.state LIMIT 1`;
+
+/** @returns null: there are more than `max` */
+async function kindsOf(session: Session, handler: string | undefined, max: number): Promise<Kind[] | null> {
+  const isLast = handler === undefined ? "" : "WHERE k.handler <= $1";
+  const text = `WITH RECURSIVE kinds AS (
+      (${nextKind(handler === undefined ? "true" : "e.handler >= $1")})
+      UNION ALL SELECT n.* FROM kinds k, LATERAL (
+        ${nextKind("(e.handler, e.pool, e.state) > (k.handler, k.pool, k.state)")}) n ${isLast}
+    ) SELECT handler, pool, state FROM kinds LIMIT ${max + 1}`;
+  const rows = await session.run({ text, values: handler === undefined ? [] : [handler] });
+  if (rows.length > max) return null;
+  return rows.map(([name, pool, state]) => ({ handler: name, pool, state }) as Kind);
+}
+
+/** @param range of ids that are looked at; default: all that were asked for */
+function matching({ tenant, filter, range: all }: Asked, range: IdRange = all): Conditions {
+  const where = new Conditions().add("e.tenant = ?", tenant);
+  where.add("e.id >= ?", range.from).add("e.id < ?", range.until);
+  if (filter.pool !== undefined) where.add("e.pool = ?", filter.pool);
+  if (filter.handler !== undefined) where.add("e.handler = ?", filter.handler);
+  if (filter.jobId !== undefined) where.add("e.job_id = ?", filter.jobId);
+  if (filter.state !== undefined) where.fixed(`e.state = ${STATE_CODES[filter.state]}`);
+  return created(where, filter);
+}
+
+function created(where: Conditions, { since, until }: ExecutionFilter): Conditions {
+  if (since !== undefined) where.add("e.created_at >= ?", since);
+  if (until !== undefined) where.add("e.created_at < ?", until);
+  return where;
+}

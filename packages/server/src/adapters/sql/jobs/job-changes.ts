@@ -1,0 +1,106 @@
+import type { EpochMs } from "../../../domain/ids.ts";
+import { isSameDefinition } from "../../../domain/same-definition.ts";
+import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store.ts";
+import type { DeleteOutcome, JobDeletion, JobReplacement, ReplaceOutcome } from "../../../ports/store-jobs.ts";
+import { insertCommand } from "../cluster/commands.ts";
+import type { Session } from "../connection/connections.ts";
+import { endPlan } from "../recurring/plan-orders.ts";
+import { labelsText, policyText, requiresText } from "./job-columns.ts";
+import { claimName, releaseName } from "./job-names.ts";
+import { keepPayload } from "./job-payloads.ts";
+import { type LockedJob, lockJob } from "./locked-job.ts";
+
+const UPDATE = `
+  UPDATE jobs SET version = $2, updated_at = $3, name = $4, pool = $5, handler = $6, requires = $7, priority = $8,
+    scheduled_at = $9, policy = $10, concurrency_limit = $11, labels = $12, recurrence = $13, payload = $14 WHERE id = $1`;
+
+const DELETE = "UPDATE jobs SET deleted_at = $2, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
+
+/** See StoreJobs.replace; within a transaction. @param now asked for when the job is locked, which may take a while */
+export async function replaceJob(session: Session, asked: JobReplacement, now: () => EpochMs): Promise<ReplaceOutcome> {
+  const job = await lockJob(session, asked.tenant, asked.jobId);
+  if (job === null) return { kind: "NOT_FOUND" };
+  const isRecurring = job.definition.recurrence !== null;
+  if (asked.ifVersion !== null && asked.ifVersion !== job.version) {
+    return { kind: "OTHER_VERSION", version: job.version };
+  }
+  if (isRecurring !== (asked.definition.recurrence !== null)) return { kind: "OTHER_TYPE", isRecurring };
+  if (job.state === "DELETED" || (job.state !== "ACTIVE" && !isRecurring)) {
+    return { kind: "WRONG_STATE", state: job.state };
+  }
+  for (const key of ["concurrencyKey", "uniqueKey"] as const) {
+    const value = job.definition[key];
+    if (value !== asked.definition[key]) return { kind: "KEY_DIFFERS", key, value };
+  }
+  const at = Math.max(asked.at, now());
+  if (isSameDefinition(job.definition, asked.definition, at) && sameBytes(job.payload, asked.payload)) {
+    const { jobId, version, open: executionIds } = job;
+    return { kind: "UNCHANGED", jobId, version, scheduledAt: job.definition.scheduledAt, executionIds };
+  }
+  // Only now: who puts the same again at each start is told that nothing changed, also when the job has come to its end.
+  if (job.state === "FINISHED") return { kind: "WRONG_STATE", state: job.state };
+  const holder = isRecurring ? await rename(session, job, asked) : asked.jobId;
+  return holder === asked.jobId ? await write(session, job, asked) : { kind: "NAME_HELD", jobId: holder };
+}
+
+/** @returns who has the new name */
+async function rename(session: Session, job: LockedJob, { tenant, jobId, definition }: JobReplacement) {
+  const [before, after] = [job.definition.name, definition.name];
+  if (before === after) return jobId;
+  const holder = after === null ? jobId : await claimName(session, { tenant, jobId, name: after });
+  if (before !== null && holder === jobId) await releaseName(session, { tenant, jobId, name: before });
+  return holder;
+}
+
+async function write(session: Session, job: LockedJob, asked: JobReplacement): Promise<ReplaceOutcome> {
+  const { definition, payload, at } = asked;
+  const version = job.version + 1;
+  await keepPayload(session, job.jobId);
+  const { name, pool, handler, priority, scheduledAt, concurrencyLimit, recurrence } = definition;
+  const [requires, policy] = [requiresText(definition.requires), policyText(definition.policy)];
+  const labels = labelsText(definition.labels);
+  const values = [job.jobId, version, at, name, pool, handler, requires, priority, scheduledAt, policy];
+  values.push(concurrencyLimit, labels, recurrence === null ? null : JSON.stringify(recurrence), payload as never);
+  await session.run({ name: "replace_job", text: UPDATE, values });
+  const command = commandFor(job, asked, version);
+  await insertCommand(session, command);
+  return { kind: "REPLACED", version, command };
+}
+
+/** Executions of a recurring job keep to what they were made by: its plan alone is to follow. */
+function commandFor(job: LockedJob, asked: JobReplacement, version: number): ReplaceCommand | PlanCommand {
+  const { definition, payload, commandId: id } = asked;
+  const { jobId, shard, open: executionIds } = job;
+  const { recurrence: rule } = job.definition;
+  if (rule !== null) {
+    const former = { version: job.version, rule, until: asked.at };
+    return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", former } };
+  }
+  const payloadBytes = payload?.length ?? 0;
+  return { id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes };
+}
+
+/** See StoreJobs.delete; within a transaction. */
+export async function deleteJob(session: Session, asked: JobDeletion): Promise<DeleteOutcome> {
+  const { tenant, jobId, cancelRunning, commandId, at } = asked;
+  // First: what fires before is among the open executions that are read next, and what would have fired after misses the plan.
+  const isPlanEnded = await endPlan(session, tenant, jobId);
+  const job = await lockJob(session, tenant, jobId);
+  if (job === null) return { kind: "NOT_FOUND" };
+  await session.run({ name: "delete_job", text: DELETE, values: [jobId, at] });
+  const { name } = job.definition;
+  if (isPlanEnded && name !== null) await releaseName(session, { tenant, jobId, name });
+  const commands: Command[] = [];
+  const { shard, open: executionIds } = job;
+  if (cancelRunning) {
+    for (const executionId of executionIds) commands.push({ id: commandId(), shard, kind: "CANCEL", executionId });
+  }
+  if (executionIds.length > 0) commands.push({ id: commandId(), shard, kind: "DELETE", jobId, executionIds });
+  if (isPlanEnded) commands.push({ id: commandId(), shard, kind: "PLAN", jobId, order: { kind: "LOOK" } });
+  for (const command of commands) await insertCommand(session, command);
+  return { kind: "DELETED", commands };
+}
+
+function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+}

@@ -1,0 +1,50 @@
+import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
+import { SETTLED_CODES } from "../commit/settle-statement.ts";
+import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import type { Session } from "../connection/connections.ts";
+import { claimUniqueKeys } from "../submit/unique-keys.ts";
+import { policyText, requiresText } from "./job-columns.ts";
+import { lockJob } from "./locked-job.ts";
+
+/** Locked before its job, as replays do it: what a replay in flight has made is seen, and a later one finds the letter settled. */
+const LOCK = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
+
+/** An execution that runs again is no dead letter any more. */
+const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
+  WHERE id = $1 AND state = ${STATE_CODES.DEAD} AND settled IS NULL`;
+
+const INSERT = `
+  INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, concurrency_limit,
+    payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler, requires, policy,
+    concurrency_key, job_version, retry_of)
+  VALUES ($1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, ${STATE_CODES.PENDING}, $10, $11, $12, $13,
+    $14, $15, $16, $17, $18, $19, $20, $21)`;
+
+/** See StoreJobs.run; within a transaction. */
+export async function run(session: Session, asked: NewRun): Promise<RunOutcome> {
+  const { retryOf } = asked;
+  const isKnown = retryOf === null || (await session.run({ text: LOCK, values: [retryOf, asked.jobId] })).length > 0;
+  const job = await lockJob(session, asked.tenant, asked.jobId);
+  if (job === null || !isKnown) return { kind: "NOT_FOUND" };
+  if (job.state === "DELETED") return { kind: "DELETED" };
+  // Executions of a recurring job do not wait for each other unless its schedule says so.
+  const open = job.definition.recurrence === null ? job.open[0] : job.open.find((id) => id === retryOf);
+  if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
+  if (job.version !== asked.jobVersion) return { kind: "OTHER_VERSION", version: job.version };
+  const [holder] = (await claimUniqueKeys(session, [asked])).values();
+  if (holder !== undefined) return { kind: "KEY_HELD", executionId: holder.executionId };
+  if (retryOf !== null) await session.run({ text: SETTLE, values: [retryOf] });
+  await session.run({ text: INSERT, values: valuesOf(asked) });
+  return { kind: "ACCEPTED" };
+}
+
+function valuesOf(row: NewRun): unknown[] {
+  const { pool, handler, requires, policy, priority, scheduledAt } = row.definition;
+  const { concurrencyKey, concurrencyLimit, uniqueKey } = row.definition;
+  return [
+    ...[row.executionId, row.jobId, row.laneHash, row.rank, scheduledAt, row.createdAt, concurrencyLimit],
+    ...[row.payload?.length ?? 0, row.shard, QUEUE_CODES[row.queue], priority],
+    ...[row.retryOf === null ? TRIGGER_CODES.MANUAL : TRIGGER_CODES.RETRY, uniqueKey !== null, row.tenant],
+    ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, row.jobVersion, row.retryOf],
+  ];
+}

@@ -1,0 +1,70 @@
+import type { EpochMs, JobId } from "../../../domain/ids.ts";
+import { isRecurringJobId } from "../../../domain/recurrence.ts";
+import type { NewRecurringJob } from "../../../ports/store.ts";
+import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../../ports/store-jobs.ts";
+import { QUEUE_CODES } from "../connection/codes.ts";
+import type { Session } from "../connection/connections.ts";
+import { lockKey } from "../schema/locks.ts";
+import { insertStatement } from "../submit/insert.ts";
+import { insertRecurringStatement } from "../submit/insert-recurring.ts";
+import { KeyVanished } from "../submit/key-vanished.ts";
+import { claimUniqueKeys } from "../submit/unique-keys.ts";
+import { replaceJob } from "./job-changes.ts";
+import { isRecurring } from "./job-columns.ts";
+import { claimNames, readName } from "./job-names.ts";
+
+/** Two puts of one name that arrive together must not both find that there is none. */
+const LOCK_NAME = `SELECT pg_advisory_xact_lock(hashtextextended($1, ${lockKey(0)}))`;
+
+const ACTIVE = `
+  SELECT j.id FROM jobs j
+  WHERE j.tenant = $1 AND j.name = $2 AND j.deleted_at IS NULL AND j.recurrence IS NULL AND EXISTS (
+    SELECT FROM executions x WHERE x.job_id = j.id AND (x.queue = ${QUEUE_CODES.WAITING}
+      OR x.queue = ${QUEUE_CODES.READY} OR x.queue = ${QUEUE_CODES.HELD}))
+  ORDER BY j.id LIMIT 2`;
+
+/** See StoreJobs.putNamed; within a transaction. */
+export async function putNamed(
+  session: Session,
+  { job, commandId }: NamedPut,
+  now: () => EpochMs,
+): Promise<ReplaceOutcome | NamedOutcome> {
+  const { tenant, definition, payload, createdAt: at } = job;
+  await session.run({ text: LOCK_NAME, values: [JSON.stringify([tenant, definition.name])] });
+  const jobIds = await bearers(session, job);
+  const [jobId] = jobIds;
+  if (jobIds.length > 1) return { kind: "AMBIGUOUS", jobIds };
+  if (jobId !== undefined) {
+    const asked = { tenant, jobId, definition, payload, ifVersion: null, commandId, at };
+    const outcome = await replaceJob(session, asked, now);
+    if (!hasEnded(jobId, outcome)) return outcome;
+  }
+  if (isRecurring(job)) return await createRecurring(session, job);
+  const [holder] = (await claimUniqueKeys(session, [job])).values();
+  if (holder !== undefined) return { kind: "KEY_HELD", jobId: holder.jobId };
+  await session.run(insertStatement([job]));
+  return { kind: "CREATED" };
+}
+
+/** Active jobs that have the name, two at most, jobs of the same kind first. */
+async function bearers(session: Session, job: NamedPut["job"]): Promise<JobId[]> {
+  const { tenant, definition } = job;
+  const recurring = async () => (await readName(session, tenant, definition.name as string)) ?? [];
+  const active = async () => (await session.run({ text: ACTIVE, values: [tenant, definition.name] })).flat() as JobId[];
+  const [first, second] = isRecurring(job) ? [recurring, active] : [active, recurring];
+  const found = [await first()].flat();
+  return found.length > 0 ? found : [await second()].flat();
+}
+
+/** It may have ended since it was found. A recurring job that has come to its end keeps its name until it is deleted. */
+function hasEnded(jobId: JobId, outcome: ReplaceOutcome): boolean {
+  if (outcome.kind === "NOT_FOUND") return true;
+  return outcome.kind === "WRONG_STATE" && (outcome.state === "DELETED" || !isRecurringJobId(jobId));
+}
+
+async function createRecurring(session: Session, job: NewRecurringJob): Promise<NamedOutcome> {
+  // Submitted a moment ago, by somebody who does not wait for our lock.
+  if ((await claimNames(session, [job])).size > 0) throw new KeyVanished("The name was just taken");
+  await session.run(insertRecurringStatement([job]));
+  return { kind: "CREATED" };
+}

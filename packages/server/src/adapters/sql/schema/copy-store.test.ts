@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import pg from "pg";
+import { fire, planned } from "../../../ports/recurring-scene.conformance.ts";
+import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
+import { Scene } from "../../../ports/store-scene.conformance.ts";
+import { systemRuntime } from "../../system/system-runtime.ts";
+import { sessionOf } from "../connection/connections.ts";
+import {
+  asked,
+  hurriedRuntime,
+  openTestStore,
+  silent,
+  startTestServer,
+  type TestServer,
+} from "../testing/databases.ts";
+import { type CopiedTable, type CopyOptions, copyStore } from "./copy-store.ts";
+import { applyMigrations } from "./migrate.ts";
+
+const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+/** Characters that a text format could mistake for its own syntax. */
+const AWKWARD = 'a\tb\\N\\.\n"(,)" \u0001 é 😀';
+
+const TABLES = `SELECT relname::text FROM pg_class WHERE relnamespace = to_regnamespace('mainspring')
+  AND relkind IN ('r', 'p') AND relpersistence = 'p' AND NOT relispartition AND relname <> 'schema_migrations' ORDER BY 1`;
+const OBJECTS = `SELECT relname::text, relkind::text FROM pg_class WHERE relnamespace = to_regnamespace('mainspring')
+  AND relname NOT LIKE 'pg_toast%' ORDER BY 1`;
+
+describe("copying a store into another database", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startTestServer();
+  });
+  after(() => server.stop());
+
+  const copy = (from: pg.ClientConfig, to: pg.ClientConfig, more: Partial<CopyOptions> = {}) => {
+    const runtime = hurriedRuntime();
+    const signal = new AbortController().signal;
+    return copyStore({
+      from,
+      to,
+      schema: null,
+      runtime,
+      log: silent,
+      incarnation: "copy",
+      onTable: () => {},
+      signal,
+      ...more,
+    });
+  };
+
+  it("brings every row of every table, of former months too, and writes nothing to the source", async () => {
+    const [from, to] = [await filled(server), await server.newDatabase()];
+    const [rows, objects] = [await rowsOf(from), await asked(from, OBJECTS)];
+    for (const [table, found] of Object.entries(rows)) assert.ok(found.length > 0, `${table} is not tested`);
+
+    const told: CopiedTable[] = [];
+    const copied = await copy(from, to, { onTable: (table) => told.push(table) });
+    assert.deepEqual(await rowsOf(to), rows);
+    assert.deepEqual(await asked(to, OBJECTS), objects);
+    assert.deepEqual(await rowsOf(from), rows);
+    const counts = Object.entries(rows).map(([name, found]) => ({ name, rows: found.length }));
+    assert.deepEqual([copied, told], [counts, counts]);
+  });
+
+  it("brings all that a store keeps: there is nothing but tables", async () => {
+    const database = await filled(server);
+    const others =
+      "SELECT relname::text FROM pg_class WHERE relkind IN ('S', 'm', 'f') AND relnamespace = 'mainspring'::regnamespace";
+    assert.deepEqual(await asked(database, others), []);
+  });
+
+  it("brings a store of an older version as it is, which the next server upgrades", async () => {
+    const [from, to] = [await server.newDatabase(), await server.newDatabase()];
+    const client = new pg.Client({ ...from, options: "-c search_path=mainspring" });
+    await client.connect();
+    await client.query("BEGIN");
+    await applyMigrations(sessionOf(client), "mainspring", 1);
+    await client.query("COMMIT");
+    await client.end();
+    await asked(from, "INSERT INTO pools VALUES ('of old', true, 'FIFO', 'SPREAD')");
+    const rows = await rowsOf(from);
+    await copy(from, to);
+    assert.deepEqual(await rowsOf(to), rows);
+    const store = await openTestStore(to);
+    assert.deepEqual(
+      (await store.readPools()).map(({ name }) => name),
+      ["of old"],
+    );
+    await store.close();
+  });
+
+  it("refuses a target that a server uses, or that has tables of a store, and changes nothing there", async () => {
+    const [from, to] = [await filled(server), await server.newDatabase()];
+    const store = await openTestStore(to, systemRuntime(), "the-server");
+    await assert.rejects(copy(from, to), unusable(/Another Mainspring server \(mainspring\/the-server\/claim\)/));
+    await store.close();
+    const rows = await rowsOf(to);
+    await assert.rejects(copy(from, to), unusable(/already has tables of Mainspring.*empty database/));
+    assert.deepEqual(await rowsOf(to), rows);
+  });
+
+  it("refuses a source that no server has used", async () => {
+    const to = await server.newDatabase();
+    await assert.rejects(copy(await server.newDatabase(), to), unusable(/nothing to copy/));
+    assert.deepEqual(await asked(to, OBJECTS), []);
+  });
+
+  it("leaves nothing behind when it is given up, and can be done again", async () => {
+    const [from, to] = [await filled(server), await server.newDatabase()];
+    const stopping = new AbortController();
+    const reason = new Error("enough");
+    const onTable = () => stopping.abort(reason);
+    await assert.rejects(copy(from, to, { onTable, signal: stopping.signal }), reason);
+    assert.deepEqual(await asked(to, OBJECTS), []);
+    await copy(from, to);
+    assert.deepEqual(await rowsOf(to), await rowsOf(from));
+  });
+
+  describe("leaves nothing behind half way", () => {
+    /** Lets a copy come to a table that somebody else has locked, and ends it there. */
+    const ending = async (end: (other: pg.Client, to: pg.ClientConfig) => unknown, signal?: AbortSignal) => {
+      const [from, to] = [await filled(server), await server.newDatabase()];
+      const other = new pg.Client(from);
+      await other.connect();
+      await other.query("BEGIN; LOCK TABLE pools");
+      const copying = copy(from, to, signal === undefined ? {} : { signal }).catch((error: unknown) => error);
+      const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pools'::regclass";
+      while ((await other.query(waiting)).rowCount === 0);
+      await end(other, to);
+      const error = await copying;
+      await other.end();
+      assert.deepEqual(await asked(to, OBJECTS), []);
+      return error;
+    };
+
+    it("when its connection breaks", async () => {
+      const terminate = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
+      const error = await ending((other, { database }) => other.query(terminate, [database]));
+      assert.ok(error instanceof StoreUnavailable);
+    });
+
+    it("when it is given up while rows are on their way", async () => {
+      const stopping = new AbortController();
+      const reason = new Error("enough");
+      assert.equal(await ending(() => stopping.abort(reason), stopping.signal), reason);
+    });
+  });
+});
+
+function unusable(message: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreUnusable);
+    assert.match(error.message, message);
+    return true;
+  };
+}
+
+/** A store of a year ago and of now, with something in every table. */
+async function filled(server: TestServer): Promise<pg.ClientConfig> {
+  const database = await server.newDatabase();
+  const now = systemRuntime().now();
+  for (const at of [now - 365 * 86_400_000, now]) {
+    const runtime = hurriedRuntime(at);
+    const store = await openTestStore(database, runtime);
+    const scene = await Scene.open({ store, runtime, close: () => store.close() });
+    for (const payload of [EVERY_BYTE, Buffer.alloc(0), null]) {
+      await scene.submitted({ payload, labels: { [AWKWARD]: "é" }, concurrencyKey: AWKWARD });
+    }
+    const job = await planned(scene, { name: `${AWKWARD} ${at}`, payload: EVERY_BYTE });
+    const skips = [{ from: 1, to: 9, count: 101, reason: "PAUSED" as const }];
+    await scene.applied(job.shard, { plans: [fire(scene, job, { skips })] });
+    await store.close();
+  }
+  const id = "gen_random_uuid()";
+  for (const statement of [
+    "INSERT INTO journal VALUES (1, 2, 3, $1)",
+    `INSERT INTO commands (id, shard, kind, job_id, body) VALUES (${id}, 1, 1, ${id}, $1)`,
+    "INSERT INTO idempotency_keys VALUES ('default', $1, 'hash', '[]', 1)",
+    `INSERT INTO unique_keys VALUES ('default', $1, ${id}, ${id})`,
+    "INSERT INTO pools VALUES ($1, true, 'FIFO', 'SPREAD', 5)",
+    `INSERT INTO dead_letter_runs VALUES (${id}, 'default', 1, $1, 2, ${id})`,
+    `INSERT INTO job_payloads VALUES (${id}, 7, convert_to($1, 'UTF8'))`,
+    "INSERT INTO tzdata_versions VALUES ('2026f', '2026-10-30', $1)",
+    "INSERT INTO tzdata_changeovers VALUES (1, $1, 5)",
+  ]) {
+    await asked(database, statement, [AWKWARD]);
+  }
+  await asked(
+    database,
+    "UPDATE executions SET rank = 0.1 + 0.2, error = $1, state = 7, queue = 0 WHERE payload_bytes = 0",
+    [AWKWARD],
+  );
+  return database;
+}
+
+/** All rows of all tables, as PostgreSQL writes them. */
+async function rowsOf(database: pg.ClientConfig): Promise<Record<string, unknown[]>> {
+  const rows: Record<string, unknown[]> = {};
+  for (const [table] of await asked(database, TABLES)) {
+    rows[table as string] = (await asked(database, `SELECT t::text FROM ${table} t ORDER BY 1`)).flat();
+  }
+  return rows;
+}

@@ -1,0 +1,119 @@
+import pg from "pg";
+import { FEATURE_LEVEL } from "../../../domain/feature-level.ts";
+import { StoreUnusable } from "../../../ports/store.ts";
+import type { Connections, Session } from "../connection/connections.ts";
+import { lockKey } from "./locks.ts";
+import { removeMarks } from "./marks.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+
+/** Advisory lock of a migration; any number that nothing else in the database uses. */
+const MIGRATION_LOCK = lockKey(7_303_014_003);
+
+/** The newest that this program knows. */
+const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
+
+const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
+  version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
+/** Which programs can work with what a migration has made: read by programs that do not know it. */
+const ADD_LEVELS = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS needs_level integer NOT NULL DEFAULT 1";
+
+/**
+ * Brings the schema to this program's version, forwards only. All that is missing is done at once or not at all, and by
+ * one program at a time. A newer schema is left as it is, where a program of this level can work with it: so a node that
+ * has not been upgraded yet can be started again while others have been.
+ * @param home schema of PostgreSQL that the store is in, or will be
+ * @param level of the program
+ * @throws {StoreUnusable} the schema is too new for the program; nothing was touched
+ */
+export async function migrate(db: Connections, home: string, level: number = FEATURE_LEVEL): Promise<void> {
+  await db.transaction("maintain", async (session) => {
+    await prepare(session, home);
+    const found = await foundVersion(session);
+    if (found > KNOWN) {
+      if ((await neededLevel(session)) > level) throw tooNew(found);
+      return;
+    }
+    await applyMissing(session, KNOWN);
+  });
+}
+
+/** Applies what is missing up to a version, within a transaction of the caller's. */
+export async function applyMigrations(session: Session, home: string, until: number = KNOWN): Promise<void> {
+  await prepare(session, home);
+  await applyMissing(session, until);
+}
+
+async function applyMissing(session: Session, until: number): Promise<void> {
+  await session.run({ text: CREATE_HISTORY });
+  const done = await version(session);
+  const missing = MIGRATIONS.filter(({ version }) => version > done && version <= until);
+  if (missing.length > 0) await session.run({ text: ADD_LEVELS });
+  for (const { version, name, sql, needsLevel = 1 } of missing) {
+    await session.run({ text: sql });
+    await session.run({
+      text: "INSERT INTO schema_migrations (version, name, needs_level) VALUES ($1, $2, $3)",
+      values: [version, name, needsLevel],
+    });
+  }
+}
+
+const HOME =
+  "SELECT to_regnamespace($1) IS NOT NULL, has_database_privilege(current_database(), 'CREATE'), current_user::text";
+
+/** Waits for other programs that migrate. */
+async function prepare(session: Session, home: string): Promise<void> {
+  await session.run({ text: `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})` });
+  await makeHome(session, home);
+}
+
+/**
+ * Makes a schema of PostgreSQL for a store, where it is missing.
+ * @throws {StoreUnusable} the user may not make it; says who can
+ */
+export async function makeHome(session: Session, home: string): Promise<void> {
+  const schema = pg.escapeIdentifier(home);
+  const [row] = await session.run({ text: HOME, values: [schema] });
+  const [exists, mayCreate, user] = row as [boolean, boolean, string];
+  if (!exists && !mayCreate) {
+    throw new StoreUnusable(
+      `The user ${user} may not make the schema ${home}: let the owner of the database run CREATE SCHEMA ${schema} AUTHORIZATION ` +
+        `${pg.escapeIdentifier(user)}, or name a schema in which the user may make tables with MAINSPRING_STORE_SCHEMA.`,
+    );
+  }
+  if (exists) await removeMarks(session, home);
+  else await session.run({ text: `CREATE SCHEMA ${schema}` });
+}
+
+/**
+ * The version of the schema that is there; 0: none.
+ * @throws {StoreUnusable} it is newer than the program
+ */
+export async function schemaVersion(session: Session): Promise<number> {
+  const found = await foundVersion(session);
+  if (found > KNOWN) throw tooNew(found);
+  return found;
+}
+
+async function foundVersion(session: Session): Promise<number> {
+  const [exists] = await session.run({ text: "SELECT to_regclass('schema_migrations') IS NOT NULL" });
+  return exists?.[0] === true ? version(session) : 0;
+}
+
+async function version(session: Session): Promise<number> {
+  const [row] = await session.run({ text: "SELECT coalesce(max(version), 0)::int4 FROM schema_migrations" });
+  return row?.[0] as number;
+}
+
+/** Feature level that migrations newer than this program need. */
+async function neededLevel(session: Session): Promise<number> {
+  const text = "SELECT coalesce(max(needs_level), 1)::int4 FROM schema_migrations WHERE version > $1";
+  const [row] = await session.run({ text, values: [KNOWN] });
+  return row?.[0] as number;
+}
+
+function tooNew(found: number): StoreUnusable {
+  return new StoreUnusable(
+    `The database has schema version ${found}, which is newer than this program's ${KNOWN}, and asks for newer programs: ` +
+      "start the version of Mainspring that made it, or a newer one. Nothing was changed.",
+  );
+}

@@ -1,0 +1,96 @@
+import {
+  type AcceptedJob,
+  type NewJob,
+  type NewRecurringJob,
+  StoreUnavailable,
+  type Submission,
+  type SubmitOutcome,
+} from "../../../ports/store.ts";
+import type { Connections, Session } from "../connection/connections.ts";
+import { persistently } from "../connection/persistently.ts";
+import { isOnce, isRecurring } from "../jobs/job-columns.ts";
+import { claimNames } from "../jobs/job-names.ts";
+import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
+import { KeyVanished } from "./key-vanished.ts";
+import { claimUniqueKeys } from "./unique-keys.ts";
+
+type AnyJob = NewJob | NewRecurringJob;
+
+/** The unique key of a recurring job is taken by its executions, and its name by itself. */
+export function isKeyed({ idempotency, jobs }: Submission): boolean {
+  const keyOf = ({ executionId, definition }: AnyJob) =>
+    executionId === null ? definition.name : definition.uniqueKey;
+  return idempotency !== null || jobs.some((job) => keyOf(job) !== null);
+}
+
+/**
+ * Submissions with keys, in one transaction. Deadlocks are ruled out by the order in which everybody takes keys: first
+ * all idempotency keys, then all unique keys, then all names, each sorted.
+ */
+export async function submitKeyed(
+  db: Pick<Connections, "transaction">,
+  batch: readonly Submission[],
+  now: number,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const { first, repeats } = splitRepeats(batch);
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  const answers = await persistently(
+    () => db.transaction("submit", (session) => attempt(session, first, now, insert)),
+    isVanishedKey,
+  );
+  for (const [i, submission] of first.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  if (repeats.length > 0) {
+    const later = await submitKeyed(db, repeats, now, insert);
+    for (const [i, submission] of repeats.entries()) outcomes.set(submission, later[i] as SubmitOutcome);
+  }
+  return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
+}
+
+/** Submissions whose idempotency key came before in the same batch are answered from what the first one stored. */
+function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repeats: Submission[] } {
+  const seen = new Set<string>();
+  const first: Submission[] = [];
+  const repeats: Submission[] = [];
+  for (const submission of batch) {
+    const { idempotency } = submission;
+    const name = idempotency === null ? null : JSON.stringify([idempotency.tenant, idempotency.key]);
+    (name !== null && seen.has(name) ? repeats : first).push(submission);
+    if (name !== null) seen.add(name);
+  }
+  return { first, repeats };
+}
+
+/** Released between two looks at it. */
+export function isVanishedKey(error: unknown): boolean {
+  return error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
+}
+
+async function attempt(
+  session: Session,
+  batch: readonly Submission[],
+  now: number,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const known = await claimIdempotencyKeys(session, batch, now);
+  const fresh = batch.filter((submission) => !known.has(submission));
+  const jobs = fresh.flatMap((submission) => submission.jobs);
+  const keys = await claimUniqueKeys(session, jobs.filter(isOnce));
+  const names = await claimNames(session, jobs.filter(isRecurring));
+  const holders = new Map<AnyJob, AcceptedJob>([...keys, ...names]);
+  await insert(
+    session,
+    jobs.filter((job) => !holders.has(job)),
+  );
+  const accepted = new Map<Submission, SubmitOutcome & { kind: "ACCEPTED" }>();
+  for (const submission of fresh) {
+    const jobs = submission.jobs.map((job) => holders.get(job) ?? acceptedAsAsked(job));
+    accepted.set(submission, { kind: "ACCEPTED", replayed: false, jobs });
+  }
+  await rewriteResponses(session, accepted);
+  return batch.map((submission) => known.get(submission) ?? (accepted.get(submission) as SubmitOutcome));
+}
+
+function acceptedAsAsked({ jobId, executionId }: AnyJob): AcceptedJob {
+  return { jobId, executionId, deduplicated: false };
+}

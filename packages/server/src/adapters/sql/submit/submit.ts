@@ -1,0 +1,74 @@
+import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
+import { bisected } from "../connection/bisect.ts";
+import type { Connections, Session, Statement } from "../connection/connections.ts";
+import { type PackLimit, packed } from "../connection/packs.ts";
+import { isOnce, isRecurring } from "../jobs/job-columns.ts";
+import { insertStatement } from "./insert.ts";
+import { insertRecurringStatement } from "./insert-recurring.ts";
+import { isKeyed, submitKeyed } from "./submit-keyed.ts";
+
+type AnyJob = NewJob | NewRecurringJob;
+
+/**
+ * Greatest content of one statement, so that neither side needs unbounded memory for it, nor holds the event loop while
+ * building it.
+ */
+const STATEMENT: PackLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
+
+/** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */
+export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  const plain = batch.filter((submission) => !isKeyed(submission));
+  for (const group of groups(plain)) {
+    const answers = await bisected(group, (some) => submitPlain(db, some), refused);
+    for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  const keyed = batch.filter(isKeyed);
+  for (const group of groups(keyed)) {
+    const answers = await bisected(group, (some) => submitKeyed(db, some, now, insertAll), refused);
+    for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
+}
+
+function refused(_: Submission, error: Error): SubmitOutcome {
+  return { kind: "REFUSED", message: error.message };
+}
+
+async function submitPlain(db: Connections, group: readonly Submission[]): Promise<SubmitOutcome[]> {
+  const jobs = group.flatMap((submission) => submission.jobs);
+  const [first, ...others] = writesOf(jobs);
+  if (first !== undefined && others.length === 0) await db.run("submit", first());
+  else if (first !== undefined) await db.transaction("submit", (session) => insertAll(session, jobs));
+  return group.map((submission) => ({
+    kind: "ACCEPTED",
+    replayed: false,
+    jobs: submission.jobs.map(({ jobId, executionId }) => ({ jobId, executionId, deduplicated: false })),
+  }));
+}
+
+async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<void> {
+  for (const write of writesOf(jobs)) await session.run(write());
+}
+
+/** Neighbours that fit into one statement; a larger submission is a group by itself. */
+function groups(submissions: readonly Submission[]): Submission[][] {
+  return packed(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
+}
+
+/** Statements that are made when it is their turn: all of them at once would hold the event loop, and twice the memory of the jobs. */
+function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
+  const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
+  const once = packed(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
+  const recurring = packed(jobs.filter(isRecurring), STATEMENT, weigh);
+  return once.concat(recurring.map((pack) => () => insertRecurringStatement(pack)));
+}
+
+function bytesOf(jobs: readonly AnyJob[]): number {
+  let bytes = 0;
+  for (const { payload, definition } of jobs) {
+    bytes += payload?.length ?? 0;
+    for (const key in definition.labels) bytes += key.length + (definition.labels[key]?.length ?? 0);
+  }
+  return bytes;
+}
