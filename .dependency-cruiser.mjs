@@ -32,17 +32,17 @@ export default {
       to: { pathNot: [`${server}/domain/`, "^node_modules/croner/"] },
     },
     {
-      name: "shard-is-pure",
-      comment: "The shard machine imports itself and the domain.",
+      name: "engine-is-pure",
+      comment: "The engine imports itself and the domain.",
       severity: "error",
-      from: { path: `${server}/shard/`, pathNot: test },
-      to: { pathNot: `${server}/(domain|shard|ports)/` },
+      from: { path: `${server}/engine/`, pathNot: test },
+      to: { pathNot: `${server}/(domain|engine|ports)/` },
     },
     {
-      name: "shard-knows-ports-by-type",
-      comment: "Of the ports the shard machine may know the shapes of messages and changes, nothing that runs.",
+      name: "engine-knows-ports-by-type",
+      comment: "The engine may know the shapes of messages and changes, nothing that runs.",
       severity: "error",
-      from: { path: `${server}/shard/`, pathNot: test },
+      from: { path: `${server}/engine/`, pathNot: test },
       to: { path: `${server}/ports/`, dependencyTypesNot: ["type-only"] },
     },
     {
@@ -54,7 +54,7 @@ export default {
     },
     {
       name: "rooms-are-apart",
-      comment: "api, gateway, scheduler and ops meet in ports, domain and shard only.",
+      comment: "api, gateway, scheduler and ops meet in ports, domain and engine only.",
       severity: "error",
       from: { path: rooms },
       to: { path: rooms, pathNot: `${server}/$1/` },
@@ -64,7 +64,7 @@ export default {
       comment: "An adapter imports ports and domain, never another adapter or a room.",
       severity: "error",
       from: { path: `${server}/adapters/([^/]+)/`, pathNot: test },
-      to: { path: `${server}/(adapters|api|gateway|scheduler|ops|shard)/`, pathNot: `${server}/adapters/$1/` },
+      to: { path: `${server}/(adapters|api|gateway|scheduler|ops|engine)/`, pathNot: `${server}/adapters/$1/` },
     },
     {
       name: "node-composes",

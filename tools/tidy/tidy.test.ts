@@ -64,9 +64,9 @@ describe("tidy", () => {
 
   it("wants imports to name the file that is there", () => {
     const rule = importsNameFiles((path) => path === "src/domain/job.ts");
-    assert.deepEqual(messages(rule, "src/shard/a.ts", 'import { f } from "../domain/job.ts";'), []);
-    assert.equal(messages(rule, "src/shard/a.ts", 'export * from "../domain/job.js";').length, 1);
-    assert.equal(messages(rule, "src/shard/a.ts", 'await import("../domain/jobs.ts");').length, 1);
+    assert.deepEqual(messages(rule, "src/engine/a.ts", 'import { f } from "../domain/job.ts";'), []);
+    assert.equal(messages(rule, "src/engine/a.ts", 'export * from "../domain/job.js";').length, 1);
+    assert.equal(messages(rule, "src/engine/a.ts", 'await import("../domain/jobs.ts");').length, 1);
   });
 
   it("wants every test to run and to assert", () => {

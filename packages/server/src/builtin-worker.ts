@@ -2,9 +2,9 @@ import type { Task } from "@mainspring/sdk";
 import { createWorkerCore, type LifeOptions, type WorkerLife, type WorkerLink } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import { DEFAULT_POOL } from "./domain/job.ts";
+import { builtinWorkerId } from "./engine/workers/builtin-id.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { builtinWorkerId } from "./shard/builtin-id.ts";
 
 /** A worker that lives in a server's process. */
 export interface InnerWorkerOptions {

@@ -1,12 +1,12 @@
 import { Type } from "typebox";
 import type { Candidate } from "../domain/execution.ts";
 import { isFinal } from "../domain/execution.ts";
+import { dueReason } from "../engine/explain.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { WaitReason } from "../ports/explanation.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { ExecutionView } from "../ports/store-queries.ts";
-import { dueReason } from "../shard/explain.ts";
 import { answer, problems } from "./documented.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";

@@ -4,7 +4,6 @@ import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
-import { Owners } from "../shard/owners.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
 import { Demands } from "./demands.ts";
@@ -25,6 +24,7 @@ import { StallWatch } from "./liveness.ts";
 import { type GatewayLoad, loadOf } from "./load.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
+import { Owners } from "./owners.ts";
 import type { Session, Surroundings } from "./session.ts";
 import { Talk } from "./talk.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Assign } from "@mainspring/proto";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Credit, FromGateway, ToGateway } from "../ports/messages.ts";
-import { Owners } from "../shard/owners.ts";
 import { assignment, Stage, type WorkerEnd } from "./gateway.fixture.ts";
+import { Owners } from "./owners.ts";
 
 const SHARDS = 8;
 const NAMES: readonly Incarnation[] = ["owner-a", "owner-b", "owner-c"];

@@ -1,9 +1,9 @@
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Credit, FinishedAttempt, FromGateway, StartedAttempt } from "../ports/messages.ts";
-import type { Owners } from "../shard/owners.ts";
 import type { Account } from "./credits.ts";
 import { CREDITS_PER_MESSAGE } from "./limits.ts";
+import type { Owners } from "./owners.ts";
 
 type Recalled = Extract<FromGateway, { kind: "RECALL" }>["workers"][number];
 

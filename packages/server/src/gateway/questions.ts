@@ -1,9 +1,9 @@
 import type { Ask } from "@mainspring/proto";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Token } from "../ports/messages.ts";
-import type { Owners } from "../shard/owners.ts";
 import type { HeldAttempts } from "./held.ts";
 import { ANSWER_WITHIN_MS, DOUBT_AFTER_MS, DOUBTS_MAX } from "./limits.ts";
+import type { Owners } from "./owners.ts";
 import { askOf } from "./translate.ts";
 
 /** A question to one worker: what do you hold? */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workerIdOf } from "@mainspring/proto";
-import { builtinWorkerId } from "../shard/builtin-id.ts";
+import { builtinWorkerId } from "../engine/workers/builtin-id.ts";
 import { assignment, Stage } from "./gateway.fixture.ts";
 
 const SECRET = "d1b6f2c0-4b1e-4b0e-9d55-5a1f0c9be001";

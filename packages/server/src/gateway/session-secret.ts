@@ -1,5 +1,5 @@
 import { type Hello, isSecretWorkerId, workerIdOf } from "@mainspring/proto";
-import { isBuiltin } from "../shard/builtin-id.ts";
+import { isBuiltin } from "../engine/workers/builtin-id.ts";
 import type { Refusal } from "./hello.ts";
 
 /**

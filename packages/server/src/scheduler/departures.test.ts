@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Entry } from "../engine/entry.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Assignment } from "../ports/messages.ts";
-import type { Entry } from "../shard/entry.ts";
 import { Departures } from "./departures.ts";
 
 describe("an assignment on its way out", () => {

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { EpochMs } from "../domain/ids.ts";
+import { isStillWanted, sendableAt } from "../engine/queue/unsent.ts";
+import type { MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { MachineState } from "../shard/state.ts";
-import { isStillWanted, sendableAt } from "../shard/unsent.ts";
 import type { Payloads } from "./payloads.ts";
 
 interface DeparturesParts {

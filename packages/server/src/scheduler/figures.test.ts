@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { recurringJob } from "../engine/testing/recurring.ts";
+import { RecurringWorld } from "../engine/testing/recurring-world.ts";
+import { only, START } from "../engine/testing/story.ts";
 import type { Metrics } from "../ports/metrics.ts";
-import { recurringJob } from "../shard/testing/recurring.ts";
-import { RecurringWorld } from "../shard/testing/recurring-world.ts";
-import { only, START } from "../shard/testing/story.ts";
 import { countBatch } from "./figures.ts";
 
 const EVERY_7_S = { type: "INTERVAL", everyMs: 7_000, mode: "FIXED_RATE" } as const;

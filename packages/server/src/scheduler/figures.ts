@@ -1,7 +1,7 @@
 import type { FinalState } from "../domain/execution.ts";
 import type { PlannedOutcome } from "../domain/recurrence.ts";
+import type { Batch } from "../engine/batch.ts";
 import type { Metrics } from "../ports/metrics.ts";
-import type { Batch } from "../shard/batch.ts";
 
 /** Counts what has become true, with a commit or without one. */
 export function countBatch(metrics: Metrics, batch: Batch): void {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { pino } from "pino";
+import type { Input } from "../engine/inputs.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { CancelCommand, Store } from "../ports/store.ts";
-import type { Input } from "../shard/inputs.ts";
 import { Hydrator } from "./hydrator.ts";
 
 /** An inbox, and a machine that leaves every command open. */

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import type { ShardId } from "../domain/ids.ts";
+import type { Input, ReadMark, Want } from "../engine/inputs.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
-import type { Input, ReadMark, Want } from "../shard/inputs.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
 import type { PoolReader } from "./pool-reader.ts";
 

@@ -1,7 +1,7 @@
 import type { JobId } from "../domain/ids.ts";
+import type { Input, Want } from "../engine/inputs.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { StoreRecurrences } from "../ports/store-recurrences.ts";
-import type { Input, Want } from "../shard/inputs.ts";
 import type { Reader } from "./hydrator.ts";
 
 /** Plans that are due so soon are brought into memory. */

@@ -4,11 +4,11 @@ import { pino } from "pino";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { FEATURE_LEVEL } from "../domain/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
+import { candidate } from "../engine/testing/story.ts";
 import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Demand, FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit } from "../ports/store.ts";
-import { candidate } from "../shard/testing/story.ts";
 import { SHARED } from "./holdings.ts";
 import { Scheduler, type SchedulerParts } from "./scheduler.ts";
 

@@ -1,13 +1,13 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
+import { countEntries, oldestReadyAt } from "../engine/counts.ts";
+import { explain, understoodReasons } from "../engine/explain.ts";
+import { DEFAULT_LIMITS, type Input } from "../engine/inputs.ts";
+import { liveExecution } from "../engine/live.ts";
+import { currentDemand } from "../engine/queue/demand.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
-import { countEntries, oldestReadyAt } from "../shard/counts.ts";
-import { currentDemand } from "../shard/demand.ts";
-import { explain, understoodReasons } from "../shard/explain.ts";
-import { DEFAULT_LIMITS, type Input } from "../shard/inputs.ts";
-import { liveExecution } from "../shard/live.ts";
 import { Herald } from "./herald.ts";
 import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
 import { Payloads } from "./payloads.ts";

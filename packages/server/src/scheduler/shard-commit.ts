@@ -1,9 +1,9 @@
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
+import type { Refused } from "../engine/attempts/bury.ts";
+import type { Batch } from "../engine/batch.ts";
+import type { Input } from "../engine/inputs.ts";
 import type { TakeoverCause } from "../ports/metrics.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
-import type { Batch } from "../shard/batch.ts";
-import type { Refused } from "../shard/bury.ts";
-import type { Input } from "../shard/inputs.ts";
 
 /** A batch in the store's words. */
 export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>): ShardCommit[] {

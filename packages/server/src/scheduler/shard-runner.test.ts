@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pino } from "pino";
 import { SHARD_COUNT } from "../domain/ids.ts";
+import { candidate } from "../engine/testing/story.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
-import { candidate } from "../shard/testing/story.ts";
 import { PoolReader } from "./pool-reader.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 

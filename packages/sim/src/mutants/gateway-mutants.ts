@@ -13,7 +13,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "`>` for `>=` at an epoch",
-    file: "packages/server/src/shard/owners.ts",
+    file: "packages/server/src/gateway/owners.ts",
     find: "return epoch >= (this.#shards[shard]?.epoch ?? 0);",
     replace: "return epoch > (this.#shards[shard]?.epoch ?? 0);",
     why: "every assignment of the present owner is dropped",
@@ -70,12 +70,12 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a worker's next gateway speaks for the one before",
-    file: "packages/server/src/shard/fleet.ts",
+    file: "packages/server/src/engine/workers/fleet.ts",
     find: "else if (assigned.account !== 0 || isAnswer || assigned.gateway === worker.gateway) missing.push(entry);",
     replace: "else missing.push(entry);",
     why: "what was sent to a worker through another gateway, and runs there, is given to the next one at once",
     test: {
-      file: "packages/server/src/shard/takeover.test.ts",
+      file: "packages/server/src/engine/ownership/takeover.test.ts",
       name: "does not believe a gateway that has not asked the worker: the attempt may be on its way through the other one",
     },
   },

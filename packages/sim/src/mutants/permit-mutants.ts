@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
-const LEDGER = "packages/server/src/shard/permits/ledger.ts";
-const HOLDING = "packages/server/src/shard/permits/holding.ts";
+const LEDGER = "packages/server/src/engine/permits/ledger.ts";
+const HOLDING = "packages/server/src/engine/permits/holding.ts";
 
 /** In how limits of pools are kept. */
 export const permitMutants: readonly Mutant[] = [
@@ -28,7 +28,7 @@ export const permitMutants: readonly Mutant[] = [
   },
   {
     name: "rate full after a takeover",
-    file: "packages/server/src/shard/permits/bucket.ts",
+    file: "packages/server/src/engine/permits/bucket.ts",
     find: "#level = 0;",
     replace: "#level = Number.MAX_SAFE_INTEGER;",
     why: "what the home before has given out is given out once more",

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const PLANS = "packages/server/src/shard/plans";
+const PLANS = "packages/server/src/engine/recurring";
 
 /** In how recurring jobs are planned, fired and accounted for. */
 export const planMutants: readonly Mutant[] = [
@@ -54,7 +54,7 @@ export const planMutants: readonly Mutant[] = [
     replace: "occurrences(draft.schedule, first, until,",
     why: "what follows an instant that was missed is that instant once more",
     test: {
-      file: "packages/server/src/shard/plans/advance.test.ts",
+      file: "packages/server/src/engine/recurring/advance.test.ts",
       name: "fires the newest of what it missed, once",
     },
   },

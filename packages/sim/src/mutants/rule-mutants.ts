@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const CHANGEOVERS = "packages/server/src/shard/plans/changeovers.ts";
+const CHANGEOVERS = "packages/server/src/engine/recurring/changeovers.ts";
 const MOVED = "packages/server/src/domain/schedule/moved.ts";
 
 /** In how recurring jobs follow changes of the time zone data. */

@@ -27,7 +27,7 @@ export const storeMutants: readonly Mutant[] = [
     // Views are old only where something else is wrong as well: that is what the comparison is there for.
     also: [
       {
-        file: "packages/server/src/shard/touched.ts",
+        file: "packages/server/src/engine/touched.ts",
         find: "return batch !== undefined && batch >= since;",
         replace: "return batch !== undefined && batch < 0;",
       },

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { DEFAULT_POLICY } from "../../domain/job.ts";
+import { candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
+
+const AT_ONCE = { retry: { ...DEFAULT_POLICY.retry, backoff: "FIXED" as const, initialDelayMs: 0, jitter: false } };
+
+describe("the attempt before", () => {
+  /** The same worker has the second attempt, and its gateway may still bring news of the first. */
+  const tried = () => {
+    const row = candidate({ policy: AT_ONCE });
+    const story = new Story().hint(row).worker("w1");
+    const first = only(story.commit().assigns);
+    story.finish(first, { state: "FAILED" });
+    const second = only(story.commit().assigns);
+    assert.deepEqual([first.attempt, second.attempt, second.workerId], [1, 2, "w1"]);
+    return { story, row, first, second };
+  };
+
+  it("brings no result once the next attempt was assigned to the same worker", () => {
+    const { story, row, first, second } = tried();
+    const late = story.finish(first, { state: "SUCCEEDED", result: Buffer.from("1") }).commit();
+    assert.deepEqual(changesOf(late), []);
+    const tokens = [{ shard: row.shard, executionId: row.id, attempt: 1 }];
+    assert.deepEqual(ordersOf(late), [{ kind: "REFUSED", workerId: "w1", tokens }]);
+    const change = only(changesOf(story.finish(second, { result: Buffer.from("2") }).commit()));
+    assert.deepEqual(
+      [change.state, change.attempt, change.failures, change.result],
+      ["SUCCEEDED", 2, 1, Buffer.from("2")],
+    );
+  });
+
+  it("does not start the next one", () => {
+    const { story, row, first } = tried();
+    assert.equal(only(ordersOf(story.started(first).commit())).kind, "REFUSED");
+    assert.equal(story.state.entries.get(row.id)?.assigned?.startedAt, null);
+  });
+});
+
+describe("a unique key", () => {
+  const row = () => candidate({ hasUniqueKey: true, policy: { startBefore: START + 1_000, ...AT_ONCE } });
+  const cancel = ({ id, shard }: { id: string; shard: number }) => {
+    const commands = [{ id: "command-1", shard, kind: "CANCEL" as const, executionId: id }];
+    return { kind: "COMMANDS" as const, commands };
+  };
+  const said = (story: Story) => {
+    const { state, releaseUniqueKey } = only(changesOf(story.commit()));
+    return [state, releaseUniqueKey];
+  };
+  const assigned = (waits = row()) => {
+    const story = new Story().hint(waits).worker("w1");
+    return { story, waits, assign: only(story.commit().assigns) };
+  };
+
+  it("is freed by the end of its execution, whichever end that is", () => {
+    const waits = row();
+    const loaded = { kind: "LOADED" as const, asked: [waits.id], rows: [waits], since: 1, term: 1 };
+    assert.deepEqual(said(new Story().hint(waits).tell(cancel(waits)).tell(loaded)), ["CANCELLED", true]);
+    assert.deepEqual(said(new Story().hint(row()).later(2_000)), ["SKIPPED", true]);
+    const ends = assigned();
+    assert.deepEqual(said(ends.story.finish(ends.assign)), ["SUCCEEDED", true]);
+    const dies = assigned();
+    const advice = { kind: "NEVER" } as const;
+    assert.deepEqual(said(dies.story.finish(dies.assign, { state: "FAILED", advice })), ["DEAD", true]);
+    const stops = assigned();
+    stops.story.tell(cancel(stops.waits)).commit();
+    assert.deepEqual(said(stops.story.finish(stops.assign, { state: "CANCELLED" })), ["CANCELLED", true]);
+  });
+
+  it("is kept by a change that does not end its execution", () => {
+    const fails = assigned();
+    assert.deepEqual(said(fails.story.finish(fails.assign, { state: "FAILED" })), ["PENDING", false]);
+    const runs = assigned();
+    assert.deepEqual(said(runs.story.started(runs.assign).later(5_000)), ["RUNNING", false]);
+  });
+});

@@ -1,0 +1,151 @@
+import type { Candidate } from "../domain/execution.ts";
+import { isOn } from "../domain/feature-level.ts";
+import type { EpochMs } from "../domain/ids.ts";
+import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
+import { type Assigned, type Entry, isCancelled } from "./entry.ts";
+import { type Gate, isOpen } from "./queue/gates.ts";
+import type { Lane } from "./queue/lanes.ts";
+import { type MachineState, poolOf } from "./state.ts";
+import type { WorkerSlots } from "./workers/workers.ts";
+
+const HOLDERS_MAX = 10;
+/** Time that an attempt has to reach its worker and start there, before the worker's slots are looked at. */
+const STARTS_WITHIN_MS = 1_000;
+
+/** Every reason why an execution waits, or what it does instead. @param row what the store says of it; memory knows better */
+export function explain(state: MachineState, row: Candidate, now: EpochMs): WaitReason[] {
+  const entry = state.entries.get(row.id);
+  if (entry?.assigned != null) return assignedReasons(state, entry, entry.assigned, now);
+  return waitReasons(state, entry?.row ?? row, entry ?? null, now);
+}
+
+/** Reasons that every node of the cluster understands. @param level feature level of the cluster */
+export function understoodReasons(reasons: readonly WaitReason[], level: number): readonly WaitReason[] {
+  if (isOn("NO_FREE_SLOT_REASON", level)) return reasons;
+  return reasons.filter(({ reason }) => reason !== "WORKER_HAS_NO_FREE_SLOT");
+}
+
+/** Reason that follows from the execution's own time; null: it is due. */
+export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
+  if (row.dueAt <= now) return null;
+  if (row.failures === 0 || row.dueAt <= row.scheduledAt) return { reason: "DUE_LATER", dueAt: row.dueAt };
+  const { maxAttempts } = row.policy.retry;
+  return { reason: "BACKOFF", until: row.dueAt, failures: row.failures, maxAttempts };
+}
+
+function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned, now: EpochMs): WaitReason[] {
+  const { row, timer } = entry;
+  const { workerId, startedAt } = assigned;
+  const { attempt } = row;
+  const reasons: WaitReason[] = [];
+  if (isCancelled(entry)) reasons.push({ reason: "CANCEL_REQUESTED", attempt, workerId });
+  if (assigned.soughtSince !== null) {
+    const until = timer?.key ?? assigned.at + state.limits.adoptWithinMs;
+    reasons.push({ reason: "WORKER_AWAITED", attempt, workerId, until });
+  } else if (startedAt === null) {
+    reasons.push({ reason: "ASSIGNED", attempt, workerId, assignedAt: assigned.at });
+    reasons.push(...slotReasons(state, assigned, now));
+  } else {
+    const timesOutAt = startedAt + row.policy.timeoutMs;
+    reasons.push({ reason: "RUNNING", attempt, workerId, startedAt, timesOutAt });
+  }
+  return reasons;
+}
+
+function slotReasons(state: MachineState, { workerId, at }: Assigned, now: EpochMs): WaitReason[] {
+  const worker = state.workers.get(workerId);
+  if (worker?.freeSlots !== 0 || now - at <= STARTS_WITHIN_MS) return [];
+  return [{ reason: "WORKER_HAS_NO_FREE_SLOT", workerId, stuck: worker.stuck }];
+}
+
+function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, now: EpochMs): WaitReason[] {
+  const due = dueReason(row, now);
+  const reasons: WaitReason[] = due === null ? [] : [due];
+  if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
+  const permit = due === null ? permitReason(state, row.pool, now) : null;
+  if (permit !== null) reasons.push(permit);
+  const gate = state.gates.find(row);
+  if (gate !== null && !isOpen(gate)) reasons.push(keyReason(state, row, gate));
+  const worker = workerReason(state, row, due === null);
+  if (worker !== null) reasons.push(worker);
+  if (due === null) reasons.push(queueReason(state, row, entry));
+  return reasons;
+}
+
+/** null: the pool has no limits, or they allow another one. */
+function permitReason(state: MachineState, pool: string, now: EpochMs): WaitReason | null {
+  const holding = state.permits.of(pool);
+  if (holding === undefined || holding.room(state.term) > 0) return null;
+  const { taken, isComplete, nextStartAt } = holding.figures;
+  if (!isComplete) return { reason: "PERMIT_AWAITED", pool };
+  const { maxRunning, ratePerSec } = holding.limits;
+  if (maxRunning !== null && taken >= maxRunning) {
+    return { reason: "POOL_AT_LIMIT", pool, limit: maxRunning, running: taken };
+  }
+  if (ratePerSec === null || nextStartAt === null || !holding.isWaiting) return null;
+  return { reason: "POOL_RATE_USED", pool, ratePerSec, nextStartAt: Math.max(now, nextStartAt) };
+}
+
+function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason {
+  const heldBy: KeyHolder[] = [];
+  for (const { assigned, lane, id, row } of state.entries.values()) {
+    if (assigned === null || lane?.gate !== gate) continue;
+    heldBy.push({ executionId: id, attempt: row.attempt, workerId: assigned.workerId });
+    if (heldBy.length === HOLDERS_MAX) break;
+  }
+  return { reason: "KEY_AT_LIMIT", key: row.concurrencyKey ?? "", limit: gate.limit, running: gate.running, heldBy };
+}
+
+/** null: somebody could run it, and has a free slot or need not have one yet. */
+function workerReason(state: MachineState, row: Candidate, isDue: boolean): WaitReason | null {
+  const { pool, handler, requires } = row;
+  const inPool = [...state.workers.all()].filter((worker) => worker.group.pool === pool);
+  const offering = inPool.filter(({ group }) => group.handlers.has(handler));
+  if (offering.length === 0) {
+    return { reason: "NO_WORKER_FOR_HANDLER", pool, handler, workersInPool: inPool.length };
+  }
+  const able = offering.filter((worker) => lacks(worker, requires).length === 0);
+  if (able.length === 0) {
+    const missing = missingCapabilities(offering, requires);
+    return { reason: "NO_WORKER_WITH_CAPABILITY", handler, missing, workersWithHandler: offering.length };
+  }
+  const isFree = able.some(
+    ({ granted, sent, draining, gateway }) => granted > sent && !draining && !state.workers.silent.has(gateway),
+  );
+  return isFree || !isDue ? null : busyReason(able);
+}
+
+function busyReason(able: readonly WorkerSlots[]): WaitReason {
+  return {
+    reason: "ALL_SLOTS_BUSY",
+    workers: able.length,
+    draining: able.filter(({ draining }) => draining).length,
+    slots: able.reduce((sum, { profile }) => sum + profile.slots, 0),
+    held: able.reduce((sum, { holding }) => sum + holding.size, 0),
+  };
+}
+
+function lacks({ group }: WorkerSlots, requires: readonly string[]): string[] {
+  return requires.filter((capability) => !group.capabilities.has(capability));
+}
+
+function missingCapabilities(workers: readonly WorkerSlots[], requires: readonly string[]): string[] {
+  const lacking = workers.map((worker) => lacks(worker, requires));
+  const nobodyHas = requires.filter((capability) => lacking.every((missing) => missing.includes(capability)));
+  if (nobodyHas.length > 0) return nobodyHas;
+  return lacking.reduce((best, missing) => (missing.length < best.length ? missing : best));
+}
+
+function queueReason(state: MachineState, row: Candidate, entry: Entry | null): WaitReason {
+  if (entry?.laneNode != null && entry.lane !== null) {
+    const { key, tie } = entry.laneNode;
+    return { reason: "QUEUED", ahead: aheadOf(entry.lane, key, tie), known: entry.lane.ready.size };
+  }
+  return { reason: "QUEUED", ahead: null, known: state.lanes.find(row)?.ready.size ?? 0 };
+}
+
+function aheadOf(lane: Lane, key: number, tie: string): number {
+  let ahead = 0;
+  for (const node of lane.ready.nodes()) if (node.key < key || (node.key === key && node.tie < tie)) ahead++;
+  return ahead;
+}

@@ -1,0 +1,47 @@
+import type { ShardId } from "../../domain/ids.ts";
+import { leaveWorker } from "../attempts/attempts.ts";
+import type { Entry } from "../entry.ts";
+import { permitsLost, reopen } from "../permits/steps.ts";
+import { letGoPlans } from "../recurring/let-go.ts";
+import { forget } from "../rows.ts";
+import type { Step } from "../state.ts";
+
+/**
+ * Forgets all that is known of shards that are another's now. The batch drops its changes of these shards: the next
+ * owner learns their state from the store, and what workers hold from the workers.
+ */
+export function letGo(step: Step, lost: readonly ShardId[]): void {
+  if (lost.length === 0) return;
+  const { state, batch } = step;
+  const shards = new Set(lost);
+  for (const entry of [...state.entries.values()]) if (shards.has(entry.row.shard)) drop(step, entry);
+  for (const [id, commands] of state.loading) {
+    if (commands.every(({ shard }) => shards.has(shard))) state.loading.delete(id);
+    for (const command of commands) if (shards.has(command.shard)) state.openCommands.delete(command.id);
+  }
+  for (const [id, { shard }] of state.jobCommands) {
+    if (!shards.has(shard)) continue;
+    state.jobCommands.delete(id);
+    state.openCommands.delete(id);
+  }
+  letGoPlans(step, shards);
+  permitsLost(step, shards);
+  for (const shard of shards) {
+    state.epochs.delete(shard);
+    state.terms.delete(shard);
+    state.journalSeqs.delete(shard);
+  }
+  batch.drop(shards);
+  reopen(step);
+}
+
+function drop(step: Step, entry: Entry): void {
+  const { assigned } = entry;
+  for (const command of entry.cancels) step.state.openCommands.delete(command);
+  if (assigned !== null) {
+    leaveWorker(step, entry, assigned);
+    if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+    entry.assigned = null;
+  }
+  forget(step, entry);
+}

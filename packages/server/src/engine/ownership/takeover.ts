@@ -1,0 +1,72 @@
+import type { ShardId } from "../../domain/ids.ts";
+import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
+import { takeCommands } from "../commands.ts";
+import { newEntry } from "../entry.ts";
+import type { Input } from "../inputs.ts";
+import type { JournalBox } from "../journal-box.ts";
+import { permitsOwned } from "../permits/steps.ts";
+import { laneOf } from "../queue/intake.ts";
+import type { Step } from "../state.ts";
+import { askForWorkers, seek } from "../workers/adoption.ts";
+
+/** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
+export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
+  const { state } = step;
+  const { recovered } = owned;
+  state.incarnation = owned.incarnation;
+  if (state.life === 0) state.life = owned.term;
+  state.term = owned.term;
+  for (const [shard, epoch] of owned.epochs) {
+    state.epochs.set(shard, epoch);
+    state.terms.set(shard, owned.term);
+    state.journalSeqs.delete(shard);
+  }
+  // No lane knows yet what the store has of the shards that came now.
+  for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
+  const boxes = openBoxes(step, recovered);
+  for (const row of recovered.inFlight) adopt(step, row, boxes);
+  askForWorkers(step);
+  permitsOwned(step, owned.epochs.keys());
+  takeCommands(step, recovered.commands);
+}
+
+function openBoxes(step: Step, recovered: Recovered): Map<string, JournalBox> {
+  const boxes = new Map<string, JournalBox>();
+  for (const { shard, ref, unsettled } of recovered.journals) {
+    const box = { shard, epoch: ref.epoch, seq: ref.seq, unsettled, sent: true };
+    boxes.set(boxName(shard, ref), box);
+    if (unsettled === 0) step.batch.shard(shard).settledJournals.push(ref);
+  }
+  return boxes;
+}
+
+function boxName(shard: ShardId, ref: JournalRef): string {
+  return `${shard}:${ref.epoch}:${ref.seq}`;
+}
+
+function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, JournalBox>): void {
+  const { state } = step;
+  const { row, workerId, gateway, assignedAt, attemptStartedAt, journal } = inFlight;
+  const entry = newEntry(row, false);
+  const lane = laneOf(step, row);
+  entry.lane = lane;
+  entry.place = "ASSIGNED";
+  row.attempt = inFlight.attempt;
+  entry.assigned = {
+    workerId,
+    gateway,
+    worker: null,
+    at: assignedAt,
+    account: 0,
+    credit: 0,
+    startedAt: attemptStartedAt,
+    journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
+    soughtSince: null,
+    stopping: null,
+  };
+  if (row.queue === "READY") lane.assignedReady++;
+  if (lane.gate !== null) lane.gate.running++;
+  state.permits.of(row.pool)?.adopted(row.shard);
+  state.entries.set(entry.id, entry);
+  seek(step, entry, entry.assigned);
+}

@@ -1,0 +1,59 @@
+import type { Candidate } from "../../domain/execution.ts";
+import type { Lane } from "./lanes.ts";
+
+/** One concurrency key of one tenant: how many of its executions a worker may have at once. */
+export interface Gate {
+  name: string;
+  limit: number;
+  /** The newest execution's limit counts. */
+  limitFrom: string;
+  /** Current attempts. */
+  running: number;
+  lanes: Set<Lane>;
+  /** The limit changed, and the lanes behind the gate were not told yet. */
+  changed: boolean;
+}
+
+export class Gates {
+  readonly #gates = new Map<string, Gate>();
+
+  /** null: the execution has no key. */
+  of(row: Candidate): Gate | null {
+    if (row.concurrencyKey === null) return null;
+    const name = nameOf(row);
+    let gate = this.#gates.get(name);
+    if (gate === undefined) {
+      gate = { name, limit: row.concurrencyLimit, limitFrom: row.id, running: 0, lanes: new Set(), changed: false };
+      this.#gates.set(name, gate);
+    } else if (row.id >= gate.limitFrom) {
+      gate.changed ||= gate.limit !== row.concurrencyLimit;
+      gate.limit = row.concurrencyLimit;
+      gate.limitFrom = row.id;
+    }
+    return gate;
+  }
+
+  /** The gate that there is; it learns nothing from the row. */
+  find(row: Candidate): Gate | null {
+    return row.concurrencyKey === null ? null : (this.#gates.get(nameOf(row)) ?? null);
+  }
+
+  /** Forgets a gate that nothing waits behind or has passed. */
+  prune(gate: Gate): void {
+    if (gate.running > 0 || gate.lanes.size > 0) return;
+    // A later gate may have the name of one that was forgotten while an execution still referred to its lane.
+    if (this.#gates.get(gate.name) === gate) this.#gates.delete(gate.name);
+  }
+
+  get size(): number {
+    return this.#gates.size;
+  }
+}
+
+function nameOf({ tenant, concurrencyKey }: Candidate): string {
+  return `${tenant}\u0000${concurrencyKey}`;
+}
+
+export function isOpen(gate: Gate | null): boolean {
+  return gate === null || gate.running < gate.limit;
+}

@@ -1,0 +1,164 @@
+import type { Candidate } from "../../domain/execution.ts";
+import type { RankCursor } from "../../ports/store.ts";
+import { type Entry, newEntry } from "../entry.ts";
+import type { ReadMark, ReadResult } from "../inputs.ts";
+import { finishEntry, forget, writeRow } from "../rows.ts";
+import { type Step, setTimer } from "../state.ts";
+import type { Lane } from "./lanes.ts";
+
+/** Executions come into memory: from hints, from reads, and back from attempts that ended. */
+
+export function takeHints(step: Step, rows: readonly Candidate[]): void {
+  for (const row of rows) {
+    if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) continue;
+    // It tells of a time before what is about to be written, which its entry would overwrite.
+    if (step.state.touched.hides(row.id, 0)) continue;
+    if (row.dueAt > step.now + step.state.limits.horizonMs) continue;
+    if (row.queue === "READY" && !admit(step, row)) continue;
+    enter(step, newEntry(row, true));
+  }
+}
+
+/** An execution that a commit made of a planned instant. */
+export function bringBorn(step: Step, row: Candidate): void {
+  if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) return;
+  if (admit(step, row)) enter(step, newEntry(row, false));
+}
+
+export function takeReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
+  const last = read.rows.at(-1);
+  takeReadRows(step, read.rows, read);
+  step.state.reading.delete(read.laneHash);
+  for (const lane of [...step.state.lanes.withHash(read.laneHash)]) {
+    settleTail(step, lane, read, last ? { rank: last.rank, id: last.id } : null);
+    step.state.lanes.prune(lane);
+  }
+}
+
+/** How far the lane knows the store after a read. */
+function settleTail(
+  step: Step,
+  lane: Lane,
+  read: Extract<ReadResult, { kind: "READ_READY" }>,
+  last: RankCursor | null,
+): void {
+  // Rows that were turned away or written back since the read began may lie behind its end.
+  const sawAll =
+    !read.full && !lane.missedWhileReading && lane.overflowBatch < read.since && read.term === step.state.term;
+  lane.missedWhileReading = false;
+  if (sawAll) {
+    step.state.lanes.know(lane, "ALL");
+  } else if (read.term !== step.state.term) {
+    // Begun before some shard was owned: of that one nothing was read.
+    step.state.lanes.know(lane, { tail: null });
+  } else if (last !== null && (!lane.moreInStore || compare(last, lane.tail) > 0)) {
+    step.state.lanes.know(lane, { tail: last });
+  }
+}
+
+function compare(a: RankCursor | null, b: RankCursor | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** Rows as the store showed them; those that memory knows better are left alone. */
+export function takeReadRows(step: Step, rows: readonly Candidate[], mark: ReadMark): void {
+  for (const row of rows) {
+    if (isStale(step, row, mark)) continue;
+    const known = step.state.entries.get(row.id);
+    if (known === undefined) enter(step, newEntry(row, false));
+    else if (known.unverified && row.attempt === known.rowAttempt) known.unverified = false;
+  }
+}
+
+/** Read when another may still have written it, or before what was written of it here had arrived. */
+export function isStale({ state }: Step, row: Candidate, mark: ReadMark): boolean {
+  const takenIn = state.terms.get(row.shard);
+  return takenIn === undefined || mark.term < takenIn || state.touched.hides(row.id, mark.since);
+}
+
+/** Puts an entry where its time and the room in its lane allow. */
+export function enter(step: Step, entry: Entry): void {
+  const { state, now } = step;
+  const { row } = entry;
+  state.entries.set(entry.id, entry);
+  const { startBefore } = row.policy;
+  if (startBefore !== null && startBefore <= now && row.startedAt === null) return expire(step, entry);
+  if (row.dueAt > now + state.limits.leadMs) return waitForTime(step, entry);
+  const lane = laneOf(step, row);
+  if (row.queue !== "READY" && !laneTakes(step, lane, row)) return overflow(step, entry, lane);
+  state.lanes.add(entry, lane);
+  if (startBefore !== null && row.startedAt === null) setTimer(state, entry, startBefore);
+}
+
+function waitForTime(step: Step, entry: Entry): void {
+  if (entry.row.dueAt > step.now + step.state.limits.horizonMs) {
+    // The store keeps it until its time is near.
+    if (step.batch.shards.get(entry.row.shard)?.changes.has(entry.id)) {
+      step.state.touched.add(entry.id, step.batch.number);
+    }
+    return forget(step, entry);
+  }
+  entry.place = "TIMER";
+  setTimer(step.state, entry, entry.row.dueAt - step.state.limits.leadMs);
+}
+
+/** Due, and no room: the store is told that it is ready, and gives it back by rank. */
+function overflow(step: Step, entry: Entry, lane: Lane): void {
+  lane.overflowBatch = step.batch.number;
+  writeRow(step, entry, { state: "PENDING", queue: "READY" });
+  step.state.touched.add(entry.id, step.batch.number);
+  forget(step, entry);
+}
+
+/** Whether a row that lies READY in the store is to be kept in memory too. */
+function admit(step: Step, row: Candidate): boolean {
+  const lane = laneOf(step, row);
+  if (laneTakes(step, lane, row)) return true;
+  if (step.state.reading.has(lane.hash)) lane.missedWhileReading = true;
+  return false;
+}
+
+/** Whether an execution of a lane that is whole in memory would have to go to the store for want of room. */
+export function isCrowded(step: Step, row: Candidate): boolean {
+  const lane = laneOf(step, row);
+  return row.queue !== "READY" && !lane.moreInStore && lane.ready.size >= laneRoom(step);
+}
+
+/** Whether the lane has room for it, or it is more urgent than what the lane has. */
+function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
+  const room = laneRoom(step);
+  if (!lane.moreInStore && lane.ready.size < room) return true;
+  noteMore(step, lane);
+  if (compare({ rank: row.rank, id: row.id }, lane.tail) > 0) return false;
+  // Urgent work still gets in front of a full lane, up to twice its size; the next sweep finds what is left out.
+  if (lane.ready.size < 2 * room) return true;
+  lane.sweptAt = Number.NEGATIVE_INFINITY;
+  return false;
+}
+
+/** From here on the lane is the front of what the store has. */
+function noteMore(step: Step, lane: Lane): void {
+  if (lane.moreInStore) return;
+  let tail: RankCursor | null = null;
+  for (const node of lane.ready.nodes()) {
+    const cursor = { rank: node.key, id: node.tie };
+    if (compare(cursor, tail) > 0) tail = cursor;
+  }
+  step.state.lanes.know(lane, { tail });
+}
+
+export function laneRoom(step: Step): number {
+  const { entries, laneEntries } = step.state.limits;
+  return step.state.entries.size < entries ? laneEntries : Math.ceil(laneEntries / 10);
+}
+
+export function laneOf(step: Step, row: Candidate): Lane {
+  return step.state.lanes.of(row, step.state.workers.groupsFor);
+}
+
+/** Its `startBefore` passed before it had started. */
+export function expire(step: Step, entry: Entry): void {
+  finishEntry(step, entry, "SKIPPED", { reason: "START_BEFORE_PASSED" });
+}

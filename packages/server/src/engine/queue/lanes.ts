@@ -1,0 +1,225 @@
+import type { Candidate } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { laneHash, laneName } from "../../domain/lane.ts";
+import type { RankCursor } from "../../ports/store.ts";
+import type { Entry } from "../entry.ts";
+import { Heap, type HeapNode } from "../heap.ts";
+import type { Group } from "../workers/workers.ts";
+import { type Gate, type Gates, isOpen } from "./gates.ts";
+
+/** Ready executions that only their rank tells apart. */
+export interface Lane {
+  name: string;
+  hash: number;
+  gate: Gate | null;
+  work: WorkClass;
+  ready: Heap<Entry>;
+  /** Its place among its class's lanes; null while it is empty or its gate is shut. */
+  node: HeapNode<Lane> | null;
+  /** The store has READY rows of this lane beyond `tail`. Set by `Lanes.know`. */
+  moreInStore: boolean;
+  /** All READY rows up to here are known; null: none are. */
+  tail: RankCursor | null;
+  /** A hint was turned away while a read was under way, which may have begun too early to show it. */
+  missedWhileReading: boolean;
+  /** The batch that last wrote an execution back to the store for want of room. */
+  overflowBatch: number;
+  /** Executions of the lane whose rows still say READY though a worker has them: a read from the start meets them. */
+  assignedReady: number;
+  /** When a sweep last looked for what it has missed; at the beginning of time where it is known to have missed something. */
+  sweptAt: EpochMs;
+}
+
+/** Work that the same workers can run: one pool, one handler, one set of requirements. */
+export interface WorkClass {
+  pool: string;
+  handler: string;
+  requires: readonly string[];
+  /** Lanes that have something to run, by the rank of their first. */
+  lanes: Heap<Lane>;
+  /** Groups of workers that can run it. */
+  groups: Group[];
+  laneCount: number;
+}
+
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #byHash = new Map<number, Set<Lane>>();
+  readonly #partial = new Set<Lane>();
+  readonly #classes = new Map<string, Map<string, WorkClass>>();
+  /** Pools with work that some group of workers can run, in the order in which the pools came; null: to be found anew. */
+  #served: Set<string> | null = null;
+  readonly #gates: Gates;
+
+  constructor(gates: Gates) {
+    this.#gates = gates;
+  }
+
+  /** Groups of workers came or went: each class finds those that can run it. */
+  regroup(groupsFor: (work: WorkClass) => Group[]): void {
+    this.#served = null;
+    for (const classes of this.#classes.values()) for (const work of classes.values()) work.groups = groupsFor(work);
+  }
+
+  /** The clock by which lanes were swept has leapt. */
+  leap(byMs: number): void {
+    for (const lane of this.#lanes.values()) lane.sweptAt += byMs;
+  }
+
+  /** The lane of an execution, made if need be. */
+  of(row: Candidate, groupsFor: (work: WorkClass) => Group[]): Lane {
+    const gate = this.#gates.of(row);
+    if (gate?.changed) {
+      gate.changed = false;
+      this.refreshGate(gate);
+    }
+    const name = laneName(row);
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const lane: Lane = {
+      name,
+      hash: laneHash(row),
+      gate,
+      work: this.#classOf(row, groupsFor),
+      ready: new Heap(),
+      node: null,
+      moreInStore: false,
+      tail: null,
+      missedWhileReading: false,
+      overflowBatch: -1,
+      assignedReady: 0,
+      sweptAt: Number.NEGATIVE_INFINITY,
+    };
+    lane.work.laneCount++;
+    gate?.lanes.add(lane);
+    this.#lanes.set(name, lane);
+    const sameHash = this.#byHash.get(lane.hash);
+    if (sameHash === undefined) this.#byHash.set(lane.hash, new Set([lane]));
+    else sameHash.add(lane);
+    return lane;
+  }
+
+  /** The lane that there is. */
+  find(row: Candidate): Lane | null {
+    return this.#lanes.get(laneName(row)) ?? null;
+  }
+
+  #classOf(row: Candidate, groupsFor: (work: WorkClass) => Group[]): WorkClass {
+    let pool = this.#classes.get(row.pool);
+    if (pool === undefined) this.#classes.set(row.pool, (pool = new Map()));
+    const name = className(row);
+    let work = pool.get(name);
+    if (work === undefined) {
+      work = {
+        pool: row.pool,
+        handler: row.handler,
+        requires: row.requires,
+        lanes: new Heap(),
+        groups: [],
+        laneCount: 0,
+      };
+      work.groups = groupsFor(work);
+      if (work.groups.length > 0 && this.#served?.has(row.pool) === false) this.#served = null;
+      pool.set(name, work);
+    }
+    return work;
+  }
+
+  /** Lanes that the store keeps under one number. */
+  withHash(hash: number): Iterable<Lane> {
+    return this.#byHash.get(hash) ?? [];
+  }
+
+  knowsHash(hash: number): boolean {
+    return this.#byHash.has(hash);
+  }
+
+  all(): IterableIterator<Lane> {
+    return this.#lanes.values();
+  }
+
+  /** Pools of which something could be given to a worker, however many others have work that waits. */
+  served(): Iterable<string> {
+    if (this.#served !== null) return this.#served;
+    const served = new Set<string>();
+    for (const [pool, classes] of this.#classes) if (isServed(classes)) served.add(pool);
+    this.#served = served;
+    return served;
+  }
+
+  classes(pool: string): IterableIterator<WorkClass> {
+    return this.#classes.get(pool)?.values() ?? [][Symbol.iterator]();
+  }
+
+  /** Lanes of which the store has more. */
+  partial(): ReadonlySet<Lane> {
+    return this.#partial;
+  }
+
+  /** How far the lane knows the store: up to `tail`, or all of it. */
+  know(lane: Lane, upTo: { tail: RankCursor | null } | "ALL"): void {
+    lane.moreInStore = upTo !== "ALL";
+    lane.tail = upTo === "ALL" ? null : upTo.tail;
+    if (lane.moreInStore) this.#partial.add(lane);
+    else this.#partial.delete(lane);
+  }
+
+  add(entry: Entry, lane: Lane): void {
+    entry.lane = lane;
+    entry.place = "LANE";
+    entry.laneNode = lane.ready.push(entry.row.rank, entry.id, entry);
+    this.refresh(lane);
+  }
+
+  remove(entry: Entry): void {
+    const { lane } = entry;
+    if (lane === null || entry.laneNode === null) return;
+    lane.ready.remove(entry.laneNode);
+    entry.laneNode = null;
+    this.refresh(lane);
+  }
+
+  /** Puts the lane where its first execution belongs, or out of the way. */
+  refresh(lane: Lane): void {
+    const head = lane.ready.peek();
+    if (head === undefined || !isOpen(lane.gate)) {
+      if (lane.node !== null) lane.work.lanes.remove(lane.node);
+      lane.node = null;
+    } else if (lane.node === null) {
+      lane.node = lane.work.lanes.push(head.key, head.tie, lane);
+    } else if (lane.node.key !== head.key || lane.node.tie !== head.tie) {
+      lane.work.lanes.rekey(lane.node, head.key, head.tie);
+    }
+  }
+
+  refreshGate(gate: Gate): void {
+    for (const lane of gate.lanes) this.refresh(lane);
+  }
+
+  /** Forgets a lane that has nothing here and nothing in the store. */
+  prune(lane: Lane): void {
+    if (lane.gate !== null) this.#gates.prune(lane.gate);
+    if (lane.ready.size > 0 || lane.moreInStore || lane.assignedReady > 0) return;
+    // A later lane may have the name of one that was forgotten while an attempt still referred to it.
+    if (this.#lanes.get(lane.name) !== lane) return;
+    this.#lanes.delete(lane.name);
+    lane.work.laneCount--;
+    if (lane.work.laneCount === 0) this.#classes.get(lane.work.pool)?.delete(className(lane.work));
+    const sameHash = this.#byHash.get(lane.hash);
+    sameHash?.delete(lane);
+    if (sameHash?.size === 0) this.#byHash.delete(lane.hash);
+    if (lane.gate !== null) {
+      lane.gate.lanes.delete(lane);
+      this.#gates.prune(lane.gate);
+    }
+  }
+}
+
+function isServed(classes: ReadonlyMap<string, WorkClass>): boolean {
+  for (const { groups } of classes.values()) if (groups.length > 0) return true;
+  return false;
+}
+
+function className(work: { handler: string; requires: readonly string[] }): string {
+  return JSON.stringify([work.handler, work.requires]);
+}

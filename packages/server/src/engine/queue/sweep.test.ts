@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Candidate } from "../../domain/execution.ts";
+import { laneHash as laneHashOf } from "../../domain/lane.ts";
+import { candidate, Story } from "../testing/story.ts";
+
+describe("a sweep", () => {
+  it("comes each second to a lane of a few, and more seldom to one of thousands", () => {
+    const few = Array.from({ length: 20 }, () => candidate({ handler: "few" }));
+    assert.deepEqual(secondsOfSweeps(few, 4), [1, 2, 3, 4]);
+    const many = Array.from({ length: 3_000 }, () => candidate({ handler: "many" }));
+    assert.deepEqual(secondsOfSweeps(many, 7), [1, 4, 7]);
+  });
+
+  it("comes next to a lane of thousands that had no room for urgent work", () => {
+    const room = 10;
+    const late = Array.from({ length: 1_500 }, (_, i) => candidate({ handler: "many", rank: 1_000 + i }));
+    const urgent = (n: number) => candidate({ handler: "many", rank: n });
+    const laneHash = laneHashOf(urgent(0));
+    const story = new Story({ laneEntries: room }).hint(...late.slice(0, room));
+    const isSwept = () => {
+      story.wants.length = 0;
+      story.later(1).tell({ kind: "SWEEP", laneHashes: [laneHash] });
+      return story.wants.some(({ kind }) => kind === "READY");
+    };
+    const answer = (rows: Candidate[]) =>
+      story.tell({ kind: "READ_READY", laneHash, after: null, rows, full: false, since: 1, term: 1 });
+    assert.ok(isSwept());
+    answer(late);
+    assert.ok(!isSwept(), "it was looked at just now");
+    story.hint(...Array.from({ length: 3 * room }, (_, n) => urgent(n)));
+    assert.ok(isSwept(), "some of them are not known here");
+  });
+});
+
+/** The seconds, of so many, in which the lane was looked at beyond what is known of it. */
+function secondsOfSweeps(rows: Candidate[], seconds: number): number[] {
+  const laneHash = laneHashOf(rows[0] as Candidate);
+  const story = new Story().hint(...rows);
+  const swept: number[] = [];
+  for (let second = 1; second <= seconds; second++) {
+    story.later(1_000).tell({ kind: "SWEEP", laneHashes: [laneHash] });
+    for (const want of story.wants.splice(0)) {
+      if (want.kind !== "READY" || want.limit <= rows.length) continue;
+      swept.push(second);
+      story.tell({ kind: "READ_READY", laneHash, after: null, rows, full: false, since: 1, term: 1 });
+    }
+  }
+  return swept;
+}
