@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { pino } from "pino";
-import { BREAK_AFTER_MS } from "./domain/links.ts";
+import { BREAK_AFTER_MS } from "./domain/cluster/links.ts";
 import { Membership } from "./membership.ts";
 import type { Role } from "./ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "./ports/leases.ts";

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
-import { clusterLevel, type Feature, isOn, lackingNode } from "./domain/feature-level.ts";
-import { Links } from "./domain/links.ts";
-import { isCutOff, isLinked, largestGroup } from "./domain/reach.ts";
+import { clusterLevel, type Feature, isOn, lackingNode } from "./domain/cluster/feature-level.ts";
+import { Links } from "./domain/cluster/links.ts";
+import { isCutOff, isLinked, largestGroup } from "./domain/cluster/reach.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases, NodeLease } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { livingNodes, SUSPECT_AFTER_MS, suspects } from "./scheduler/ownership.ts";
+import { livingNodes, SUSPECT_AFTER_MS, suspects } from "./scheduler/ownership/ownership.ts";
 
 /** A node that has just come is cut off until the others have connected to it: only later is it worth a word. */
 const CUT_OFF_AFTER_MS = 2_000;

@@ -15,9 +15,9 @@ import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
-import { FEATURE_LEVEL } from "./domain/feature-level.ts";
+import { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
+import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
-import { startGrpcServer } from "./gateway/grpc-server.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import type { Config } from "./ops/config.ts";
@@ -31,11 +31,11 @@ import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
-import { ALONE, SHARED, type Share } from "./scheduler/holdings.ts";
-import { Presence } from "./scheduler/presence.ts";
+import { ALONE, SHARED, type Share } from "./scheduler/ownership/holdings.ts";
+import { Presence } from "./scheduler/ownership/presence.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
-import { keepUp } from "./scheduler/upkeep.ts";
+import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 
@@ -75,7 +75,7 @@ const NOTHING_YET = { placed: 0, had: 0, isSettled: false };
 /** A program as other nodes see it. */
 export interface Program {
   version: string;
-  /** See domain/feature-level.ts. */
+  /** See domain/cluster/feature-level.ts. */
   level: number;
 }
 const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };

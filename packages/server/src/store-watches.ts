@@ -6,8 +6,8 @@ import type { createMetrics } from "./ops/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
-import { BacklogWatch } from "./scheduler/backlog-watch.ts";
-import { OverdueWatch } from "./scheduler/overdue-watch.ts";
+import { BacklogWatch } from "./scheduler/watches/backlog-watch.ts";
+import { OverdueWatch } from "./scheduler/watches/overdue-watch.ts";
 
 /** Parts of a node that its looks at the whole store are made of. */
 interface WatchParts {

@@ -28,6 +28,7 @@ export { PoolOrders } from "./api/pool-orders.ts";
 export { WAITERS_MAX } from "./api/waiters.ts";
 export { linkTo } from "./builtin-worker.ts";
 export { type Changeover } from "./domain/changeover.ts";
+export { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
 export type {
   Candidate,
   EndedAttempt,
@@ -37,7 +38,6 @@ export type {
   Trigger,
 } from "./domain/execution.ts";
 export { isFinal } from "./domain/execution.ts";
-export { FEATURE_LEVEL } from "./domain/feature-level.ts";
 export {
   type Epoch,
   type EpochMs,
@@ -55,41 +55,41 @@ export { rankOf } from "./domain/rank.ts";
 export type { Plan, RecurrenceRule, Skip } from "./domain/recurrence.ts";
 export { isRecurringJobId } from "./domain/recurrence.ts";
 export { isSameDefinition } from "./domain/same-definition.ts";
-export { readCron } from "./domain/schedule/cron-text.ts";
+export { readCron } from "./domain/schedule/cron/cron-text.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
 export { spreadShiftMs } from "./domain/schedule/spread.ts";
 export { zoneOffsetSec } from "./domain/schedule/testing/offset.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
-export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zone-files.ts";
+export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
 export { Heap } from "./engine/heap.ts";
-export type { ConnectedWorker, WorkerConnection } from "./gateway/connection.ts";
+export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";
+export { WorkerIntake } from "./gateway/connections/worker-intake.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { WORKER_LIMITS } from "./gateway/limits.ts";
-export { WorkerIntake } from "./gateway/worker-intake.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createLog } from "./ops/logging.ts";
 export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
+export { storeConformance } from "./ports/conformance/store.conformance.ts";
+export { Scene, takeShards } from "./ports/conformance/store-scene.conformance.ts";
 export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
 export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-page.ts";
 export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
 export type { Runtime, Timer } from "./ports/runtime.ts";
-export { storeConformance } from "./ports/store.conformance.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";
 export type * from "./ports/store-recurrences.ts";
-export { Scene, takeShards } from "./ports/store-scene.conformance.ts";
 export type { StoreTimeZones } from "./ports/store-time-zones.ts";
-export { ALONE, SHARED } from "./scheduler/holdings.ts";
+export { ALONE, SHARED } from "./scheduler/ownership/holdings.ts";
 export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
 export { followStoreClock } from "./scheduler/store-clock.ts";
 export { fixedRules, TimeZones } from "./time-zones.ts";

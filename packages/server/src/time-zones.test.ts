@@ -3,8 +3,8 @@ import { afterEach, describe, it } from "node:test";
 import { pino } from "pino";
 import { packagedZones, usePackagedZones } from "./adapters/system/time-zone-data.ts";
 import { CHANGEOVER_LEAD_MS, CHANGEOVERS_READ_EVERY_MS, type Changeover } from "./domain/changeover.ts";
-import { FEATURE_LEVEL } from "./domain/feature-level.ts";
-import type { ZoneFilesText } from "./domain/schedule/zone-files.ts";
+import { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
+import type { ZoneFilesText } from "./domain/schedule/zones/zone-files.ts";
 import { ManualRuntime } from "./ports/manual-runtime.fixture.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 

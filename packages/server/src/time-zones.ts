@@ -6,9 +6,9 @@ import {
   inForceAt,
   tzdataTag,
 } from "./domain/changeover.ts";
-import { clusterLevel, isOn as isKnown } from "./domain/feature-level.ts";
-import { hasZoneData, keepZoneData, useZoneData, ZoneData, zoneData } from "./domain/schedule/zone-data.ts";
-import { type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zone-files.ts";
+import { clusterLevel, isOn as isKnown } from "./domain/cluster/feature-level.ts";
+import { hasZoneData, keepZoneData, useZoneData, ZoneData, zoneData } from "./domain/schedule/zones/zone-data.ts";
+import { type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
 import type { Leases } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime, Timer } from "./ports/runtime.ts";

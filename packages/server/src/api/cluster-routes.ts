@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { lackingNode } from "../domain/feature-level.ts";
+import { lackingNode } from "../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Role } from "../ports/bus.ts";
 import type { KnownNode } from "../ports/leases.ts";

@@ -1,6 +1,6 @@
-import { clusterLevel } from "../domain/feature-level.ts";
+import { clusterLevel } from "../domain/cluster/feature-level.ts";
+import { isCutOff, largestGroup } from "../domain/cluster/reach.ts";
 import type { Incarnation } from "../domain/ids.ts";
-import { isCutOff, largestGroup } from "../domain/reach.ts";
 import type { Bus, Role } from "../ports/bus.ts";
 import type { KnownNode, Leases } from "../ports/leases.ts";
 import type { Runtime } from "../ports/runtime.ts";

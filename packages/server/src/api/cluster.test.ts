@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
+import { FEATURE_LEVEL, levelOf } from "../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { NodeProfile } from "../ports/leases.ts";
 import { startTestApi, type TestApi } from "./api.fixture.ts";

@@ -3,9 +3,9 @@ import { EventEmitter, once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
+import { Scene } from "../ports/conformance/store-scene.conformance.ts";
 import type { LiveExecution, ToGateway } from "../ports/messages.ts";
 import type { NewJob } from "../ports/store.ts";
-import { Scene } from "../ports/store-scene.conformance.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 describe("following an execution by server-sent events", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Epoch, ShardId } from "../domain/ids.ts";
+import { takeShards } from "../ports/conformance/store-scene.conformance.ts";
 import type { LiveExecution } from "../ports/messages.ts";
 import type { Command, RowChange } from "../ports/store.ts";
-import { takeShards } from "../ports/store-scene.conformance.ts";
 import { commandsFor, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 const WORKER = "worker-1";

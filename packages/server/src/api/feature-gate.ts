@@ -1,4 +1,4 @@
-import { type Feature, levelOf } from "../domain/feature-level.ts";
+import { type Feature, levelOf } from "../domain/cluster/feature-level.ts";
 import { ProblemError, problem } from "./errors.ts";
 
 /** A living node that does not know the feature; null: all know it, and it may be used. */

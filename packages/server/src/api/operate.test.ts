@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import type { Candidate } from "../domain/execution.ts";
+import { ALL_SHARDS, applied, type JobSample, Scene } from "../ports/conformance/store-scene.conformance.ts";
 import type { ToScheduler, WorkerStatus } from "../ports/messages.ts";
-import { ALL_SHARDS, applied, type JobSample, Scene } from "../ports/store-scene.conformance.ts";
 import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { CHUNK_LETTERS } from "./dead-letter-runs.ts";
 

@@ -1,4 +1,4 @@
-import { isOn } from "../domain/feature-level.ts";
+import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { Bus } from "../ports/bus.ts";

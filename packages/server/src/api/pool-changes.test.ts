@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { FEATURE_LEVEL, levelOf } from "../domain/feature-level.ts";
+import { FEATURE_LEVEL, levelOf } from "../domain/cluster/feature-level.ts";
 import type { Incarnation, ShardId } from "../domain/ids.ts";
+import { ALL_SHARDS, takeShards } from "../ports/conformance/store-scene.conformance.ts";
 import type { ToScheduler } from "../ports/messages.ts";
-import { ALL_SHARDS, takeShards } from "../ports/store-scene.conformance.ts";
 import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 
 const LEASE_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { JobDefinition } from "../domain/job.ts";
-import { zoneNameWarning } from "../domain/schedule/zone-names.ts";
+import { zoneNameWarning } from "../domain/schedule/zones/zone-names.ts";
 import type { CountedWarnings } from "../ports/counted-warnings.ts";
 
 /** The field `warnings` of an answer about a schedule; nothing where there is none. @param timezone undefined: the schedule has none */

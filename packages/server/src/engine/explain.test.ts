@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { levelOf } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
-import { levelOf } from "../domain/feature-level.ts";
 import { defaultPool } from "../domain/pool.ts";
 import { explain, understoodReasons } from "./explain.ts";
 import { candidate, only, START, Story } from "./testing/story.ts";

@@ -1,5 +1,5 @@
+import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
-import { isOn } from "../domain/feature-level.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";

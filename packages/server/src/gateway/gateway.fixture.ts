@@ -5,7 +5,7 @@ import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
 import type { Assignment, Credit, Demand, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { ConnectedWorker, ConnectionRefusal } from "./connection.ts";
+import type { ConnectedWorker, ConnectionRefusal } from "./connections/connection.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
 
 /** A gateway between owners that a test plays and workers that it plays, on a clock that it moves. */

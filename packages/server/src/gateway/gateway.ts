@@ -4,12 +4,12 @@ import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { ConnectedWorker, WorkerConnection } from "./connection.ts";
+import type { ConnectedWorker, WorkerConnection } from "./connections/connection.ts";
+import { readHello } from "./connections/hello.ts";
+import { Link, type LinkEvents } from "./connections/link.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
-import { Demands } from "./demands.ts";
 import { FailedAttemptsLog } from "./failed-attempts-log.ts";
-import { Fleet } from "./fleet.ts";
-import { readHello } from "./hello.ts";
+import { Demands } from "./lending/demands.ts";
 import {
   ACKS_INTERVAL_MS,
   ACKS_WAIT_MS,
@@ -19,13 +19,13 @@ import {
   RECALL_INTERVAL_MS,
   ROLL_INTERVAL_MS,
 } from "./limits.ts";
-import { Link, type LinkEvents } from "./link.ts";
-import { StallWatch } from "./liveness.ts";
 import { type GatewayLoad, loadOf } from "./load.ts";
 import { News } from "./news.ts";
 import { Orders } from "./orders.ts";
 import { Owners } from "./owners.ts";
-import type { Session, Surroundings } from "./session.ts";
+import { Fleet } from "./sessions/fleet.ts";
+import { StallWatch } from "./sessions/liveness.ts";
+import type { Session, Surroundings } from "./sessions/session.ts";
 import { Talk } from "./talk.ts";
 
 /** Owns the connections of its workers, and stands between them and the owners of shards. */

@@ -1,4 +1,4 @@
-import type { Session } from "./session.ts";
+import type { Session } from "./sessions/session.ts";
 
 /** Present load of a gateway's workers, for metrics. */
 export interface GatewayLoad {

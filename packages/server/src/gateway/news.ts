@@ -1,7 +1,7 @@
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Credit, FinishedAttempt, FromGateway, StartedAttempt } from "../ports/messages.ts";
-import type { Account } from "./credits.ts";
+import type { Account } from "./lending/credits.ts";
 import { CREDITS_PER_MESSAGE } from "./limits.ts";
 import type { Owners } from "./owners.ts";
 

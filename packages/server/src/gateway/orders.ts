@@ -1,7 +1,7 @@
 import type { Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Assignment, ToGateway, Token } from "../ports/messages.ts";
-import type { Fleet } from "./fleet.ts";
-import type { Session, Surroundings } from "./session.ts";
+import type { Fleet } from "./sessions/fleet.ts";
+import type { Session, Surroundings } from "./sessions/session.ts";
 
 type OwnerNews = Extract<ToGateway, { kind: "OWNER" }>;
 

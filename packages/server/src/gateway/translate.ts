@@ -14,8 +14,8 @@ import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
+import { resultFault } from "./connections/result-check.ts";
 import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
-import { resultFault } from "./result-check.ts";
 
 /** Between the protocol's messages and what roles say to each other. Literals instead of `create`: this is the hot path. */
 

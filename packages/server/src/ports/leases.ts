@@ -34,7 +34,7 @@ export interface NodeProfile {
   address: string;
   roles: readonly Role[];
   version: string;
-  /** Feature level that the node understands; see domain/feature-level.ts. */
+  /** Feature level that the node understands; see domain/cluster/feature-level.ts. */
   level: number;
   startedAt: EpochMs;
   /** Whether it has a secret of the cluster, to prove itself to other nodes by; default: no. */

@@ -1,5 +1,5 @@
 import type { Changeover } from "../domain/changeover.ts";
-import type { ZoneFilesText } from "../domain/schedule/zone-files.ts";
+import type { ZoneFilesText } from "../domain/schedule/zones/zone-files.ts";
 
 /** Which time zone data is in force for all nodes, and the data itself. */
 export interface StoreTimeZones {

@@ -5,7 +5,7 @@ import type { MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Payloads } from "./payloads.ts";
+import type { Payloads } from "./reading/payloads.ts";
 
 interface DeparturesParts {
   state: Pick<MachineState, "entries">;

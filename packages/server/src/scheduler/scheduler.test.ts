@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { pino } from "pino";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
-import { FEATURE_LEVEL } from "../domain/feature-level.ts";
+import { FEATURE_LEVEL } from "../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import { candidate } from "../engine/testing/story.ts";
 import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Demand, FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit } from "../ports/store.ts";
-import { SHARED } from "./holdings.ts";
+import { SHARED } from "./ownership/holdings.ts";
 import { Scheduler, type SchedulerParts } from "./scheduler.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";

@@ -8,15 +8,15 @@ import { currentDemand } from "../engine/queue/demand.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
-import { Herald } from "./herald.ts";
-import { Holdings, type HoldingsParts, type Share } from "./holdings.ts";
-import { Payloads } from "./payloads.ts";
-import { PoolReader } from "./pool-reader.ts";
+import { Herald } from "./ownership/herald.ts";
+import { Holdings, type HoldingsParts, type Share } from "./ownership/holdings.ts";
+import { ShortLives } from "./ownership/short-lives.ts";
+import { Payloads } from "./reading/payloads.ts";
+import { PoolReader } from "./reading/pool-reader.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
-import { ShortLives } from "./short-lives.ts";
 import type { StoreClock } from "./store-clock.ts";
-import { TallyBook } from "./tally.ts";
 import { Watchers } from "./watchers.ts";
+import { TallyBook } from "./watches/tally.ts";
 
 export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "pools"> &
   Pick<HoldingsParts, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };

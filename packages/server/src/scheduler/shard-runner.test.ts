@@ -6,7 +6,7 @@ import { candidate } from "../engine/testing/story.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
-import { PoolReader } from "./pool-reader.ts";
+import { PoolReader } from "./reading/pool-reader.ts";
 import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 
 const GATEWAY = "gateway-1";

@@ -13,13 +13,13 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { Departures } from "./departures.ts";
-import { countBatch } from "./figures.ts";
-import type { Owned } from "./holdings.ts";
-import { Hydrator } from "./hydrator.ts";
-import type { Payloads } from "./payloads.ts";
-import type { PoolReader } from "./pool-reader.ts";
+import type { Owned } from "./ownership/holdings.ts";
+import { Hydrator } from "./reading/hydrator.ts";
+import type { Payloads } from "./reading/payloads.ts";
+import type { PoolReader } from "./reading/pool-reader.ts";
 import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
+import { countBatch } from "./watches/figures.ts";
 
 export interface RunnerParts {
   store: Store;

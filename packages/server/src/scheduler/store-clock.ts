@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { ClockOffset } from "../domain/clock-offset.ts";
+import { ClockOffset } from "../domain/cluster/clock-offset.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { sharedRun } from "./shared-run.ts";

@@ -6,7 +6,7 @@ const GATEWAY = "packages/server/src/gateway";
 export const gatewayMutants: readonly Mutant[] = [
   {
     name: "credit lent twice",
-    file: `${GATEWAY}/credits.ts`,
+    file: `${GATEWAY}/lending/credits.ts`,
     find: "for (const account of this.#accounts.values()) free -= account.outstanding;",
     replace: "",
     why: "slots that are lent and not used are lent again",
@@ -29,25 +29,25 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "silence is forgiven for ever",
-    file: `${GATEWAY}/liveness.ts`,
+    file: `${GATEWAY}/sessions/liveness.ts`,
     find: "if (nowMs - pulse.brokenAtMs < BROKEN_MAX_MS) return null;",
     replace: "if (nowMs > 0) return null;",
     why: "a worker that died is never declared lost",
     test: {
-      file: "packages/server/src/gateway/liveness.test.ts",
+      file: "packages/server/src/gateway/sessions/liveness.test.ts",
       name: "takes a worker for lost 5 s after its connection broke",
     },
   },
   {
     name: "heartbeats are not heard",
-    file: `${GATEWAY}/fleet.ts`,
+    file: `${GATEWAY}/sessions/fleet.ts`,
     find: "    session.pulse.heardAtMs = this.#shared.runtime.monotonicMs();\n",
     replace: "",
     why: "a worker that answers is taken for dead after 30 s",
   },
   {
     name: "undelivered is not handed back",
-    file: `${GATEWAY}/reattach.ts`,
+    file: `${GATEWAY}/sessions/reattach.ts`,
     find: "returnUndelivered(session, new Set(holds.map(keyOf)));",
     replace: "",
     why: "an assignment that broke with its connection is waited for for ever",
@@ -58,7 +58,7 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "    this.#unsaid = [];\n    this.#resend();\n",
     replace: "    this.#unsaid = [];\n",
     // Else the gateway asks for what the worker says that it holds.
-    also: [{ file: `${GATEWAY}/session.ts`, find: "    this.outgoing.resendResults = true;\n", replace: "" }],
+    also: [{ file: `${GATEWAY}/sessions/session.ts`, find: "    this.outgoing.resendResults = true;\n", replace: "" }],
     why: "a result that broke with its connection is never said again",
   },
   {
@@ -81,23 +81,23 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "credit that went back counts against later work",
-    file: `${GATEWAY}/lender.ts`,
+    file: `${GATEWAY}/lending/lender.ts`,
     find: "return account.declinedForMs > claim.sinceMs &&",
     replace: "return account.declinedAtMs > claim.sinceMs &&",
     why: "work that becomes ready just after its owner gave slots back waits up to a second beside free slots",
     test: {
-      file: "packages/server/src/gateway/lending.test.ts",
+      file: "packages/server/src/gateway/lending/lending.test.ts",
       name: "goes to an owner that gave slots back, where its work has come only after it was asked for them",
     },
   },
   {
     name: "stuck slots are lent",
-    file: `${GATEWAY}/held.ts`,
+    file: `${GATEWAY}/sessions/held.ts`,
     find: 'if (isStuck || state !== "FINISHED") this.#occupied += by;',
     replace: 'if (state !== "FINISHED" && state !== "OVER") this.#occupied += by;',
     why: "executions go to a worker whose slots are taken by handlers that do not end",
     test: {
-      file: "packages/server/src/gateway/held.test.ts",
+      file: "packages/server/src/gateway/sessions/held.test.ts",
       name: "counts the slots of handlers that outlive their attempts, until they end",
     },
   },
@@ -137,7 +137,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "an ended handler keeps its slot",
-    file: `${GATEWAY}/held.ts`,
+    file: `${GATEWAY}/sessions/held.ts`,
     find: 'if (held.state === "OVER") this.delete(held.token);',
     replace: 'if (held.state === "OVER") this.#stuck += 0;',
     why: "the gateway believes for ever that a handler goes on which has ended after its attempt",

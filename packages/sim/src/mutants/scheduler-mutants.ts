@@ -2,9 +2,9 @@ import type { Mutant } from "./mutant.ts";
 
 const DEPARTURES = "packages/server/src/scheduler/departures.ts";
 const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
-const OWNERSHIP = "packages/server/src/scheduler/ownership.ts";
-const HOLDINGS = "packages/server/src/scheduler/holdings.ts";
-const HYDRATOR = "packages/server/src/scheduler/hydrator.ts";
+const OWNERSHIP = "packages/server/src/scheduler/ownership/ownership.ts";
+const HOLDINGS = "packages/server/src/scheduler/ownership/holdings.ts";
+const HYDRATOR = "packages/server/src/scheduler/reading/hydrator.ts";
 const SCHEDULER = "packages/server/src/scheduler/scheduler.ts";
 const POOL_CHANGER = "packages/server/src/api/pool-changer.ts";
 
@@ -85,14 +85,14 @@ export const schedulerMutants: readonly Mutant[] = [
   },
   {
     name: "`>` for `<` at a lease",
-    file: "packages/server/src/scheduler/holdings.ts",
+    file: "packages/server/src/scheduler/ownership/holdings.ts",
     find: "return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;",
     replace: "return this.#parts.runtime.monotonicMs() > this.#trustUntilMs;",
     why: "an owner believes in its lease when it has run out, and only then",
   },
   {
     name: "nobody looks whether he was overtaken",
-    file: "packages/server/src/scheduler/holdings.ts",
+    file: "packages/server/src/scheduler/ownership/holdings.ts",
     find: "await this.#letGoOvertaken(holders);",
     replace: "",
     why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",

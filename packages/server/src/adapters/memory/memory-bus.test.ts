@@ -1,4 +1,4 @@
-import { busConformance } from "../../ports/bus.conformance.ts";
+import { busConformance } from "../../ports/conformance/bus.conformance.ts";
 import { memoryBus } from "./memory-bus.ts";
 
 busConformance("memory", () => memoryBus("node-1"));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
-import { busConformance } from "../../ports/bus.conformance.ts";
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Envelope } from "../../ports/bus.ts";
+import { busConformance } from "../../ports/conformance/bus.conformance.ts";
 import type { ToApi } from "../../ports/messages.ts";
 import { Cluster, type TestNode } from "./mesh.fixture.ts";
 

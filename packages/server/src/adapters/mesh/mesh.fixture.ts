@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { authorizes } from "../../api/security.ts";
-import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
-import { type GrpcServer, startGrpcServer } from "../../gateway/grpc-server.ts";
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
+import { type GrpcServer, startGrpcServer } from "../../gateway/connections/grpc-server.ts";
 import { createLog } from "../../ops/logging.ts";
 import type { Envelope, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";

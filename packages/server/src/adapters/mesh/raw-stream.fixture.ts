@@ -1,7 +1,7 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Client, type ClientDuplexStream, credentials, Metadata, type StatusObject } from "@grpc/grpc-js";
 import { MESH_PROTOCOL_VERSION, MeshMessageSchema, type MeshReply, MeshReplySchema } from "@mainspring/proto";
-import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { PATH } from "./mesh-link.ts";
 
 /** A stream to a node, on which a test says what it likes. */

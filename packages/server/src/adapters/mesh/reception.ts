@@ -7,7 +7,7 @@ import {
   type MeshReply,
   MeshReplySchema,
 } from "@mainspring/proto";
-import { areAdjacent, FIRST_LEVEL } from "../../domain/feature-level.ts";
+import { areAdjacent, FIRST_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Timer } from "../../ports/runtime.ts";
 import type { Door } from "./door.ts";

@@ -1,4 +1,4 @@
-import { FEATURE_LEVEL } from "../../domain/feature-level.ts";
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";

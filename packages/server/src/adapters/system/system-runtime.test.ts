@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { runtimeConformance } from "../../ports/runtime.conformance.ts";
+import { runtimeConformance } from "../../ports/conformance/runtime.conformance.ts";
 import { systemRuntime, uuidSource } from "./system-runtime.ts";
 
 runtimeConformance("system", systemRuntime(), (ms) => pause(ms));

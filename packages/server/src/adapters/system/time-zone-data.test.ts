@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { formerZones } from "../../domain/schedule/testing/zones.ts";
-import type { ZoneFilesText } from "../../domain/schedule/zone-files.ts";
+import type { ZoneFilesText } from "../../domain/schedule/zones/zone-files.ts";
 import { givenZones, packagedZones, systemZones } from "./time-zone-data.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zones-"));

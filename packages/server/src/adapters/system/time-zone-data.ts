@@ -1,8 +1,13 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import packaged from "@mainspring/tzdata/tzdata.json" with { type: "json" };
-import { keepZoneData, ZoneData } from "../../domain/schedule/zone-data.ts";
-import { checkZoneFiles, parseZoneFiles, type ZoneFilesText, zoneFilesOf } from "../../domain/schedule/zone-files.ts";
+import { keepZoneData, ZoneData } from "../../domain/schedule/zones/zone-data.ts";
+import {
+  checkZoneFiles,
+  parseZoneFiles,
+  type ZoneFilesText,
+  zoneFilesOf,
+} from "../../domain/schedule/zones/zone-files.ts";
 
 /** The folder of compiled zones of the operating system, on every Unix. */
 const SYSTEM_FOLDER = "/usr/share/zoneinfo";

@@ -1,10 +1,10 @@
 import type { EpochMs } from "../ids.ts";
-import { PLANNED_MAX_MS } from "./cron-fires.ts";
-import { readCron } from "./cron-text.ts";
+import { PLANNED_MAX_MS } from "./cron/cron-fires.ts";
+import { readCron } from "./cron/cron-text.ts";
 import { firstFire } from "./fires.ts";
 import { refuse, type ScheduleRefusal } from "./refusal.ts";
 import type { Schedule } from "./schedule.ts";
-import { zoneNameRefusal } from "./zone-names.ts";
+import { zoneNameRefusal } from "./zones/zone-names.ts";
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = { min: 1_000, max: 3_660 * DAY_MS };

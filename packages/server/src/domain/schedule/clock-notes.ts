@@ -1,8 +1,8 @@
 import type { EpochMs } from "../ids.ts";
-import { type CronClock, makesUp, nextCronFire, nextInGap } from "./cron-fires.ts";
-import type { Stretch } from "./time-zone.ts";
+import { type CronClock, makesUp, nextCronFire, nextInGap } from "./cron/cron-fires.ts";
 import { wallText } from "./wall-text.ts";
 import { nextWall, type WallSec } from "./wall-times.ts";
+import type { Stretch } from "./zones/time-zone.ts";
 
 /** Limit for the times in one gap, which may be 86,400. */
 const COUNTED_MAX = 100;

@@ -1,6 +1,6 @@
 import type { EpochMs } from "../ids.ts";
 import { invariant } from "../invariant.ts";
-import { cronClock, nextCronFire, PLANNED_MAX_MS } from "./cron-fires.ts";
+import { cronClock, nextCronFire, PLANNED_MAX_MS } from "./cron/cron-fires.ts";
 import type { IntervalTimes, Schedule } from "./schedule.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { CronPlan, DayRule } from "./cron-plan.ts";
+import type { CronPlan, DayRule } from "./cron/cron-plan.ts";
 
 /** Bit 5 of a weekday's rule. */
 const LAST = 32;

@@ -1,10 +1,10 @@
 import type { EpochMs } from "../ids.ts";
-import { OFFSET_MAX_SEC } from "./bad-tzif.ts";
-import { cronClock } from "./cron-fires.ts";
+import { cronClock } from "./cron/cron-fires.ts";
 import { nextFire, previousFire } from "./fires.ts";
 import type { DstPolicy, Schedule } from "./schedule.ts";
-import { type EpochSec, type Stretch, type TimeZone } from "./time-zone.ts";
-import { hasZoneData } from "./zone-data.ts";
+import { OFFSET_MAX_SEC } from "./zones/bad-tzif.ts";
+import { type EpochSec, type Stretch, type TimeZone } from "./zones/time-zone.ts";
+import { hasZoneData } from "./zones/zone-data.ts";
 
 /** Where the former rules are not known, an instant is looked for so far from where they had it. */
 const NEAR_MS = 3 * 3_600_000;

@@ -1,6 +1,6 @@
 import type { EpochMs } from "../ids.ts";
 import { clockNote } from "./clock-notes.ts";
-import { cronClock } from "./cron-fires.ts";
+import { cronClock } from "./cron/cron-fires.ts";
 import { nextFire } from "./fires.ts";
 import type { CronTimes, IntervalTimes, Schedule } from "./schedule.ts";
 import { localText } from "./wall-text.ts";

@@ -1,4 +1,4 @@
-import type { CronPlan } from "./cron-plan.ts";
+import type { CronPlan } from "./cron/cron-plan.ts";
 import { daysOfMonth, lowestBit } from "./month-days.ts";
 
 const DAY_SEC = 86_400;

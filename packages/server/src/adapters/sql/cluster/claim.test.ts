@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import pg from "pg";
+import { takeShards } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
-import { takeShards } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { lockKey } from "../schema/locks.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { leasesConformance } from "../../../ports/leases.conformance.ts";
+import { leasesConformance } from "../../../ports/conformance/leases.conformance.ts";
 import { LeasesUnavailable } from "../../../ports/leases.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";

@@ -1,4 +1,4 @@
-import { areAdjacent, FIRST_LEVEL } from "../../../domain/feature-level.ts";
+import { areAdjacent, FIRST_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
 import type { Connections } from "../connection/connections.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
-import { fire, planned, recurring } from "../../../ports/recurring-scene.conformance.ts";
-import { applied, Scene } from "../../../ports/store-scene.conformance.ts";
+import { fire, planned, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { applied, Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";

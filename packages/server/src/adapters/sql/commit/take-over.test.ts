@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import pg from "pg";
+import { applied, fenced, Scene, TENANT, takeShards } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type NewJob, StoreUnavailable } from "../../../ports/store.ts";
-import { applied, fenced, Scene, TENANT, takeShards } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type pg from "pg";
-import { fire, firstPlan, recurring } from "../../../ports/recurring-scene.conformance.ts";
+import { fire, firstPlan, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { ExecutionFilter, JobFilter, Listing, Page } from "../../../ports/store-queries.ts";
-import { Scene, TENANT } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { listJobs } from "../jobs/job-lists.ts";

@@ -1,5 +1,5 @@
 import type { Changeover } from "../../../domain/changeover.ts";
-import type { ZoneFilesText } from "../../../domain/schedule/zone-files.ts";
+import type { ZoneFilesText } from "../../../domain/schedule/zones/zone-files.ts";
 import type { StoreTimeZones } from "../../../ports/store-time-zones.ts";
 import type { Connections } from "../connection/connections.ts";
 

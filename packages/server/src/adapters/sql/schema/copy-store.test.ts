@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
-import { fire, planned } from "../../../ports/recurring-scene.conformance.ts";
+import { fire, planned } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
-import { Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { sessionOf } from "../connection/connections.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
-import { Scene } from "../../../ports/store-scene.conformance.ts";
+import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { CLAIM_LOCK } from "../cluster/claim.ts";
 import { openSqlStore, type SqlStore, type SqlStoreOptions } from "../sql-store.ts";

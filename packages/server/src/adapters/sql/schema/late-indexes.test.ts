@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { Scene, TENANT } from "../../../ports/store-scene.conformance.ts";
+import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
 import { isComplete } from "./late-indexes.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { FEATURE_LEVEL } from "../../../domain/feature-level.ts";
+import { FEATURE_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { lockKey } from "./locks.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import pg from "pg";
-import { fire, recurring } from "../../../ports/recurring-scene.conformance.ts";
+import { fire, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
-import { Scene, TENANT } from "../../../ports/store-scene.conformance.ts";
 import { uuidSource } from "../../system/system-runtime.ts";
 import { isLockTimeout } from "../connection/errors.ts";
 import type { SqlStore } from "../sql-store.ts";

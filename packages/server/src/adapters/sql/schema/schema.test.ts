@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { FEATURE_LEVEL } from "../../../domain/feature-level.ts";
+import { FEATURE_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openSqlStore } from "../sql-store.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import type pg from "pg";
+import { accepted, Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable } from "../../../ports/store.ts";
-import { accepted, Scene, TENANT } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { isOnce } from "../jobs/job-columns.ts";

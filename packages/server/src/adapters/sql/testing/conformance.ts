@@ -1,5 +1,5 @@
 import { after, before, describe } from "node:test";
-import { storeConformance } from "../../../ports/store.conformance.ts";
+import { storeConformance } from "../../../ports/conformance/store.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openTestStore, type TestServer } from "./databases.ts";
 

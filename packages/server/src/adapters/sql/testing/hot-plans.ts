@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type pg from "pg";
-import { fire, firstPlan, recurring } from "../../../ports/recurring-scene.conformance.ts";
+import { fire, firstPlan, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { ALL_SHARDS, Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
-import { ALL_SHARDS, Scene } from "../../../ports/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import {
   ASSIGNING_TEXT,

@@ -1,5 +1,5 @@
 import type { EpochMs } from "../../ids.ts";
-import { readTimeZone } from "../zone-names.ts";
+import { readTimeZone } from "../zones/zone-names.ts";
 
 /** The offset of a zone from UTC, by the data in use. */
 export function zoneOffsetSec(timezone: string, at: EpochMs): number {

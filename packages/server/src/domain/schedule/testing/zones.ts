@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { usePackagedZones } from "../../../adapters/system/time-zone-data.ts";
-import { keepZoneData, ZoneData } from "../zone-data.ts";
-import { parseZoneFiles, type ZoneFilesText, zoneFilesOf } from "../zone-files.ts";
+import { keepZoneData, ZoneData } from "../zones/zone-data.ts";
+import { parseZoneFiles, type ZoneFilesText, zoneFilesOf } from "../zones/zone-files.ts";
 
 // A test that imports this has the packaged data in use.
 usePackagedZones();

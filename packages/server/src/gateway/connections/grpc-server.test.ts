@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { connect, createServer } from "node:net";
+import { afterEach, describe, it } from "node:test";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials, type StatusObject, status } from "@grpc/grpc-js";
+import { PROTOCOL_VERSION, type ServerMessage, ServerMessageSchema, WorkerMessageSchema } from "@mainspring/proto";
+import pino from "pino";
+import { assignment, Stage } from "../gateway.fixture.ts";
+import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
+import { type GrpcServer, startGrpcServer } from "./grpc-server.ts";
+
+const HELLO = {
+  protocolVersion: PROTOCOL_VERSION,
+  workerId: "worker-1",
+  name: "over grpc",
+  pool: "default",
+  handlers: ["echo"],
+  slots: 100,
+};
+
+/** A real client over a real socket. */
+class Peer {
+  readonly #client: Client;
+  readonly #call;
+  readonly #received: ServerMessage[] = [];
+  readonly #arrivals = new EventEmitter();
+  readonly status: Promise<StatusObject>;
+
+  constructor(address: string) {
+    this.#client = new Client(address, credentials.createInsecure());
+    this.#call = this.#client.makeBidiStreamRequest<Uint8Array, ServerMessage>(
+      "/mainspring.worker.v1.WorkerService/Connect",
+      (bytes) => Buffer.from(bytes),
+      (bytes) => fromBinary(ServerMessageSchema, bytes),
+    );
+    this.#call.on("data", (message: ServerMessage) => {
+      this.#received.push(message);
+      this.#arrivals.emit("message");
+    });
+    // The status says the same.
+    this.#call.on("error", () => undefined);
+    this.status = new Promise((resolve) => this.#call.once("status", resolve));
+  }
+
+  say(message: MessageInitShape<typeof WorkerMessageSchema>): void {
+    this.sayBytes(toBinary(WorkerMessageSchema, create(WorkerMessageSchema, message)));
+  }
+
+  sayBytes(bytes: Uint8Array): void {
+    this.#call.write(bytes);
+  }
+
+  async next(): Promise<ServerMessage> {
+    while (this.#received.length === 0) await once(this.#arrivals, "message");
+    return this.#received.shift() as ServerMessage;
+  }
+
+  stopReading(): void {
+    this.#call.pause();
+  }
+
+  readOn(): void {
+    this.#call.resume();
+  }
+
+  goodbye(): void {
+    this.#call.end();
+  }
+
+  close(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
+}
+
+describe("the worker protocol over gRPC", () => {
+  const servers: GrpcServer[] = [];
+  const peers: Peer[] = [];
+  const stages: Stage[] = [];
+
+  async function start(
+    isAuthorized = () => true,
+    limits: { idleMs?: number } = {},
+  ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
+    const stage = new Stage();
+    stage.own();
+    const { gateway, runtime } = stage;
+    const log = pino({ level: "silent" });
+    const server = await startGrpcServer({
+      gateway,
+      host: "127.0.0.1",
+      port: 0,
+      isAuthorized,
+      runtime,
+      log,
+      ...limits,
+    });
+    const peer = new Peer(server.address);
+    stages.push(stage);
+    servers.push(server);
+    peers.push(peer);
+    return { stage, server, peer };
+  }
+
+  afterEach(async () => {
+    for (const peer of peers.splice(0)) peer.close();
+    for (const stage of stages.splice(0)) stage.gateway.close();
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+  });
+
+  it("carries a job to a worker and its result back", async () => {
+    const { stage, peer } = await start();
+    peer.say({ hello: HELLO });
+    assert.equal((await peer.next()).welcome?.heartbeatIntervalMs, 10_000);
+    stage.assign(assignment(1, { payload: Buffer.from("[1]") }));
+    const { assigns } = await peer.next();
+    assert.equal(Buffer.from(assigns[0]?.payload ?? []).toString(), "[1]");
+    stage.forgetNews();
+    peer.say({ finished: [{ token: assigns[0]?.token ?? {}, outcome: 1, result: Buffer.from("[2]") }] });
+    peer.goodbye();
+    assert.equal((await peer.status).code, status.OK);
+    const [finished] = stage.newsOf("FINISHED");
+    assert.equal(Buffer.from(finished?.results[0]?.result ?? []).toString(), "[2]");
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("ends the stream of a worker that it cannot take with a status that says why", async () => {
+    const { peer } = await start();
+    peer.say({ hello: { ...HELLO, protocolVersion: 2 } });
+    const { code, details } = await peer.status;
+    assert.equal(code, status.FAILED_PRECONDITION);
+    assert.equal(
+      details,
+      "protocol version 2 is not known here; this server speaks 1: upgrade the servers first, or use an older SDK",
+    );
+  });
+
+  it("takes nobody who is not authorized", async () => {
+    const { peer, stage } = await start(() => false);
+    peer.say({ hello: HELLO });
+    assert.equal((await peer.status).code, status.UNAUTHENTICATED);
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("keeps no connection that is of no use, and every one that is", async () => {
+    const { server, peer, stage } = await start(() => true, { idleMs: 50 });
+    peer.say({ hello: HELLO });
+    assert.ok((await peer.next()).welcome);
+    const silent = connect(Number(server.address.split(":")[1]), "127.0.0.1").resume();
+    const started = connect(Number(server.address.split(":")[1]), "127.0.0.1").resume();
+    started.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    await Promise.all([once(silent, "close"), once(started, "close")]);
+    assert.equal(stage.gateway.counters.workersConnected, 1);
+  });
+
+  it("survives bytes that are no message, and messages that are too large", async () => {
+    const { server, peer } = await start();
+    peer.sayBytes(Buffer.from("no protobuf at all"));
+    const { code, details } = await peer.status;
+    assert.equal(code, status.INVALID_ARGUMENT);
+    assert.match(details, /no message of the worker protocol/);
+    const second = new Peer(server.address);
+    peers.push(second);
+    second.sayBytes(Buffer.alloc(RECEIVED_MESSAGE_MAX_BYTES + 1));
+    second.readOn();
+    assert.equal((await second.status).code, status.RESOURCE_EXHAUSTED);
+    const third = new Peer(server.address);
+    peers.push(third);
+    third.say({ hello: HELLO });
+    assert.ok((await third.next()).welcome);
+  });
+
+  it("knows that a connection broke", async () => {
+    const { stage, peer } = await start();
+    peer.say({ hello: HELLO });
+    await peer.next();
+    const draining = stage.bus.nextNews((message) => message.kind === "WORKER_DRAINING");
+    peer.say({ draining: true });
+    await draining;
+    // The sign that a worker which had drained is gone.
+    const left = stage.bus.nextNews((message) => message.kind === "WORKER_LOST");
+    peer.close();
+    await left;
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("gives no more work to a worker that does not read, and cuts it off after 30 s", async () => {
+    const { stage, peer } = await start();
+    peer.say({ hello: HELLO });
+    await peer.next();
+    peer.stopReading();
+    const payload = new Uint8Array(1024 * 1024);
+    stage.assign(...Array.from({ length: 20 }, (_, index) => assignment(index + 1, { payload })));
+    stage.forgetNews();
+    stage.assign(assignment(21, { payload }));
+    assert.equal(stage.newsOf("FINISHED")[0]?.results[0]?.state, "RELEASED");
+    assert.equal(stage.gateway.counters.workersConnected, 1);
+    stage.runtime.advance(29_000);
+    assert.equal(stage.gateway.counters.workersConnected, 1);
+    stage.runtime.advance(1_000);
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+    stage.runtime.advance(1_000);
+    peer.readOn();
+    assert.notEqual((await peer.status).code, status.OK);
+  });
+
+  it("tells workers that the server stops", async () => {
+    const { stage, server, peer } = await start();
+    peer.say({ hello: HELLO });
+    await peer.next();
+    stage.gateway.close();
+    const { code, details } = await peer.status;
+    assert.equal(code, status.UNAVAILABLE);
+    assert.equal(details, "the server is stopping");
+    peer.close();
+    await server.stop();
+    servers.length = 0;
+  });
+
+  it("says which address is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as { port: number };
+    const { gateway, runtime } = new Stage();
+    const log = pino({ level: "silent" });
+    await assert.rejects(
+      startGrpcServer({ gateway, host: "127.0.0.1", port, isAuthorized: () => true, runtime, log }),
+      {
+        code: "EADDRINUSE",
+        port,
+      },
+    );
+    other.close();
+    gateway.close();
+  });
+});

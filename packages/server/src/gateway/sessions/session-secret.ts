@@ -1,0 +1,25 @@
+import { type Hello, isSecretWorkerId, workerIdOf } from "@mainspring/proto";
+import { isBuiltin } from "../../engine/workers/builtin-id.ts";
+import type { Refusal } from "../connections/hello.ts";
+
+/**
+ * Whether a hello names a worker that the sender is not. Ids of workers are listed to everybody who may use the API; the id
+ * of a worker with a secret is derived from it, so every gateway can tell without having heard of the worker before. An SDK
+ * of the release before has no secret, and an id of another kind.
+ * @param isInner the worker lives in this process
+ */
+export function impostureOf({ workerId, secret }: Hello, isInner: boolean): Refusal | null {
+  if (isInner) return null;
+  if (isBuiltin(workerId)) return denied("ids of this kind belong to workers within a server: choose a UUID");
+  if (!isSecretWorkerId(workerId)) return null;
+  if (workerIdOf(secret) === workerId) return null;
+  return denied(
+    secret === ""
+      ? "this id was derived from a secret, and the hello has none: send the secret, or choose a UUID of version 4"
+      : "this id was not derived from the secret of the hello: send the secret that it was derived from",
+  );
+}
+
+function denied(detail: string): Refusal {
+  return { code: "PERMISSION_DENIED", detail: `worker_id: ${detail}` };
+}

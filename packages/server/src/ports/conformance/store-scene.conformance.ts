@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import type { Candidate } from "../../domain/execution.ts";
+import { type Epoch, type EpochMs, type Incarnation, SHARD_COUNT, type ShardId, shardOf } from "../../domain/ids.ts";
+import { DEFAULT_POLICY, type JobDefinition } from "../../domain/job.ts";
+import { laneHash } from "../../domain/lane.ts";
+import type { Runtime } from "../runtime.ts";
+import type {
+  AcceptedJob,
+  JournalEntry,
+  NewJob,
+  RowChange,
+  ShardCommit,
+  ShardHolder,
+  ShardOutcome,
+  Store,
+} from "../store.ts";
+
+/** An empty store, and the clock and ids that its tests are to use. */
+export interface StoreUnderTest {
+  store: Store;
+  runtime: Runtime;
+  close(): Promise<void>;
+}
+
+export type MakeStore = () => Promise<StoreUnderTest>;
+
+export const TENANT = "default";
+export const ALL_SHARDS: readonly ShardId[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
+/** Fields of a job that a test sets; the rest has usual values. */
+export type JobSample = Partial<Omit<NewJob, "definition">> & Partial<JobDefinition>;
+
+/** Takes the shards over, whatever their epochs are. */
+export async function takeShards(store: Store, shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
+  const holders = await store.readShards();
+  const seen = shards.map((shard) => holders[shard] as ShardHolder);
+  return (await store.takeOver(seen, owner)).map((epoch) => epoch as Epoch);
+}
+
+/** A store with somebody who owns its shards, and the words in which the tests are told. */
+export class Scene {
+  readonly store: Store;
+  readonly runtime: Runtime;
+  readonly #epochs = new Map<ShardId, Epoch>();
+  #seq = 0;
+
+  static async open(underTest: StoreUnderTest): Promise<Scene> {
+    const scene = new Scene(underTest);
+    await scene.takeOver();
+    return scene;
+  }
+
+  private constructor({ store, runtime }: StoreUnderTest) {
+    this.store = store;
+    this.runtime = runtime;
+  }
+
+  /** A new owner; commits are told with its epochs from now on. */
+  async takeOver(shards: readonly ShardId[] = ALL_SHARDS, owner = this.runtime.uuid()): Promise<Incarnation> {
+    const epochs = await takeShards(this.store, shards, owner);
+    for (const [i, shard] of shards.entries()) this.#epochs.set(shard, epochs[i] as Epoch);
+    return owner;
+  }
+
+  epochOf(shard: ShardId): Epoch {
+    return this.#epochs.get(shard) as Epoch;
+  }
+
+  job(sample: JobSample = {}): NewJob {
+    const { jobId = this.runtime.uuid(), executionId = this.runtime.uuid(), createdAt = this.runtime.now() } = sample;
+    const definition = definitionOf(sample, createdAt);
+    return {
+      jobId,
+      executionId,
+      tenant: TENANT,
+      shard: shardOf(jobId),
+      definition,
+      rank: definition.scheduledAt,
+      laneHash: laneHash({ ...definition, tenant: sample.tenant ?? TENANT }),
+      queue: definition.scheduledAt > createdAt ? "WAITING" : "READY",
+      payload: null,
+      createdAt,
+      ...pick(sample, ["tenant", "shard", "rank", "laneHash", "queue", "payload"]),
+    };
+  }
+
+  /** Submits one job by itself, which must be accepted. */
+  async submitted(sample: JobSample = {}): Promise<NewJob> {
+    const job = this.job(sample);
+    assert.deepEqual(await this.store.submit([{ idempotency: null, jobs: [job] }]), [accepted(job)]);
+    return job;
+  }
+
+  /** A change as an owner makes it at the end of a first attempt that succeeded. */
+  succeeded(job: NewJob, change: Partial<RowChange> = {}): RowChange {
+    const now = this.runtime.now();
+    return {
+      ...unchanged(job, now),
+      state: "SUCCEEDED",
+      attempt: 1,
+      queue: "NONE",
+      startedAt: now,
+      finishedAt: now,
+      ended: [{ attempt: 1, workerId: "w1", state: "SUCCEEDED", startedAt: now, finishedAt: now, error: null }],
+      ...change,
+    };
+  }
+
+  /** A change as an owner makes it when an attempt runs for longer than a second. */
+  running(job: NewJob, change: Partial<RowChange> = {}): RowChange {
+    const now = this.runtime.now();
+    return {
+      ...unchanged(job, now),
+      state: "RUNNING",
+      attempt: 1,
+      queue: "HELD",
+      workerId: "w1",
+      gateway: "g1",
+      attemptStartedAt: now,
+      startedAt: now,
+      ...change,
+    };
+  }
+
+  entry(job: NewJob, entry: Partial<JournalEntry> = {}): JournalEntry {
+    return {
+      id: job.executionId,
+      attempt: 1,
+      workerId: "w1",
+      gateway: "g1",
+      assignedAt: this.runtime.now(),
+      ...entry,
+    };
+  }
+
+  /** Changes that one shard writes in a tick; a field that is left out is empty. */
+  tick(shard: ShardId, parts: Partial<ShardCommit> = {}): ShardCommit {
+    this.#seq += 1;
+    return {
+      shard,
+      epoch: this.epochOf(shard),
+      changes: [],
+      assigned: [],
+      journalSeq: this.#seq,
+      settledJournals: [],
+      expected: [],
+      plans: [],
+      commandsDone: [],
+      ...parts,
+    };
+  }
+
+  /** Commits one shard's part, which must be applied without a miss or refusal. */
+  async applied(shard: ShardId, parts: Partial<ShardCommit>): Promise<ShardCommit> {
+    const tick = this.tick(shard, parts);
+    assert.deepEqual(await this.store.commit([tick]), [applied(shard)]);
+    return tick;
+  }
+
+  async ready(job: NewJob): Promise<Candidate[]> {
+    return this.store.readReady(ALL_SHARDS, job.laneHash, null, 1_000);
+  }
+}
+
+export function applied(shard: ShardId): ShardOutcome {
+  return { shard, status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+}
+
+export function fenced(shard: ShardId): ShardOutcome {
+  return { ...applied(shard), status: "FENCED" };
+}
+
+export function accepted(...jobs: NewJob[]) {
+  return { kind: "ACCEPTED", replayed: false, jobs: jobs.map((job) => acceptedJob(job)) };
+}
+
+export function acceptedJob({ jobId, executionId }: NewJob, deduplicated = false): AcceptedJob {
+  return { jobId, executionId, deduplicated };
+}
+
+function definitionOf(sample: JobSample, createdAt: EpochMs): JobDefinition {
+  const usual: JobDefinition = {
+    name: null,
+    pool: "default",
+    handler: "echo",
+    requires: [],
+    priority: 5,
+    scheduledAt: createdAt,
+    recurrence: null,
+    policy: DEFAULT_POLICY,
+    concurrencyKey: null,
+    concurrencyLimit: 1,
+    uniqueKey: null,
+    labels: {},
+  };
+  return { ...usual, ...pick(sample, Object.keys(usual) as (keyof JobDefinition)[]) };
+}
+
+function unchanged(job: NewJob, now: EpochMs): RowChange {
+  return {
+    id: job.executionId,
+    wasState: "PENDING",
+    wasAttempt: 0,
+    state: "PENDING",
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    queue: job.queue,
+    rank: job.rank,
+    dueAt: Math.min(job.definition.scheduledAt, now),
+    reason: null,
+    workerId: null,
+    gateway: null,
+    attemptStartedAt: null,
+    startedAt: null,
+    finishedAt: null,
+    result: null,
+    error: null,
+    ended: [],
+    releaseUniqueKey: false,
+  };
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  const picked: Partial<Pick<T, K>> = {};
+  for (const key of keys) if (key in from) picked[key] = from[key];
+  return picked;
+}
