@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ATTEMPT_STATES, EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
+import { ATTEMPT_STATES, EXECUTION_STATES, TRIGGERS } from "./enums.ts";
 import { AnyJson, Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
 export const ExecutionState = oneOf(EXECUTION_STATES, "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final");

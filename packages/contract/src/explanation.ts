@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from "typebox";
-import { FINAL_STATES } from "../../domain/execution.ts";
+import { FINAL_STATES } from "./enums.ts";
 import { Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
 function reason<const R extends string, P extends TProperties>(name: R, description: string, figures: P) {

@@ -1,9 +1,5 @@
 import { type TSchema, Type } from "typebox";
-import Format from "typebox/format";
-import { parseInstant } from "../instants.ts";
-
-// JSON Schema's own date-time takes neither a time without seconds nor refuses the 30th of February.
-Format.Set("date-time", (text) => typeof parseInstant(text) === "number");
+import { LINE_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
 
 /** Without control characters and lone surrogates, which no store keeps as they are. */
 const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
@@ -16,10 +12,10 @@ export const Instant = (description: string) =>
 
 export const InstantOrNull = (description: string) => orNull(Type.String({ format: "date-time" }), description);
 
-export const Word = (description: string) => Type.String({ pattern: WORD, maxLength: 128, description });
+export const Word = (description: string) => Type.String({ pattern: WORD, maxLength: WORD_CHARS_MAX, description });
 
 export const Line = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 255, pattern: PRINTABLE, description });
+  Type.String({ minLength: 1, maxLength: LINE_CHARS_MAX, pattern: PRINTABLE, description });
 
 export const StringOrNull = (description: string) => orNull(Type.String(), description);
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_POOL, JOB_STATES, JOB_TYPES, PRIORITIES } from "../../domain/job.ts";
+import { JOB_STATES, JOB_TYPES, PRIORITIES } from "./enums.ts";
 import { ExecutionSummaryBody } from "./execution.ts";
 import {
   AnyJson,
@@ -15,6 +15,7 @@ import {
   Uuid,
   Word,
 } from "./fields.ts";
+import { DEFAULT_POOL } from "./limits.ts";
 import { CatchUpBody, RecurrenceFields } from "./recurrence.ts";
 import { Warnings } from "./schedule.ts";
 

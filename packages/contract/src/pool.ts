@@ -1,6 +1,5 @@
 import { type Static, Type } from "typebox";
-import { PLACEMENT_STRATEGIES } from "../../domain/pool.ts";
-import { ORDER_STRATEGIES } from "../../domain/rank.ts";
+import { ORDER_STRATEGIES, PLACEMENT_STRATEGIES } from "./enums.ts";
 import { Count, InstantOrNull, oneOf, orNull } from "./fields.ts";
 
 const settings = {

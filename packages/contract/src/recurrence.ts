@@ -1,7 +1,5 @@
 import { type Static, Type } from "typebox";
-import { EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
-import { JOB_STATES } from "../../domain/job.ts";
-import { MISFIRES, OVERLAPS } from "../../domain/recurrence.ts";
+import { EXECUTION_STATES, JOB_STATES, MISFIRES, OVERLAPS, TRIGGERS } from "./enums.ts";
 import { Count, Instant, InstantOrNull, oneOf, orNull, Uuid } from "./fields.ts";
 import { DstFields, FireBody, LocalTime, ScheduleText, TimeZoneName } from "./schedule.ts";
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { FINAL_STATES } from "../../domain/execution.ts";
+import { FINAL_STATES } from "./enums.ts";
 import { Count, oneOf, orNull, StringOrNull } from "./fields.ts";
 
 const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothing has started lately");

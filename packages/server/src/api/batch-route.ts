@@ -1,3 +1,5 @@
+import { DeduplicatedBody, JobSubmission, ProblemBody, SubmittedBody } from "@mainspring/contract";
+import { BATCH_BODY_BYTES_MAX, BATCH_JOBS_MAX } from "@mainspring/contract/limits";
 import type { Logger } from "pino";
 import { type TSchema, Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
@@ -7,10 +9,7 @@ import { answer, problems } from "./documented.ts";
 import { invalid } from "./errors.ts";
 import { type HttpApp, validator } from "./http-app.ts";
 import { idempotencyOf } from "./job-intake.ts";
-import { BATCH_BODY_BYTES_MAX } from "./json-body.ts";
-import { BATCH_JOBS_MAX, BatchParts, groupsOf, type JobSlice, parseJobs } from "./json-parts.ts";
-import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
-import { ProblemBody } from "./schemas/node.ts";
+import { BatchParts, groupsOf, type JobSlice, parseJobs } from "./json-parts.ts";
 import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitParts } from "./submit-route.ts";
 import { compileCheck } from "./validation.ts";
 

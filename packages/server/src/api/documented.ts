@@ -1,7 +1,7 @@
+import { ProblemBody } from "@mainspring/contract";
 import type { TSchema } from "typebox";
 import { type ProblemName, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
-import { ProblemBody } from "./schemas/node.ts";
 
 /** Makes the schema of errors known once, for all routes to refer to. */
 export function addProblemSchema(app: HttpApp): void {

@@ -1,3 +1,4 @@
+import { Count, Instant, InstantOrNull, StringOrNull } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
 import { answer, problems } from "./documented.ts";
@@ -5,7 +6,6 @@ import type { HttpApp } from "./http-app.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import type { MissedJob } from "./missed-instants.ts";
 import type { About } from "./node-routes.ts";
-import { Count, Instant, InstantOrNull, StringOrNull } from "./schemas/fields.ts";
 
 const MissedBody = Type.Object({
   items: Type.Array(

@@ -1,10 +1,10 @@
+import { Count, Instant, StringOrNull } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Runtime } from "../ports/runtime.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
-import { Count, Instant, StringOrNull } from "./schemas/fields.ts";
 
 const LIMIT_DEFAULT = 100;
 const querystring = Type.Object(
