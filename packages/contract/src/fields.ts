@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "typebox";
+import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type } from "typebox";
 import { LINE_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
 
 /** Without control characters and lone surrogates, which no store keeps as they are. */
@@ -37,8 +37,19 @@ export const Labels = Type.Record(
 /** Any JSON value; which bytes it had is read from the body itself. */
 export const AnyJson = (description: string) => Type.Unknown({ description });
 
-export function oneOf<const T extends readonly string[]>(values: T, description: string) {
-  return Type.Unsafe<T[number]>({ type: "string", enum: values, description });
+/** @param title name of the schema in the document of the API; left out: the values stand where they are used */
+export function oneOf<const T extends readonly string[]>(values: T, description: string, title?: string) {
+  return Type.Unsafe<T[number]>({ type: "string", enum: values, description, ...(title !== undefined && { title }) });
+}
+
+/** An object schema that the document of the API has under this name in `components.schemas`. */
+export function named<P extends TProperties>(title: string, properties: P, options: TObjectOptions = {}): TObject<P> {
+  return Type.Object(properties, { ...options, title });
+}
+
+/** A schema with a description of its own for one place. */
+export function described<T extends TSchema>(schema: T, description: string): T {
+  return { ...schema, description };
 }
 
 export function orNull<T extends TSchema>(schema: T, description: string) {

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "typebox";
-import { orNull } from "./fields.ts";
+import { named, orNull } from "./fields.ts";
 import { PAGE_ITEMS_MAX } from "./limits.ts";
 
 export const pageQuery = {
@@ -14,9 +14,9 @@ export const IdPrefix = Type.Optional(
   }),
 );
 
-/** A page of a list, newest first. */
-export function pageOf<T extends TSchema>(item: T) {
-  return Type.Object({
+/** A page of a list. */
+export function pageOf<T extends TSchema>(title: string, item: T) {
+  return named(title, {
     items: Type.Array(item),
     nextCursor: orNull(
       Type.String(),

@@ -38,7 +38,7 @@ function listRoute(app: HttpApp, store: Store): void {
     tags,
     summary: "List executions that used up their budget and were neither replayed nor discarded",
     querystring: Type.Object({ ...letterFilter, ...pageQuery }, { additionalProperties: false }),
-    response: { 200: answer(pageOf(DeadLetterBody), "A page, newest first"), ...problems() },
+    response: { 200: answer(pageOf("DeadLetterPage", DeadLetterBody), "A page, newest first"), ...problems() },
   };
   app.get("/v1/dead-letters", { schema }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;

@@ -38,7 +38,7 @@ const WaitQuery = Type.Object(
   { waitSec: Type.Optional(Type.Number({ minimum: 0, maximum: 60, description: "answers early when final" })) },
   closed,
 );
-const ofExecutions = answer(pageOf(ExecutionSummaryBody), "A page, newest first");
+const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A page, newest first");
 
 type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
 

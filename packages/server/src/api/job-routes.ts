@@ -53,7 +53,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
         tags,
         summary: "List jobs",
         querystring: ListQuery,
-        response: { 200: answer(pageOf(JobSummaryBody), "A page, newest first"), ...problems() },
+        response: { 200: answer(pageOf("JobPage", JobSummaryBody), "A page, newest first"), ...problems() },
       },
     },
     async (request) => {

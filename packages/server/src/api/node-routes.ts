@@ -50,7 +50,7 @@ function workersRoute(app: HttpApp, { workers }: NodeParts): void {
     tags,
     summary: "List the workers that are known",
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: answer(pageOf(WorkerBody), "A page, newest connection first"), ...problems() },
+    response: { 200: answer(pageOf("WorkerPage", WorkerBody), "A page, newest connection first"), ...problems() },
   };
   app.get("/v1/workers", { schema }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;

@@ -40,7 +40,7 @@ function listRoute(app: HttpApp, parts: PoolParts): void {
     tags,
     summary: "List the pools that have settings or workers",
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: answer(pageOf(PoolBody), "A page, by name"), ...problems() },
+    response: { 200: answer(pageOf("PoolPage", PoolBody), "A page, by name"), ...problems() },
   };
   app.get("/v1/pools", { schema }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
