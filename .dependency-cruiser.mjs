@@ -4,6 +4,8 @@ const server = "^packages/server/src";
 const rooms = `${server}/(api|gateway|scheduler|ops)/`;
 /** Tests, and what stands ready for them. */
 const test = ["[.](test|fixture)[.]ts$", "/(test|testing)/"];
+/** Files of the contract without schemas, and so without TypeBox. */
+const plainContract = "^packages/contract/src/(enums|limits)[.]ts$";
 /** Checks for every implementation of a port: written beside the port, run by the tests of the adapters. */
 const conformance = "[.]conformance[.]ts$";
 
@@ -26,10 +28,10 @@ export default {
     },
     {
       name: "domain-is-pure",
-      comment: "The domain imports only itself, and croner: a parser that asks nobody for anything.",
+      comment: "The domain imports itself, the plain values of the contract, and croner, a parser without I/O.",
       severity: "error",
       from: { path: `${server}/domain/`, pathNot: test },
-      to: { pathNot: [`${server}/domain/`, "^node_modules/croner/"] },
+      to: { pathNot: [`${server}/domain/`, plainContract, "^node_modules/croner/"] },
     },
     {
       name: "engine-is-pure",
@@ -106,6 +108,27 @@ export default {
       to: { path: "^packages/(?!proto/)" },
     },
     {
+      name: "contract-knows-nobody",
+      comment: "The contract stands below the server and its clients, and needs TypeBox alone.",
+      severity: "error",
+      from: { path: "^packages/contract/src/", pathNot: test },
+      to: { pathNot: ["^packages/contract/", "^node_modules/typebox/"] },
+    },
+    {
+      name: "contract-values-are-plain",
+      comment: "The domain and the SDK's tests read enums and limits without the schemas.",
+      severity: "error",
+      from: { path: plainContract },
+      to: {},
+    },
+    {
+      name: "sdk-installs-no-contract",
+      comment: "An installed SDK brings neither the contract nor TypeBox; its tests may read both.",
+      severity: "error",
+      from: { path: "^packages/sdk/", pathNot: test },
+      to: { path: "^packages/contract/|^node_modules/typebox/" },
+    },
+    {
       name: "packages-enter-by-name",
       comment: "Across packages an import names the package, so that it works once installed too.",
       severity: "error",
@@ -124,7 +147,7 @@ export default {
       comment: "What runs at a user's must be in `dependencies`.",
       severity: "error",
       from: {
-        path: "^packages/(cli|proto|sdk|server)/(src|bin)/",
+        path: "^packages/(cli|contract|proto|sdk|server)/(src|bin)/",
         pathNot: [...test, conformance],
       },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["npm", "npm-optional", "type-only"] },

@@ -1,12 +1,14 @@
 import {
   BATCH_BODY_BYTES_MAX,
   BATCH_JOBS_MAX,
-  BODY_BUDGET_BYTES,
   DEPTH_MAX,
+  PAYLOAD_BYTES_MAX,
+} from "../../packages/contract/src/limits.ts";
+import {
+  BODY_BUDGET_BYTES,
   FOLLOWERS_MAX,
   HTTP_LIMITS,
   LOOKED_AT,
-  PAYLOAD_BYTES_MAX,
   STREAM_MAX_MS,
   WAITERS_MAX,
   WORKER_LIMITS,

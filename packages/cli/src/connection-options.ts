@@ -1,3 +1,4 @@
+import { PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
 import { Client } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import { durationMs, integer } from "./option-values.ts";
@@ -14,9 +15,6 @@ export interface ListOptions extends ConnectionOptions {
   /** How many at most. */
   limit: number;
 }
-
-/** How many items a request reads at most. */
-const PAGE_MAX = 1_000;
 
 /** Default of `--retry-for`: a mistake in the address shows soon. A script that submits over restarts of the server sets more. */
 const RETRY_FOR_MS = 3_000;
@@ -51,5 +49,5 @@ export function connect({ url, retryFor = RETRY_FOR_MS, json }: ConnectionOption
 
 /** How many items to ask for at once, where so many are wanted. */
 export function pageOf(limit: number): number {
-  return Math.min(limit, PAGE_MAX);
+  return Math.min(limit, PAGE_ITEMS_MAX);
 }

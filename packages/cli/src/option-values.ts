@@ -1,3 +1,4 @@
+import { PRIORITIES } from "@mainspring/contract/enums";
 import { InvalidArgumentError, Option } from "commander";
 
 /** How values of options are read. Each throws InvalidArgumentError, which commander shows with the option's name. */
@@ -33,15 +34,15 @@ export function limit(min: number, max: number, isWhole: boolean): (text: string
   };
 }
 
-const PRIORITIES = ["LOW", "NORMAL", "HIGH", "CRITICAL"] as const;
-type PriorityName = (typeof PRIORITIES)[number];
+type PriorityName = keyof typeof PRIORITIES;
+const PRIORITY_NAMES = Object.keys(PRIORITIES) as PriorityName[];
 
 /** 0 to 9, or a name. */
 export function priority(text: string): number | PriorityName {
-  const name = PRIORITIES.find((known) => known === text.toUpperCase());
+  const name = PRIORITY_NAMES.find((known) => known === text.toUpperCase());
   if (name !== undefined) return name;
   if (/^[0-9]$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`Give 0 to 9, or one of ${PRIORITIES.join(", ")}.`);
+  throw new InvalidArgumentError(`Give 0 to 9, or one of ${PRIORITY_NAMES.join(", ")}.`);
 }
 
 /** An instant in ISO 8601 with its zone. */

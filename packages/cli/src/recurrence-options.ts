@@ -1,3 +1,4 @@
+import { MISFIRES, OVERLAPS } from "@mainspring/contract/enums";
 import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
 import { given } from "./given.ts";
@@ -34,16 +35,8 @@ export function withRecurrence(command: Command): Command {
     .option("--end-at <time>", "nothing is planned then or later", instant)
     .option("--max-fires <count>", "so many fires in all", integer(1, 2 ** 31 - 1))
     .option("--spread <duration>", "spreads a herd: every fire is later by less than this", durationMs)
-    .addOption(
-      choice("--overlap <choice>", "when the execution before is not final (default: SKIP)", [
-        ...["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"],
-      ]),
-    )
-    .addOption(
-      choice("--misfire <choice>", "of what passed while nothing could fire (default: FIRE_ONCE)", [
-        ...["SKIP", "FIRE_ONCE", "FIRE_ALL"],
-      ]),
-    )
+    .addOption(choice("--overlap <choice>", "when the execution before is not final (default: SKIP)", OVERLAPS))
+    .addOption(choice("--misfire <choice>", "of what passed while nothing could fire (default: FIRE_ONCE)", MISFIRES))
     .option("--misfire-grace <duration>", "so much later is no misfire (default: 60s)", durationMs)
     .option("--max-catch-up <count>", "what FIRE_ALL runs at most (default: 100)", integer(1, 10_000))
     .option("--start-within <duration>", "skip a fire that has not started so long after its time", durationMs);

@@ -14,8 +14,6 @@ import {
   type SchedulePreviewRequest,
   type SubmittedJob,
   type SubmittedRecurringJob,
-  type WorkerDetail,
-  type WorkerInfo,
 } from "./api-types.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -24,7 +22,7 @@ import { type FollowOptions, follow } from "./follow.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { Jobs } from "./jobs.ts";
-import type { ExecutionEvent, Explanation, Stats, TimeZoneData } from "./operator-types.ts";
+import type { ExecutionEvent, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";

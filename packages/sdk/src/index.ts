@@ -26,9 +26,6 @@ export type {
   SchedulePreviewRequest,
   SubmittedJob,
   SubmittedRecurringJob,
-  WorkerDetail,
-  WorkerExecution,
-  WorkerInfo,
 } from "./api-types.ts";
 export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
@@ -54,6 +51,9 @@ export type {
   Stats,
   TimeZoneData,
   WaitReason,
+  WorkerDetail,
+  WorkerExecution,
+  WorkerInfo,
 } from "./operator-types.ts";
 export { printable, printableLines } from "./printable.ts";
 export type {

@@ -4,6 +4,7 @@ import type { AttemptRecord, ExecutionError, ExecutionState, ExecutionSummary } 
 
 /** An execution that used up its budget and was neither replayed nor discarded. */
 export interface DeadLetter extends ExecutionSummary {
+  /** Error of the last attempt; null: none. */
   error: ExecutionError | null;
 }
 
@@ -18,7 +19,9 @@ export interface DeadLetterFilter {
   until?: Date | string;
 }
 
+/** Outcome for one dead letter. */
 export interface SettledDeadLetter {
+  /** Id as asked for. */
   executionId: string;
   /**
    * NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed).
@@ -31,23 +34,33 @@ export interface SettledDeadLetter {
 
 /** A replay or discard of all that a filter matches; it goes on by itself. */
 export interface DeadLetterRun {
+  /** Id of the run. */
   runId: string;
+  /** Treatment of each letter. */
   action: "REPLAY" | "DISCARD";
+  /** Letters that the run is for. */
   filter: DeadLetterFilter;
+  /** FINISHED: nothing is left to do. */
   state: "RUNNING" | "FINISHED";
+  /** Letters replayed or discarded so far. */
   settled: number;
   /** Letters that stayed, because an execution that is not final has their unique key. */
   skipped: number;
+  /** Start of the run; letters that die later stay. */
   createdAt: string;
+  /** End of the run; null: it goes on. */
   finishedAt: string | null;
 }
 
+/** Settings of a pool; those that are left out stay as they are. */
 export interface PoolSettings {
   /** Nothing of a paused pool is started; what runs goes on. */
   paused?: boolean;
+  /** PRIORITY (default): a level of priority is a head start. FIFO: order by due time alone. */
   strategy?: "PRIORITY" | "FIFO";
   /** With PRIORITY: how much of a head start one level is; default 3600. */
   priorityStepSec?: number;
+  /** LEAST_LOADED (default): to the worker with the most free slots. ROUND_ROBIN: in turn. */
   placement?: "LEAST_LOADED" | "ROUND_ROBIN";
   /** Attempts that workers may have at once, over all servers; null: no limit. When it is lowered, what runs finishes. */
   maxRunning?: number | null;
@@ -55,7 +68,9 @@ export interface PoolSettings {
   ratePerSec?: number | null;
 }
 
+/** A pool with every setting, its workers and the use of its limits. */
 export interface Pool extends Required<PoolSettings> {
+  /** Name of the pool. */
   name: string;
   /** Workers that serve it, their slots, and the attempts that they run now. */
   workers: number;
@@ -114,13 +129,19 @@ export interface WaitReason {
   [figure: string]: unknown;
 }
 
+/** Reasons why an execution is in its state. */
 export interface Explanation {
+  /** Id of the execution. */
   executionId: string;
+  /** State of the execution. */
   state: ExecutionState;
+  /** Every reason that holds now. */
   reasons: WaitReason[];
 }
 
+/** Figures of a server and its cluster. */
 export interface Stats {
+  /** Version of the program. */
   version: string;
   /** This life of the server. */
   node: string;
@@ -128,17 +149,20 @@ export interface Stats {
   timeZoneData: string;
   /** Days since its release; null: not known. */
   timeZoneDataAgeDays: number | null;
+  /** HTTP as http://host:port and gRPC as host:port; null: it does not listen there. */
   addresses: { http: string | null; grpc: string | null };
   /** The servers that can be reached now, this one included. */
   nodes: { node: string; roles: ("api" | "scheduler" | "gateway")[] }[];
+  /** Workers with a connection now. */
   workers: { connected: number };
+  /** All shards, and those whose owner is known here. */
   shards: { total: number; owned: number };
   /** A count above `countedUpTo` is given as `countedUpTo`. */
   executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
   /** The server's connections to the store, by what they are for. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Since the schedulers were started. */
-  finished: { state: ExecutionState; count: number }[];
+  finished: { state: "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD"; count: number }[];
   /**
    * Planned instants of recurring jobs, since the schedulers were started; `late` ones are among those that run. `missed`: planned within
    * the last day, and without any trace; 1000 stands for more; null: this server does not search for them.
@@ -162,10 +186,13 @@ export interface TimeZoneData {
 
 /** A recurring job with a planned instant that nothing has accounted for. */
 export interface OverdueJob {
+  /** Id of the job. */
   jobId: string;
   /** null: it has none. */
   name: string | null;
+  /** First planned instant that is not accounted for. */
   nextFireAt: string;
+  /** Milliseconds since then. */
   overdueMs: number;
 }
 
@@ -179,26 +206,87 @@ export interface MissedJobs {
 
 /** A recurring job with planned instants that are MISSED in its ledger. */
 export interface MissedJob {
+  /** Id of the job. */
   jobId: string;
   /** null: it has none. */
   name: string | null;
   /** Number of these instants. */
   missed: number;
+  /** Earliest of these instants. */
   firstAt: string;
+  /** Latest of these instants. */
   lastAt: string;
 }
 
+/** A worker as its gateway sees it. */
+export interface WorkerInfo {
+  /** Id of the worker. */
+  workerId: string;
+  /** Name that the worker gave itself. */
+  name: string;
+  /** Pool that it serves. */
+  pool: string;
+  /** Handlers that it offers. */
+  handlers: string[];
+  /** Capabilities that it has. */
+  capabilities: string[];
+  /** Attempts that it runs at once. */
+  slots: number;
+  /** Further attempts that may wait at the worker. */
+  prefetch: number;
+  /** DEAD workers are listed for ten minutes. */
+  state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
+  /** Attempts that it runs now. */
+  running: number;
+  /** Slots that nothing occupies. */
+  free: number;
+  /** Slots of handlers that still run although their attempts are over. */
+  stuck: number;
+  /** Time at which it connected. */
+  connectedAt: string;
+  /** Time of its last message. */
+  lastHeartbeatAt: string;
+  /** How late the loop that runs its handlers was. */
+  loopLagMs: number;
+}
+
+/** An execution that a worker has. */
+export interface WorkerExecution {
+  /** Id of the execution. */
+  executionId: string;
+  /** Number of the attempt, from 1. */
+  attempt: number;
+  /** null: the server does not know it. */
+  handler: string | null;
+  /** STUCK: the attempt is over, but its handler still runs and keeps its slot. */
+  state: "WAITING" | "RUNNING" | "STUCK";
+  /** Start of the handler; null: not started. */
+  startedAt: string | null;
+}
+
+/** A worker with the executions that it has. */
+export interface WorkerDetail extends WorkerInfo {
+  /** STUCK ones first, then RUNNING, then WAITING, 1,000 at most; null: a server of the release before does not say. */
+  executions: WorkerExecution[] | null;
+  /** Number of all executions that it has; null as `executions`. */
+  executionsTotal: number | null;
+}
+
+/** A node of the cluster. */
 export interface ClusterNode {
   /** One life of the node: another one after its restart. */
   nodeId: string;
   /** host:port where other nodes reach it. */
   address: string;
+  /** Parts of the program that run there. */
   roles: ("api" | "scheduler" | "gateway")[];
+  /** Version of its program. */
   version: string;
   /** Feature level that it understands; nodes of one cluster are one level apart at most. */
   level: number;
   /** GONE: its lease ran out, and it has not said goodbye. */
   state: "LIVING" | "DRAINING" | "GONE";
+  /** Start of the node. */
   startedAt: string;
   /** Since it renewed its lease, by the store's clock. */
   renewedAgoMs: number;
@@ -217,6 +305,7 @@ export interface ClusterNode {
   workers: number | null;
 }
 
+/** Nodes and shards of the cluster. */
 export interface ClusterStatus {
   /** Node that answered. */
   node: string;
@@ -226,6 +315,7 @@ export interface ClusterStatus {
   nodes: ClusterNode[];
   /** All of them, by number. `nodeId` null: it waits for an owner. */
   shards: { shard: number; epoch: number; nodeId: string | null }[];
+  /** Ready work that waits, over the whole cluster. */
   lag: {
     /** Executions that wait for a worker, or were given to one a moment ago; 10000 stands for more. */
     ready: number;

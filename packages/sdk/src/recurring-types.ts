@@ -1,4 +1,4 @@
-import type { DstPolicy, ExecutionState, JobRequest, JobState } from "./api-types.ts";
+import type { DstPolicy, ExecutionState, ExecutionSummary, JobRequest, JobState } from "./api-types.ts";
 
 /** The HTTP api's shapes for recurring jobs. Times that are read are ISO 8601 texts in UTC. */
 
@@ -51,12 +51,15 @@ export type RecurringJobRequest = Omit<JobRequest, "runAt" | "delayMs" | "startB
 
 /** Plan of a recurring job. */
 export interface JobPlan {
+  /** Id of the job. */
   jobId: string;
+  /** State after the change. */
   state: JobState;
   /** null: it does not fire, or that is not known yet. */
   nextFireAt: string | null;
 }
 
+/** Stretch of the past that is to be made up for. */
 export interface BackfillRequest {
   /** The first instant of the past that is made up for. */
   since: Date | string;
@@ -66,6 +69,7 @@ export interface BackfillRequest {
   maxRunning?: number;
 }
 
+/** A backfill that goes on by itself. */
 export interface StartedBackfill extends JobPlan {
   /** `planned`: instants in between; those that have run already are left out. */
   backfill: { since: string; until: string; maxRunning: number; planned: number };
@@ -73,12 +77,17 @@ export interface StartedBackfill extends JobPlan {
 
 /** A stretch of the past that is made up for now. */
 export interface CatchUp {
+  /** Id of the backfill. */
   id: string;
+  /** SCHEDULE: instants that were missed. BACKFILL: asked for. */
   trigger: "SCHEDULE" | "BACKFILL";
   /** Where it goes on. */
   nextAt: string;
+  /** End, not included. */
   until: string;
+  /** Executions that may be open at once. */
   maxRunning: number;
+  /** Executions that are open now. */
   running: number;
 }
 
@@ -93,7 +102,7 @@ export interface LedgerItem {
   /** Execution that it became, if it became one. */
   run?: {
     executionId: string;
-    trigger: string;
+    trigger: ExecutionSummary["trigger"];
     state: ExecutionState;
     startedAt: string | null;
     latenessMs: number | null;

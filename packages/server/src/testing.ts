@@ -21,8 +21,6 @@ export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
 export type { JobIntake } from "./api/job-intake.ts";
 export { JobPlans } from "./api/job-plans.ts";
 export { JobRuns } from "./api/job-runs.ts";
-export { BATCH_BODY_BYTES_MAX, DEPTH_MAX, PAYLOAD_BYTES_MAX } from "./api/json-body.ts";
-export { BATCH_JOBS_MAX } from "./api/json-parts.ts";
 export { type ChangedPool, PoolChanger } from "./api/pool-changer.ts";
 export { PoolOrders } from "./api/pool-orders.ts";
 export { WAITERS_MAX } from "./api/waiters.ts";

@@ -1,3 +1,4 @@
+import { EXECUTION_STATES } from "@mainspring/contract/enums";
 import type { ExecutionState } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
@@ -16,8 +17,6 @@ import { jobIdOf } from "../job-argument.ts";
 import { choiceOption, id, instant } from "../option-values.ts";
 import { waitFor } from "../wait.ts";
 import { watchCommand } from "./watch.ts";
-
-const STATES: ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING", "SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"];
 
 interface ExecutionsListOptions extends ListOptions {
   state?: ExecutionState;
@@ -41,7 +40,7 @@ export function executionsCommand(): Command {
 
 function executionsListCommand(): Command {
   return listCommand("list executions, newest first")
-    .addOption(choiceOption("--state <state>", "only those in this state", STATES))
+    .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those of this handler")
     .option("--job <job>", "only those of this job: its id, or its name")

@@ -1,3 +1,4 @@
+import { JOB_STATES, JOB_TYPES } from "@mainspring/contract/enums";
 import type { JobRequest, JobState, JobType, RecurringJobRequest } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
@@ -17,8 +18,6 @@ import { readJson } from "../json-argument.ts";
 import { choiceOption, integer, isId, repeated } from "../option-values.ts";
 import { recurringCommands } from "./recurring-jobs.ts";
 
-const STATES: JobState[] = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"];
-const TYPES: JobType[] = ["ONCE", "CRON", "INTERVAL"];
 const JOB = "its name, its id, or the beginning of its id";
 
 interface JobsListOptions extends ListOptions {
@@ -44,8 +43,8 @@ export function jobsCommand(): Command {
 
 function jobsListCommand(): Command {
   return listCommand("list jobs, newest first")
-    .addOption(choiceOption("--state <state>", "only those in this state", STATES))
-    .addOption(choiceOption("--type <type>", "only those of this type", TYPES))
+    .addOption(choiceOption("--state <state>", "only those in this state", JOB_STATES))
+    .addOption(choiceOption("--type <type>", "only those of this type", JOB_TYPES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those for this handler")
     .option("--name <name>", "only those of this name")

@@ -1,3 +1,4 @@
+import { ORDER_STRATEGIES, PLACEMENT_STRATEGIES } from "@mainspring/contract/enums";
 import type { ChangedPool, Pool, PoolSettings } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
@@ -64,17 +65,19 @@ function setCommand(): Command {
     .description("set how a pool orders and places its work, and its limits; what is left out stays")
     .argument("<pool>")
     .addOption(
-      choiceOption("--strategy <strategy>", "PRIORITY: a level is a head start; FIFO: by due time alone", [
-        "PRIORITY",
-        "FIFO",
-      ]),
+      choiceOption(
+        "--strategy <strategy>",
+        "PRIORITY: a level is a head start; FIFO: by due time alone",
+        ORDER_STRATEGIES,
+      ),
     )
     .option("--priority-step <duration>", "with PRIORITY: the head start of one level, as 10m", durationMs)
     .addOption(
-      choiceOption("--placement <placement>", "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn", [
-        "LEAST_LOADED",
-        "ROUND_ROBIN",
-      ]),
+      choiceOption(
+        "--placement <placement>",
+        "LEAST_LOADED: to who has the most free; ROUND_ROBIN: in turn",
+        PLACEMENT_STRATEGIES,
+      ),
     )
     .option(
       "--max-running <number>",

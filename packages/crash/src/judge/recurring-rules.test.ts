@@ -40,7 +40,7 @@ class Seconds {
     this.#story
       .job(`job-${executionId}`, {}, executionId)
       .ranUnseen({ attempt: 1, from: at + lateMs, to: at + lateMs + 1 });
-    const run = { executionId, trigger: "SCHEDULE", state: "SUCCEEDED" as const };
+    const run = { executionId, trigger: "SCHEDULE", state: "SUCCEEDED" } as const;
     const startedAt = new Date(at + lateMs).toISOString();
     return { ...base(second, "RAN"), run: { ...run, startedAt, latenessMs: lateMs, late: false } };
   }

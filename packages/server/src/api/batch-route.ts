@@ -1,5 +1,7 @@
+import { BatchBody, BatchEnvelope, BatchSubmission, JobSubmission } from "@mainspring/contract";
+import { BATCH_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import type { Logger } from "pino";
-import { type TSchema, Type } from "typebox";
+import type { TSchema } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
 import { Batch } from "./batch.ts";
 import type { ReceivedBody } from "./body-reader.ts";
@@ -7,24 +9,9 @@ import { answer, problems } from "./documented.ts";
 import { invalid } from "./errors.ts";
 import { type HttpApp, validator } from "./http-app.ts";
 import { idempotencyOf } from "./job-intake.ts";
-import { BATCH_BODY_BYTES_MAX } from "./json-body.ts";
-import { BATCH_JOBS_MAX, BatchParts, groupsOf, type JobSlice, parseJobs } from "./json-parts.ts";
-import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
-import { ProblemBody } from "./schemas/node.ts";
+import { BatchParts, groupsOf, type JobSlice, parseJobs } from "./json-parts.ts";
 import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitParts } from "./submit-route.ts";
 import { compileCheck } from "./validation.ts";
-
-const closed = { additionalProperties: false } as const;
-const size = { minItems: 1, maxItems: BATCH_JOBS_MAX, description: "1 to 10,000 jobs, 32 MiB in all" };
-const BatchSubmission = Type.Object({ jobs: Type.Array(JobSubmission, size) }, closed);
-/** Schema of the batch as a whole; the route checks each job by itself, so that a bad one does not stop the others. */
-const Envelope = Type.Object({ jobs: Type.Array(Type.Unknown(), size) }, closed);
-
-const ItemError = Type.Object({
-  index: Type.Integer({ description: "its place in `jobs`, from 0" }),
-  error: ProblemBody,
-});
-const BatchBody = Type.Object({ items: Type.Array(Type.Union([SubmittedBody, DeduplicatedBody, ItemError])) });
 
 /** POST /v1/jobs/batch */
 export function batchRoute(app: HttpApp, parts: SubmitParts, log: Logger): void {
@@ -39,7 +26,7 @@ export function batchRoute(app: HttpApp, parts: SubmitParts, log: Logger): void 
       ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"),
     },
   };
-  const validators: Record<string, ReturnType<typeof validator>> = { body: validator(Envelope, false) };
+  const validators: Record<string, ReturnType<typeof validator>> = { body: validator(BatchEnvelope, false) };
   const options = {
     schema,
     bodyLimit: BATCH_BODY_BYTES_MAX,

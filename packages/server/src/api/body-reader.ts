@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
+import { DEPTH_MAX } from "@mainspring/contract/limits";
 import type { BodyShare } from "./body-budget.ts";
 import { ProblemError, problem } from "./errors.ts";
-import { DEPTH_MAX, malformed, malformedBecause } from "./json-body.ts";
+import { malformed, malformedBecause } from "./json-body.ts";
 import type { BodyParts } from "./json-parts.ts";
 import { JsonFault, JsonScanner } from "./json-scanner.ts";
 

@@ -1,3 +1,4 @@
+import { CancelBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import { isFinal } from "../domain/execution.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -9,8 +10,6 @@ import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
 import { refuseBody } from "./no-body.ts";
-import { CancelBody } from "./schemas/execution.ts";
-import { Uuid } from "./schemas/fields.ts";
 
 interface CancelParts {
   runtime: Runtime;

@@ -1,3 +1,5 @@
+import { ChangedBody, DeletedBody, JobSubmission, Line, oneOf, RetriedBody, Uuid } from "@mainspring/contract";
+import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { ReceivedBody } from "./body-reader.ts";
 import { answer, problems } from "./documented.ts";
@@ -7,12 +9,8 @@ import { formatInstantOrNull } from "./instants.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { ReceivedJob } from "./job-intake.ts";
 import type { JobRuns } from "./job-runs.ts";
-import { SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
 import { refuseBody } from "./no-body.ts";
 import type { PoolNames } from "./pool-names.ts";
-import { RetriedBody } from "./schemas/execution.ts";
-import { Line, oneOf, Uuid } from "./schemas/fields.ts";
-import { ChangedBody, DeletedBody, JobSubmission } from "./schemas/job.ts";
 import { payloadOf, refusal } from "./submit-route.ts";
 import { zoneWarnings } from "./zone-warnings.ts";
 

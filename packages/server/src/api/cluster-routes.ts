@@ -1,3 +1,4 @@
+import { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import { lackingNode } from "../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../domain/ids.ts";
@@ -9,7 +10,6 @@ import { ProblemError, problem } from "./errors.ts";
 import { lackingText } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { refuseBody } from "./no-body.ts";
-import { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
 
 const tags = ["node"];
 const params = Type.Object({ nodeId: Type.String({ minLength: 1, maxLength: 128 }) });

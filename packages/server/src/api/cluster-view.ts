@@ -1,3 +1,4 @@
+import type { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
 import { clusterLevel } from "../domain/cluster/feature-level.ts";
 import { isCutOff, largestGroup } from "../domain/cluster/reach.ts";
 import type { Incarnation } from "../domain/ids.ts";
@@ -7,7 +8,6 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { ShardHolder, Store } from "../ports/store.ts";
 import type { Inbox } from "./inbox.ts";
 import { formatInstant } from "./instants.ts";
-import type { ClusterBody, ClusterNodeBody } from "./schemas/cluster.ts";
 
 const ASK_TIMEOUT_MS = 500;
 /** Counting further costs more than anybody gains by it. */

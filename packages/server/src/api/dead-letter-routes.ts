@@ -1,3 +1,15 @@
+import {
+  DeadLetterBody,
+  DeadLetterRunBody,
+  type LetterFilter,
+  letterFilter,
+  pageOf,
+  pageQuery,
+  Selection,
+  SettledBody,
+  Uuid,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { DEFAULT_TENANT } from "../domain/ids.ts";
 import type { Store } from "../ports/store.ts";
@@ -8,16 +20,6 @@ import { answer, problems } from "./documented.ts";
 import { invalid, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant, formatInstantOrNull, parseInstant } from "./instants.ts";
-import {
-  DeadLetterBody,
-  DeadLetterRunBody,
-  type LetterFilter,
-  letterFilter,
-  Selection,
-  SettledBody,
-} from "./schemas/dead-letter.ts";
-import { Uuid } from "./schemas/fields.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { executionSummaryBody } from "./views.ts";
 
 const tags = ["dead letters"];
@@ -36,10 +38,10 @@ function listRoute(app: HttpApp, store: Store): void {
     tags,
     summary: "List executions that used up their budget and were neither replayed nor discarded",
     querystring: Type.Object({ ...letterFilter, ...pageQuery }, { additionalProperties: false }),
-    response: { 200: answer(pageOf(DeadLetterBody), "A page, newest first"), ...problems() },
+    response: { 200: answer(pageOf("DeadLetterPage", DeadLetterBody), "A page, newest first"), ...problems() },
   };
   app.get("/v1/dead-letters", { schema }, async (request) => {
-    const { cursor, limit = LIMIT_DEFAULT, ...filter } = request.query;
+    const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;
     const page = { after: decodeCursor("dead-letters", cursor), limit };
     const { items, next } = await store.deadLetters.list(DEFAULT_TENANT, filterOf(filter), page);
     const bodies = items.map((letter) => ({ ...executionSummaryBody(letter), error: letter.error }));

@@ -1,9 +1,24 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
+import {
+  ExecutionState,
+  FinalState,
+  JobState,
+  JobType,
+  NodeRole,
+  OnWorkerLost,
+  ProblemTypeBody,
+  ProblemTypesBody,
+  Trigger,
+} from "@mainspring/contract";
 import { Type } from "typebox";
-import { addProblemSchema, answer, problems } from "./documented.ts";
+import { answer, problems } from "./documented.ts";
 import { describeProblem, PROBLEM_NAMES, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
+import { nameSchemas } from "./named-schemas.ts";
+
+/** Lists of values that routes describe in several ways; here is the description of the list itself. */
+const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnWorkerLost, Trigger };
 
 /** Collects the routes that are added after it. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
@@ -31,9 +46,10 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
       security: [{ apiKey: [] }, {}],
     },
-    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `schema-${i}`) },
+    // Both forms of the document, JSON and YAML, are made by this.
+    transformObject: (made) =>
+      "openapiObject" in made ? nameSchemas(made.openapiObject, DECLARED) : made.swaggerObject,
   });
-  addProblemSchema(app);
 }
 
 /** All that the page needs comes from here, also where it is served without TLS; and nobody may frame it. */
@@ -45,13 +61,6 @@ const PAGE_POLICY = {
   "img-src": "'self' data:",
   "object-src": "'none'",
 };
-
-const ProblemTypeBody = Type.Object({
-  type: Type.String({ description: "what a problem says as its `type`" }),
-  title: Type.String(),
-  status: Type.Integer(),
-  help: Type.String({ description: "what to do" }),
-});
 
 /** The mainspring of a clock: a spiral. */
 const LOGO =
@@ -105,7 +114,7 @@ function problemRoutes(app: HttpApp): void {
     operationId: "listProblems",
     tags: ["docs"],
     summary: "Every problem type; needs no key",
-    response: { 200: answer(Type.Object({ items: Type.Array(ProblemTypeBody) }), "All of them"), ...problems() },
+    response: { 200: answer(ProblemTypesBody, "All of them"), ...problems() },
   };
   app.get("/problems", { schema: listSchema }, () => ({
     items: PROBLEM_NAMES.flatMap((name) => describeProblem(name) ?? []),

@@ -1,12 +1,6 @@
+import { ProblemBody } from "@mainspring/contract";
 import type { TSchema } from "typebox";
 import { type ProblemName, problem } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import { ProblemBody } from "./schemas/node.ts";
-
-/** Makes the schema of errors known once, for all routes to refer to. */
-export function addProblemSchema(app: HttpApp): void {
-  app.addSchema({ ...ProblemBody, $id: "Problem" });
-}
 
 /** How a route's errors are documented. Adds the problems that every route may answer with. */
 export function problems(...names: ProblemName[]): Record<number, unknown> {
@@ -15,7 +9,7 @@ export function problems(...names: ProblemName[]): Record<number, unknown> {
     const { status, title } = problem(name);
     answers[status] = {
       description: title,
-      content: { "application/problem+json": { schema: { $ref: "Problem#" } } },
+      content: { "application/problem+json": { schema: ProblemBody } },
     };
   }
   return answers;
@@ -23,7 +17,7 @@ export function problems(...names: ProblemName[]): Record<number, unknown> {
 
 const EVERYWHERE: ProblemName[] = ["invalid-request", "unauthorized", "forbidden", "too-many-requests", "unavailable"];
 
-/** An answer with a sentence of its own. */
-export function answer<T extends TSchema>(schema: T, description: string): T {
-  return { ...schema, description };
+/** An answer with a sentence of its own, which leaves the description of the schema as it is. */
+export function answer<T extends TSchema>(schema: T, sentence: string): T {
+  return { ...schema, "x-response-description": sentence };
 }

@@ -1,3 +1,4 @@
+import { Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import { isFinal } from "../domain/execution.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -9,7 +10,6 @@ import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { Followers } from "./followers.ts";
 import type { HttpApp } from "./http-app.ts";
-import { Uuid } from "./schemas/fields.ts";
 
 /** A stream is ended then; its client comes back. */
 export const STREAM_MAX_MS = 24 * 3_600_000;

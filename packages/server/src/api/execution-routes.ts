@@ -1,3 +1,15 @@
+import {
+  ExecutionBody,
+  ExecutionState,
+  ExecutionSummaryBody,
+  IdPrefix,
+  Instant,
+  pageOf,
+  pageQuery,
+  Uuid,
+  Word,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
 import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
 import type { Progress } from "../ports/messages.ts";
@@ -7,10 +19,8 @@ import { answer, problems } from "./documented.ts";
 import { ProblemError, problem } from "./errors.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import type { HttpApp } from "./http-app.ts";
+import { idsWith } from "./id-range.ts";
 import { parseInstant } from "./instants.ts";
-import { ExecutionBody, ExecutionState, ExecutionSummaryBody } from "./schemas/execution.ts";
-import { Instant, Uuid, Word } from "./schemas/fields.ts";
-import { IdPrefix, idsWith, LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
 import { executionBody, executionSummaryBody } from "./views.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -28,7 +38,7 @@ const WaitQuery = Type.Object(
   { waitSec: Type.Optional(Type.Number({ minimum: 0, maximum: 60, description: "answers early when final" })) },
   closed,
 );
-const ofExecutions = answer(pageOf(ExecutionSummaryBody), "A page, newest first");
+const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A page, newest first");
 
 type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
 
@@ -42,7 +52,7 @@ export function executionRoutes(
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
       after: decodeCursor("executions", query.cursor),
-      limit: query.limit ?? LIMIT_DEFAULT,
+      limit: query.limit ?? PAGE_ITEMS_DEFAULT,
     });
     return { items: items.map(executionSummaryBody), nextCursor: encodeCursor("executions", next) };
   };

@@ -1,3 +1,4 @@
+import { ExplanationBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Candidate } from "../domain/execution.ts";
 import { isFinal } from "../domain/execution.ts";
@@ -13,8 +14,6 @@ import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { Inbox } from "./inbox.ts";
 import { formatInstant } from "./instants.ts";
-import { ExplanationBody } from "./schemas/explanation.ts";
-import { Uuid } from "./schemas/fields.ts";
 
 /** An owner that is slower is not waited for: the row is told as it is. */
 const ASK_TIMEOUT_MS = 500;

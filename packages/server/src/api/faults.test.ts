@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { BackfillRequest, JobSubmission, PoolSettings } from "@mainspring/contract";
 import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { faultsOf } from "./faults.ts";
 import { OversizeJson } from "./json-body.ts";
-import { JobSubmission } from "./schemas/job.ts";
-import { PoolSettings } from "./schemas/pool.ts";
-import { BackfillRequest } from "./schemas/recurrence.ts";
 import { compileCheck } from "./validation.ts";
 
 const names = [...Object.keys(JobSubmission.properties), ...Object.keys(PoolSettings.properties), "strange"];

@@ -4,6 +4,9 @@ import { Guard } from "typebox/guard";
 import type { FieldError } from "./errors.ts";
 import { parseInstant } from "./instants.ts";
 
+// JSON Schema's own date-time takes neither a time without seconds nor refuses the 30th of February.
+Format.Set("date-time", (text) => typeof parseInstant(text) === "number");
+
 type Node = Record<string, unknown>;
 type Faults = Generator<FieldError, void, undefined>;
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import { PARSED_BYTES_MAX } from "@mainspring/contract/limits";
 import type { FastifyBaseLogger } from "fastify";
 import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
@@ -11,7 +12,6 @@ import type { ReceivedBody } from "./body-reader.ts";
 import { answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
 import { invalid, ProblemError, problem } from "./errors.ts";
 import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http-server.ts";
-import { PARSED_BYTES_MAX } from "./json-body.ts";
 import { type BodyParts, JobParts } from "./json-parts.ts";
 import { writeJson } from "./raw-json.ts";
 import { RequestTurns } from "./request-turns.ts";

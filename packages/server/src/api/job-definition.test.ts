@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { JobSubmission } from "@mainspring/contract";
 import { contradictions, jobDefinition } from "./job-definition.ts";
-import type { JobSubmission } from "./schemas/job.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const define = (job: Partial<JobSubmission>) => jobDefinition({ target: { handler: "echo" }, ...job }, NOW);

@@ -1,10 +1,10 @@
+import type { JobSubmission } from "@mainspring/contract";
 import type { EpochMs } from "../domain/ids.ts";
 import { DEFAULT_POLICY, DEFAULT_POOL, type ExecutionPolicy, type JobDefinition, PRIORITIES } from "../domain/job.ts";
 import type { RetryPolicy } from "../domain/retry.ts";
 import type { FieldError } from "./errors.ts";
 import { INSTANT_MAX, parseInstant } from "./instants.ts";
 import { recurrenceOf, scheduleErrors, typeErrors } from "./recurrence-rule.ts";
-import type { JobSubmission } from "./schemas/job.ts";
 
 /**
  * Faults of a submission that its schema cannot express.

@@ -1,3 +1,4 @@
+import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
 import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
@@ -11,7 +12,6 @@ import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { type JobMaker, jobRow } from "./new-job.ts";
 import type { PoolOrders } from "./pool-orders.ts";
-import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 import type { Submitter } from "./submitter.ts";
 import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 

@@ -1,3 +1,16 @@
+import {
+  IdPrefix,
+  JobBody,
+  JobState,
+  JobSummaryBody,
+  JobType,
+  Line,
+  pageOf,
+  pageQuery,
+  Uuid,
+  Word,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
 import { DEFAULT_TENANT } from "../domain/ids.ts";
 import type { Runtime } from "../ports/runtime.ts";
@@ -7,9 +20,7 @@ import { answer, problems } from "./documented.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { HttpApp } from "./http-app.ts";
-import { Line, Uuid, Word } from "./schemas/fields.ts";
-import { JobBody, JobState, JobSummaryBody, JobType } from "./schemas/job.ts";
-import { IdPrefix, idsWith, LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
+import { idsWith } from "./id-range.ts";
 import { jobBody, jobSummaryBody } from "./views.ts";
 
 const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
@@ -42,13 +53,13 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
         tags,
         summary: "List jobs",
         querystring: ListQuery,
-        response: { 200: answer(pageOf(JobSummaryBody), "A page, newest first"), ...problems() },
+        response: { 200: answer(pageOf("JobPage", JobSummaryBody), "A page, newest first"), ...problems() },
       },
     },
     async (request) => {
       const { items, next } = await queries.listJobs(DEFAULT_TENANT, filterOf(request.query), {
         after: decodeCursor("jobs", request.query.cursor),
-        limit: request.query.limit ?? LIMIT_DEFAULT,
+        limit: request.query.limit ?? PAGE_ITEMS_DEFAULT,
       });
       const now = runtime.now();
       return { items: items.map((row) => jobSummaryBody(row, now)), nextCursor: encodeCursor("jobs", next) };

@@ -1,15 +1,7 @@
+import { DEPTH_MAX, PARSED_BYTES_MAX } from "@mainspring/contract/limits";
 import { type FieldError, ProblemError, problem } from "./errors.ts";
 import { type JsonFault, JsonScanner, type JsonWatcher } from "./json-scanner.ts";
 
-/** The largest payload, and the largest result that a worker may send. */
-export const PAYLOAD_BYTES_MAX = 1024 * 1024;
-/** All of a body that becomes values of the program: a job without its payload, or the whole body of another request. */
-export const PARSED_BYTES_MAX = 128 * 1024;
-export const SINGLE_BODY_BYTES_MAX = PAYLOAD_BYTES_MAX + PARSED_BYTES_MAX;
-export const BATCH_BODY_BYTES_MAX = 32 * 1024 * 1024;
-
-/** How deep a body or a payload may be nested: readers may recurse, and every language stands this much. */
-export const DEPTH_MAX = 128;
 /** The head of a body that is too large to be parsed; its faults are looked for there. */
 const HEAD_BYTES = 32 * 1024;
 /** The line and column of a fault further inside would take too long to count. */

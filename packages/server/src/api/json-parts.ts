@@ -1,3 +1,4 @@
+import { BATCH_JOBS_MAX } from "@mainspring/contract/limits";
 import { invalid, ProblemError } from "./errors.ts";
 import { OversizeJson, parseProven } from "./json-body.ts";
 import type { JsonWatcher, Slice } from "./json-scanner.ts";
@@ -40,8 +41,6 @@ export class JobParts implements BodyParts {
 export interface JobSlice extends Slice {
   payload: Slice | null;
 }
-
-export const BATCH_JOBS_MAX = 10_000;
 
 /** A batch: its jobs are found, and parsed later, in turns. */
 export class BatchParts implements BodyParts {

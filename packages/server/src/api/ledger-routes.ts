@@ -1,3 +1,13 @@
+import {
+  FireCount,
+  Instant,
+  LedgerBody,
+  type LedgerItemBody,
+  NextFiresBody,
+  pageQuery,
+  Uuid,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
 import { inForceAt } from "../domain/changeover.ts";
 import type { EpochMs, JobId } from "../domain/ids.ts";
@@ -18,10 +28,6 @@ import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from ".
 import type { JobPlans } from "./job-plans.ts";
 import { type Account, accountsOf, missedSince, type Range, rangesOf } from "./ledger.ts";
 import { fireBody, plannedFireAt } from "./plan-views.ts";
-import { Instant, Uuid } from "./schemas/fields.ts";
-import { LIMIT_DEFAULT, pageQuery } from "./schemas/listing.ts";
-import { LedgerBody, type LedgerItemBody, NextFiresBody } from "./schemas/recurrence.ts";
-import { FireCount } from "./schemas/schedule.ts";
 import { latenessOf } from "./views.ts";
 
 export interface LedgerParts {
@@ -72,7 +78,7 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
     const now = runtime.now();
     const { since, until } = rangeOf(query, now);
     const after = decodeCursor("ledger", query.cursor);
-    const page = { after, limit: query.limit ?? LIMIT_DEFAULT };
+    const page = { after, limit: query.limit ?? PAGE_ITEMS_DEFAULT };
     const { items, next } = await readPage(parts, job, since, until, page);
     const stretch = {
       since: next === null ? since : (items.at(-1)?.plannedAt ?? since),

@@ -1,27 +1,10 @@
-import { Type } from "typebox";
+import { MissedBody } from "@mainspring/contract";
 import type { EpochMs } from "../domain/ids.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import type { MissedJob } from "./missed-instants.ts";
 import type { About } from "./node-routes.ts";
-import { Count, Instant, InstantOrNull, StringOrNull } from "./schemas/fields.ts";
-
-const MissedBody = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      jobId: Type.String({ format: "uuid" }),
-      name: StringOrNull("of the job"),
-      missed: Count("planned instants of the last day without any trace"),
-      firstAt: Instant("the first of them"),
-      lastAt: Instant("the last of them"),
-    }),
-    { description: "earliest first; of all jobs together at most 1000 instants" },
-  ),
-  lookedUntil: InstantOrNull(
-    "every instant of the last day before this time was looked at; null: this server has not searched all jobs yet",
-  ),
-});
 
 /** GET /v1/missed-jobs */
 export function missedRoute(app: HttpApp, about: Pick<About, "missed">): void {

@@ -1,3 +1,5 @@
+import { HealthBody, pageOf, pageQuery, ReadinessBody, type StatsBody, WorkerBody } from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { WorkerStatus } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
@@ -6,10 +8,6 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { MissedFound } from "./missed-watch.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { HealthBody, ReadinessBody } from "./schemas/node.ts";
-import type { StatsBody } from "./schemas/stats.ts";
-import { WorkerBody } from "./schemas/worker.ts";
 import { workerBody } from "./views.ts";
 
 /** A node's facts about itself. */
@@ -52,10 +50,10 @@ function workersRoute(app: HttpApp, { workers }: NodeParts): void {
     tags,
     summary: "List the workers that are known",
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: answer(pageOf(WorkerBody), "A page, newest connection first"), ...problems() },
+    response: { 200: answer(pageOf("WorkerPage", WorkerBody), "A page, newest connection first"), ...problems() },
   };
   app.get("/v1/workers", { schema }, async (request) => {
-    const { cursor, limit = LIMIT_DEFAULT } = request.query;
+    const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("workers", cursor);
     const all = await workers();
     const rest = after === null ? all : all.filter((worker) => placeOf(worker) > after);

@@ -1,28 +1,16 @@
+import { OverdueBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Runtime } from "../ports/runtime.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
-import { Count, Instant, StringOrNull } from "./schemas/fields.ts";
 
 const LIMIT_DEFAULT = 100;
 const querystring = Type.Object(
   { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "how many at most; default 100" })) },
   { additionalProperties: false },
 );
-
-const OverdueBody = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      jobId: Type.String({ format: "uuid" }),
-      name: StringOrNull("of the job"),
-      nextFireAt: Instant("the first planned instant that is not accounted for"),
-      overdueMs: Count("milliseconds since then"),
-    }),
-    { description: "earliest first" },
-  ),
-});
 
 /** GET /v1/overdue-jobs */
 export function overdueRoute(app: HttpApp, queries: Pick<StoreQueries, "overdue">, runtime: Runtime): void {

@@ -1,3 +1,4 @@
+import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody, Uuid } from "@mainspring/contract";
 import { type TSchema, Type } from "typebox";
 import type { Runtime } from "../ports/runtime.ts";
 import { answer, problems } from "./documented.ts";
@@ -8,8 +9,6 @@ import type { Backfill, JobPlans } from "./job-plans.ts";
 import type { JobRuns } from "./job-runs.ts";
 import { refuseBody } from "./no-body.ts";
 import { planBody } from "./plan-views.ts";
-import { Uuid } from "./schemas/fields.ts";
-import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody } from "./schemas/recurrence.ts";
 
 const tags = ["jobs"];
 const params = Type.Object({ jobId: Uuid("the recurring job") });

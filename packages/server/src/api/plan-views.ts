@@ -1,11 +1,9 @@
+import type { FireBody, JobBody, PlanBody } from "@mainspring/contract";
 import type { EpochMs } from "../domain/ids.ts";
 import type { CatchUp, RecurrenceRule } from "../domain/recurrence.ts";
 import type { PreviewedFire } from "../domain/schedule/preview.ts";
 import type { JobSummary, JobView } from "../ports/store-queries.ts";
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
-import type { JobBody } from "./schemas/job.ts";
-import type { PlanBody } from "./schemas/recurrence.ts";
-import type { FireBody } from "./schemas/schedule.ts";
 
 /** How recurring jobs and their plans are told to clients. */
 

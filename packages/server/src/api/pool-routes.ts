@@ -1,3 +1,5 @@
+import { ChangedPoolBody, PoolBody, PoolSettings, pageOf, pageQuery, Word } from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { DEFAULT_TENANT } from "../domain/ids.ts";
 import { defaultPool, isLimited, type Pool } from "../domain/pool.ts";
@@ -10,9 +12,6 @@ import { type Lacking, requireFeature } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
 import type { PoolChanger } from "./pool-changer.ts";
-import { Word } from "./schemas/fields.ts";
-import { LIMIT_DEFAULT, pageOf, pageQuery } from "./schemas/listing.ts";
-import { ChangedPoolBody, PoolBody, PoolSettings } from "./schemas/pool.ts";
 
 /** Owners read all of them every second. */
 const POOLS_MAX = 1_000;
@@ -41,10 +40,10 @@ function listRoute(app: HttpApp, parts: PoolParts): void {
     tags,
     summary: "List the pools that have settings or workers",
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: answer(pageOf(PoolBody), "A page, by name"), ...problems() },
+    response: { 200: answer(pageOf("PoolPage", PoolBody), "A page, by name"), ...problems() },
   };
   app.get("/v1/pools", { schema }, async (request) => {
-    const { cursor, limit = LIMIT_DEFAULT } = request.query;
+    const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("pools", cursor);
     const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
     const known = new Map(living.map(({ pool }) => [pool, defaultPool(pool)]));

@@ -1,9 +1,9 @@
+import type { JobSubmission } from "@mainspring/contract";
 import "../domain/schedule/testing/zones.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { contradictions, jobDefinition } from "./job-definition.ts";
-import type { JobSubmission } from "./schemas/job.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const job = (fields: Partial<JobSubmission>): JobSubmission => ({ target: { handler: "echo" }, ...fields });

@@ -1,3 +1,4 @@
+import { SchedulePreview, SchedulePreviewBody } from "@mainspring/contract";
 import { checkSchedule } from "../domain/schedule/check.ts";
 import { previewFires } from "../domain/schedule/preview.ts";
 import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
@@ -9,7 +10,6 @@ import type { HttpApp } from "./http-app.ts";
 import { parseInstant } from "./instants.ts";
 import { fireBody } from "./plan-views.ts";
 import { fieldError } from "./recurrence-rule.ts";
-import { SchedulePreview, SchedulePreviewBody } from "./schemas/schedule.ts";
 import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;

@@ -1,3 +1,4 @@
+import { StatsBody } from "@mainspring/contract";
 import { addBuckets, delayQuantile } from "../domain/delay-buckets.ts";
 import { FINAL_STATES } from "../domain/execution.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
@@ -11,7 +12,6 @@ import { answer, problems } from "./documented.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { Inbox } from "./inbox.ts";
 import type { About } from "./node-routes.ts";
-import { StatsBody } from "./schemas/stats.ts";
 
 const ASK_TIMEOUT_MS = 500;
 const DAY_MS = 86_400_000;

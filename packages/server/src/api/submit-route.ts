@@ -1,3 +1,5 @@
+import { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
+import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { EpochMs } from "../domain/ids.ts";
 import { DEFAULT_POOL } from "../domain/job.ts";
@@ -8,11 +10,9 @@ import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
-import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "./json-body.ts";
 import { JobParts } from "./json-parts.ts";
 import type { Slice } from "./json-scanner.ts";
 import type { PoolNames } from "./pool-names.ts";
-import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./schemas/job.ts";
 
 export const IdempotencyHeaders = Type.Object({
   "idempotency-key": Type.Optional(

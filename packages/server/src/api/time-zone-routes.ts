@@ -1,3 +1,4 @@
+import { TimeZonesBody, TimeZonesRequest } from "@mainspring/contract";
 import type { Store } from "../ports/store.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
 import { answer, problems } from "./documented.ts";
@@ -5,7 +6,6 @@ import { invalid, ProblemError, problem } from "./errors.ts";
 import { type Lacking, requireFeature } from "./feature-gate.ts";
 import type { HttpApp } from "./http-app.ts";
 import { formatInstant } from "./instants.ts";
-import { TimeZonesBody, TimeZonesRequest } from "./schemas/time-zones.ts";
 
 interface TimeZoneParts {
   store: Pick<Store, "timeZones">;

@@ -1,3 +1,12 @@
+import type {
+  ExecutionBody,
+  ExecutionSummaryBody,
+  JobBody,
+  JobSummaryBody,
+  WorkerBody,
+  WorkerDetailBody,
+  WorkerExecutionBody,
+} from "@mainspring/contract";
 import type { EndedAttempt } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
@@ -5,9 +14,6 @@ import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../po
 import { formatInstant, formatInstantOrNull } from "./instants.ts";
 import { plannedFireAt, recurrenceBody } from "./plan-views.ts";
 import { rawOrNull } from "./raw-json.ts";
-import type { ExecutionBody, ExecutionSummaryBody } from "./schemas/execution.ts";
-import type { JobBody, JobSummaryBody } from "./schemas/job.ts";
-import type { WorkerBody, WorkerDetailBody, WorkerExecutionBody } from "./schemas/worker.ts";
 
 /** How rows are told to clients. */
 

@@ -1,3 +1,4 @@
+import { WorkerBody, WorkerDetailBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { WorkerId } from "../domain/ids.ts";
 import type { WorkerStatus } from "../ports/messages.ts";
@@ -5,7 +6,6 @@ import { answer, problems } from "./documented.ts";
 import { ProblemError, problem } from "./errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import { refuseBody } from "./no-body.ts";
-import { WorkerBody, WorkerDetailBody } from "./schemas/worker.ts";
 import { workerBody, workerDetailBody } from "./views.ts";
 
 interface WorkerParts {

@@ -1,27 +1,16 @@
+import { type AttemptState, type ExecutionState, FINAL_STATES, type FinalState } from "@mainspring/contract/enums";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "./ids.ts";
 import type { ExecutionPolicy } from "./job.ts";
 
-export const EXECUTION_STATES = [
-  "PENDING",
-  "SCHEDULED",
-  "RUNNING",
-  "SUCCEEDED",
-  "CANCELLED",
-  "SKIPPED",
-  "DEAD",
-] as const;
-export type ExecutionState = (typeof EXECUTION_STATES)[number];
-/** Final states absorb: nothing leaves them. */
-export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
-export type FinalState = (typeof FINAL_STATES)[number];
-
-/** Origin of an execution. */
-export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
-export type Trigger = (typeof TRIGGERS)[number];
-
-/** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
-export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
-export type AttemptState = (typeof ATTEMPT_STATES)[number];
+export {
+  ATTEMPT_STATES,
+  type AttemptState,
+  EXECUTION_STATES,
+  type ExecutionState,
+  FINAL_STATES,
+  type FinalState,
+  type Trigger,
+} from "@mainspring/contract/enums";
 
 /** Error of a failed attempt; `stack` is cut at 8 KiB by the worker. */
 export interface ExecutionError {

@@ -2,15 +2,8 @@ import type { EpochMs } from "./ids.ts";
 import type { RecurrenceRule } from "./recurrence.ts";
 import type { RetryPolicy } from "./retry.ts";
 
-/**
- * A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only
- * recurring ones are PAUSED.
- */
-export const JOB_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
-export type JobState = (typeof JOB_STATES)[number];
-
-export const JOB_TYPES = ["ONCE", "CRON", "INTERVAL"] as const;
-export type JobType = (typeof JOB_TYPES)[number];
+export { type JobState, type JobType, PRIORITIES } from "@mainspring/contract/enums";
+export { DEFAULT_POOL } from "@mainspring/contract/limits";
 
 /** Definition of a job, with every default filled in. */
 export interface JobDefinition {
@@ -61,6 +54,3 @@ export const DEFAULT_POLICY: ExecutionPolicy = {
   onWorkerLost: "RETRY",
   startBefore: null,
 };
-
-export const PRIORITIES = { LOW: 2, NORMAL: 5, HIGH: 7, CRITICAL: 9 } as const;
-export const DEFAULT_POOL = "default";

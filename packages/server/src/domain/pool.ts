@@ -1,8 +1,8 @@
+import type { PlacementStrategy } from "@mainspring/contract/enums";
 import { type ShardId, shardOf } from "./ids.ts";
 import { DEFAULT_ORDERING, type Ordering } from "./rank.ts";
 
-export const PLACEMENT_STRATEGIES = ["LEAST_LOADED", "ROUND_ROBIN"] as const;
-export type PlacementStrategy = (typeof PLACEMENT_STRATEGIES)[number];
+export type { PlacementStrategy } from "@mainspring/contract/enums";
 
 /** A named queue and the workers that serve it. A pool that nobody has set up has the defaults. */
 export interface Pool extends Ordering {

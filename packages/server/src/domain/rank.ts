@@ -1,7 +1,7 @@
+import type { OrderStrategy } from "@mainspring/contract/enums";
 import type { EpochMs } from "./ids.ts";
 
-export const ORDER_STRATEGIES = ["PRIORITY", "FIFO"] as const;
-export type OrderStrategy = (typeof ORDER_STRATEGIES)[number];
+export { ORDER_STRATEGIES, type OrderStrategy } from "@mainspring/contract/enums";
 
 /** How a pool orders its ready work. */
 export interface Ordering {

@@ -1,14 +1,9 @@
+import type { Misfire, Overlap } from "@mainspring/contract/enums";
 import type { EpochMs, ExecutionId, JobId } from "./ids.ts";
 import type { CronTimes, IntervalTimes, Schedule } from "./schedule/schedule.ts";
 import { spreadShiftMs } from "./schedule/spread.ts";
 
-/** Treatment of an instant while the execution before it is not final. */
-export const OVERLAPS = ["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const;
-export type Overlap = (typeof OVERLAPS)[number];
-
-/** Treatment of instants that passed while no node could fire them. */
-export const MISFIRES = ["SKIP", "FIRE_ONCE", "FIRE_ALL"] as const;
-export type Misfire = (typeof MISFIRES)[number];
+export { MISFIRES, type Misfire, OVERLAPS, type Overlap } from "@mainspring/contract/enums";
 
 /** How a job recurs: part of its definition, as it was said. `scheduleOf` adds the parts that depend on the job itself. */
 export interface RecurrenceRule {

@@ -1,3 +1,4 @@
+import { RESULT_MAX_BYTES } from "@mainspring/contract/limits";
 import { RetryAtError, type Task, TerminalError, task } from "@mainspring/sdk";
 import { Agent } from "undici";
 import type { Runtime } from "../../ports/runtime.ts";
@@ -24,8 +25,6 @@ export interface HttpResult extends KeptBody {
   headers: Record<string, string | string[]>;
 }
 
-/** Largest result, as JSON. */
-const RESULT_MAX_BYTES = 1024 * 1024;
 const TIMEOUT_SEC = 30;
 
 /** Sends one HTTP request: SUCCEEDED with the answer where its status is 2xx. */

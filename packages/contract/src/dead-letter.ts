@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { ErrorBody, summaryFields, times } from "./execution.ts";
-import { Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid, Word } from "./fields.ts";
+import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid, Word } from "./fields.ts";
 
 const closed = { additionalProperties: false } as const;
 
@@ -11,14 +11,15 @@ export const letterFilter = {
   since: Type.Optional(Instant("died at or after")),
   until: Type.Optional(Instant("died before")),
 };
-const LetterFilter = Type.Object(letterFilter, {
+export const LetterFilter = named("DeadLetterFilter", letterFilter, {
   ...closed,
   description: "all that match all of it; {}: every dead letter",
 });
 export type LetterFilter = Static<typeof LetterFilter>;
 
 /** Exactly one of both; a route says so where they are not. */
-export const Selection = Type.Object(
+export const Selection = named(
+  "DeadLetterSelection",
   {
     executionIds: Type.Optional(
       Type.Array(Uuid("a dead letter"), { minItems: 1, maxItems: 1_000, description: "1 to 1,000 dead letters" }),
@@ -29,15 +30,15 @@ export const Selection = Type.Object(
 );
 export type Selection = Static<typeof Selection>;
 
-export const DeadLetterBody = Type.Object({
+export const DeadLetterBody = named("DeadLetter", {
   ...summaryFields,
   error: orNull(ErrorBody, "what the last attempt failed with"),
   ...times,
 });
 
-export const SettledBody = Type.Object({
+export const SettledBody = named("SettledDeadLetters", {
   items: Type.Array(
-    Type.Object({
+    named("SettledDeadLetter", {
       executionId: Uuid("as asked for"),
       outcome: oneOf(
         ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD"],
@@ -50,7 +51,7 @@ export const SettledBody = Type.Object({
 });
 export type SettledBody = Static<typeof SettledBody>;
 
-export const DeadLetterRunBody = Type.Object({
+export const DeadLetterRunBody = named("DeadLetterRun", {
   runId: Uuid("the run"),
   action: oneOf(["REPLAY", "DISCARD"], "what is done with what matches"),
   filter: LetterFilter,

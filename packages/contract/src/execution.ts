@@ -1,19 +1,26 @@
 import { type Static, Type } from "typebox";
-import { ATTEMPT_STATES, EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
-import { AnyJson, Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { ATTEMPT_STATES, EXECUTION_STATES, FINAL_STATES, TRIGGERS } from "./enums.ts";
+import { AnyJson, Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
-export const ExecutionState = oneOf(EXECUTION_STATES, "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final");
+export const ExecutionState = oneOf(
+  EXECUTION_STATES,
+  "SUCCEEDED, CANCELLED, SKIPPED and DEAD are final",
+  "ExecutionState",
+);
 
-export const ErrorBody = Type.Object({
+export const FinalState = oneOf(FINAL_STATES, "how an execution ended", "FinalState");
+export const Trigger = oneOf(TRIGGERS, "what made an execution", "Trigger");
+
+export const ErrorBody = named("ExecutionError", {
   name: Type.String(),
   message: Type.String(),
   stack: Type.Optional(Type.String()),
 });
 
-const AttemptBody = Type.Object({
+export const AttemptBody = named("Attempt", {
   attempt: Count("from 1"),
   workerId: Type.String(),
-  state: oneOf(ATTEMPT_STATES, "how it ended"),
+  state: oneOf(ATTEMPT_STATES, "how it ended", "AttemptState"),
   startedAt: InstantOrNull("null: it never started"),
   finishedAt: Instant("when it ended"),
   error: orNull(ErrorBody, "what it failed with"),
@@ -23,7 +30,7 @@ export const summaryFields = {
   executionId: Uuid("the execution"),
   jobId: Uuid("its job"),
   tenant: Type.String(),
-  trigger: oneOf(TRIGGERS, "what made it"),
+  trigger: Trigger,
   retryOf: orNull(Uuid("an execution"), "the execution that it repeats"),
   jobVersion: Count("which version of its job's definition it runs by"),
   state: ExecutionState,
@@ -47,16 +54,16 @@ export const times = {
 };
 
 /** An execution as lists show it. */
-export const ExecutionSummaryBody = Type.Object({ ...summaryFields, ...times });
+export const ExecutionSummaryBody = named("ExecutionSummary", { ...summaryFields, ...times });
 export type ExecutionSummaryBody = Static<typeof ExecutionSummaryBody>;
 
-export const ExecutionBody = Type.Object({
+export const ExecutionBody = named("Execution", {
   ...summaryFields,
   payload: AnyJson("as it was submitted; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),
   progress: orNull(
-    Type.Object({
+    named("Progress", {
       fraction: Type.Number({ minimum: 0, maximum: 1 }),
       message: Type.String(),
       at: Instant("when the handler said so"),
@@ -68,14 +75,14 @@ export const ExecutionBody = Type.Object({
 });
 export type ExecutionBody = Static<typeof ExecutionBody>;
 
-export const CancelBody = Type.Object({
+export const CancelBody = named("CancelledExecution", {
   executionId: Uuid("the execution"),
   state: ExecutionState,
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
 });
 export type CancelBody = Static<typeof CancelBody>;
 
-export const RetriedBody = Type.Object({
+export const RetriedBody = named("RetriedExecution", {
   executionId: Uuid("the new execution"),
   jobId: Uuid("its job"),
   retryOf: Uuid("the execution that it repeats"),

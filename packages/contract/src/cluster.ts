@@ -1,15 +1,14 @@
 import { type Static, Type } from "typebox";
-import { Count, Instant, oneOf, orNull, StringOrNull } from "./fields.ts";
+import { Count, Instant, named, oneOf, orNull, StringOrNull } from "./fields.ts";
+import { NodeRole } from "./node.ts";
 
-const Role = oneOf(["api", "scheduler", "gateway"], "what it does");
-
-export const ClusterNodeBody = Type.Object({
+export const ClusterNodeBody = named("Node", {
   nodeId: Type.String({ description: "one life of the node: another one after its restart" }),
   address: Type.String({ description: "host:port where other nodes reach it" }),
-  roles: Type.Array(Role),
+  roles: Type.Array(NodeRole),
   version: Type.String({ description: "of its program" }),
   level: Count("of features that it understands; nodes of one cluster are one level apart at most"),
-  state: oneOf(["LIVING", "DRAINING", "GONE"], "GONE: its lease ran out, and it has not said goodbye"),
+  state: oneOf(["LIVING", "DRAINING", "GONE"], "GONE: its lease ran out, and it has not said goodbye", "NodeState"),
   startedAt: Instant("when it was started"),
   renewedAgoMs: Count("since it renewed its lease, by the store's clock"),
   isReachable: Type.Boolean({ description: "whether the node that answers has a connection to it" }),
@@ -26,19 +25,19 @@ export const ClusterNodeBody = Type.Object({
 });
 export type ClusterNodeBody = Static<typeof ClusterNodeBody>;
 
-export const ClusterBody = Type.Object({
+export const ClusterBody = named("Cluster", {
   node: Type.String({ description: "who answers" }),
   level: Count("of features that every living node understands: newer ones are not used yet"),
   nodes: Type.Array(ClusterNodeBody, { description: "those that live, and those that went lately; by address" }),
   shards: Type.Array(
-    Type.Object({
+    named("ShardOwner", {
       shard: Count("from 0"),
       epoch: Count("grows with each takeover: the time of the last one in microseconds"),
       nodeId: StringOrNull("its owner; null: it waits for one"),
     }),
     { description: "all of them, by number" },
   ),
-  lag: Type.Object({
+  lag: named("ClusterLag", {
     ready: Count("executions that wait for a worker, or were given to one a moment ago; 10000 stands for more"),
     oldestReadyMs: orNull(
       Type.Integer({ minimum: 0 }),

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { EXECUTION_STATES, TRIGGERS } from "../../domain/execution.ts";
-import { JOB_STATES } from "../../domain/job.ts";
-import { MISFIRES, OVERLAPS } from "../../domain/recurrence.ts";
-import { Count, Instant, InstantOrNull, oneOf, orNull, Uuid } from "./fields.ts";
+import { MISFIRES, OVERLAPS } from "./enums.ts";
+import { ExecutionState, Trigger } from "./execution.ts";
+import { Count, described, Instant, InstantOrNull, named, oneOf, orNull, Uuid } from "./fields.ts";
+import { JobState } from "./job-fields.ts";
 import { DstFields, FireBody, LocalTime, ScheduleText, TimeZoneName } from "./schedule.ts";
 
 const DAY_SEC = 86_400;
@@ -19,6 +19,7 @@ export const RecurrenceFields = {
     ["FIXED_RATE", "FIXED_DELAY"],
     "everySec counts from startAt, else from the creation, however long executions take (FIXED_RATE, the default), or " +
       "from the end of the last execution (FIXED_DELAY)",
+    "EveryMode",
   ),
   startAt: Instant("nothing is planned before; ISO 8601 with a zone"),
   endAt: Instant("nothing is planned then or later; ISO 8601 with a zone"),
@@ -33,11 +34,13 @@ export const RecurrenceFields = {
     OVERLAPS,
     "when the execution before is not final: ALLOW runs beside it, SKIP (default) leaves this one out, BUFFER_ONE runs one " +
       "after it, CANCEL_PREVIOUS cancels it first",
+    "Overlap",
   ),
   misfire: oneOf(
     MISFIRES,
     "of instants that passed while nothing could fire: SKIP none runs, FIRE_ONCE (default) the last one, FIRE_ALL the " +
       "newest maxCatchUp",
+    "Misfire",
   ),
   misfireGraceSec: Type.Number({
     minimum: 0,
@@ -52,7 +55,7 @@ export const RecurrenceFields = {
   }),
 };
 
-export const CatchUpBody = Type.Object({
+export const CatchUpBody = named("CatchUp", {
   id: Uuid("the backfill"),
   trigger: oneOf(["SCHEDULE", "BACKFILL"], "misfired, or asked for"),
   nextAt: Instant("where it goes on"),
@@ -62,14 +65,15 @@ export const CatchUpBody = Type.Object({
 });
 
 /** Outcome of a change of a recurring job's plan. */
-export const PlanBody = Type.Object({
+export const PlanBody = named("JobPlan", {
   jobId: Uuid("the job"),
-  state: oneOf(JOB_STATES, "as it is now"),
+  state: described(JobState, "as it is now"),
   nextFireAt: InstantOrNull("when it fires next; null: it does not, or that is not known yet"),
 });
 export type PlanBody = Static<typeof PlanBody>;
 
-export const ResumeRequest = Type.Object(
+export const ResumeRequest = named(
+  "ResumeRequest",
   {
     catchUp: Type.Optional(
       Type.Boolean({
@@ -80,7 +84,8 @@ export const ResumeRequest = Type.Object(
   closed,
 );
 
-export const BackfillRequest = Type.Object(
+export const BackfillRequest = named(
+  "BackfillRequest",
   {
     since: Instant("the first instant of the past that is made up for; ISO 8601 with a zone"),
     until: Type.Optional(Instant("where that ends, itself not included; not in the future; default: now")),
@@ -92,9 +97,9 @@ export const BackfillRequest = Type.Object(
 );
 export type BackfillRequest = Static<typeof BackfillRequest>;
 
-export const BackfillBody = Type.Object({
+export const BackfillBody = named("StartedBackfill", {
   ...PlanBody.properties,
-  backfill: Type.Object({
+  backfill: named("Backfill", {
     since: Instant("as asked for"),
     until: Instant("as asked for"),
     maxRunning: Count("as asked for"),
@@ -102,18 +107,22 @@ export const BackfillBody = Type.Object({
   }),
 });
 
-export const TriggeredBody = Type.Object({ executionId: Uuid("the new execution"), jobId: Uuid("its job") });
+export const TriggeredBody = named("TriggeredExecution", {
+  executionId: Uuid("the new execution"),
+  jobId: Uuid("its job"),
+});
 
-export const NextFiresBody = Type.Object({
-  state: oneOf(JOB_STATES, "of the job"),
+export const NextFiresBody = named("NextFires", {
+  state: JobState,
   fires: Type.Array(FireBody, { description: "in order; none where nothing is planned, one with a fixed delay" }),
 });
 
-const LedgerRun = Type.Object(
+const LedgerRun = named(
+  "LedgerRun",
   {
     executionId: Uuid("the execution"),
-    trigger: oneOf(TRIGGERS, "SCHEDULE, or BACKFILL where it was made up for on request"),
-    state: oneOf(EXECUTION_STATES, "of the execution"),
+    trigger: described(Trigger, "SCHEDULE, or BACKFILL where it was made up for on request"),
+    state: ExecutionState,
     startedAt: InstantOrNull("first start of any attempt"),
     latenessMs: orNull(Type.Integer(), "first start minus planned instant, or minus the time of the backfill"),
     late: Type.Boolean({
@@ -124,7 +133,7 @@ const LedgerRun = Type.Object(
   { description: "what it became" },
 );
 
-export const LedgerItemBody = Type.Object({
+export const LedgerItemBody = named("LedgerItem", {
   at: Instant("the planned instant"),
   local: LocalTime,
   outcome: oneOf(
@@ -139,7 +148,7 @@ export const LedgerItemBody = Type.Object({
 });
 export type LedgerItemBody = Static<typeof LedgerItemBody>;
 
-export const LedgerBody = Type.Object({
+export const LedgerBody = named("Ledger", {
   items: Type.Array(LedgerItemBody),
   nextCursor: orNull(Type.String(), "what to pass as `cursor` for the next page; null: there is none"),
   accountedUntil: InstantOrNull(

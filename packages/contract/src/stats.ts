@@ -1,28 +1,29 @@
 import { type Static, Type } from "typebox";
-import { FINAL_STATES } from "../../domain/execution.ts";
-import { Count, oneOf, orNull, StringOrNull } from "./fields.ts";
+import { FinalState } from "./execution.ts";
+import { Count, named, orNull, StringOrNull } from "./fields.ts";
+import { NodeRole } from "./node.ts";
 
 const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothing has started lately");
 
-export const StatsBody = Type.Object({
+export const StatsBody = named("Stats", {
   version: Type.String(),
   node: Type.String({ description: "this life of the server" }),
   timeZoneData: Type.String({ description: "version of the IANA time zone database that schedules go by, as 2026f" }),
   timeZoneDataAgeDays: orNull(Type.Integer({ minimum: 0 }), "days since its release; null: not known"),
-  addresses: Type.Object({
+  addresses: named("StatsAddresses", {
     http: StringOrNull("where this API listens, as http://host:port"),
     grpc: StringOrNull("where workers connect, as host:port"),
   }),
   nodes: Type.Array(
-    Type.Object({
+    named("StatsNode", {
       node: Type.String(),
-      roles: Type.Array(oneOf(["api", "scheduler", "gateway"], "what it does")),
+      roles: Type.Array(NodeRole),
     }),
     { description: "the servers that can be reached now, this one included" },
   ),
-  workers: Type.Object({ connected: Count("workers with a connection now") }),
-  shards: Type.Object({ total: Count("all"), owned: Count("those whose owner is known here") }),
-  executions: Type.Object({
+  workers: named("StatsWorkers", { connected: Count("workers with a connection now") }),
+  shards: named("StatsShards", { total: Count("all"), owned: Count("those whose owner is known here") }),
+  executions: named("StatsExecutions", {
     waiting: Count("for their time"),
     ready: Count("for a worker, or given to one a moment ago"),
     running: Count("whose rows say so: for a second or longer"),
@@ -30,7 +31,7 @@ export const StatsBody = Type.Object({
     countedUpTo: Count("what there is more of is told as this"),
   }),
   store: Type.Array(
-    Type.Object({
+    named("StatsConnections", {
       purpose: Type.String(),
       busy: Count("connections in use"),
       max: Count("connections that there may be"),
@@ -38,10 +39,11 @@ export const StatsBody = Type.Object({
     }),
     { description: "this server's connections to the store, by what they are for" },
   ),
-  finished: Type.Array(Type.Object({ state: oneOf(FINAL_STATES, "how executions ended"), count: Count("how many") }), {
+  finished: Type.Array(named("StatsFinished", { state: FinalState, count: Count("how many") }), {
     description: "since the schedulers were started",
   }),
-  recurring: Type.Object(
+  recurring: named(
+    "StatsRecurring",
     {
       planned: Count("instants that were accounted for"),
       run: Count("became executions"),
@@ -57,7 +59,8 @@ export const StatsBody = Type.Object({
         "planned instants of recurring jobs, since the schedulers were started; those of backfills not again",
     },
   ),
-  lateness: Type.Object(
+  lateness: named(
+    "StatsLateness",
     { p50Ms: latenessMs, p99Ms: latenessMs, starts: Count("how many") },
     { description: "first starts minus scheduled times (of a backfill: of its own), of the last minute or two" },
   ),

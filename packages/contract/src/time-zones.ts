@@ -1,14 +1,14 @@
 import { type Static, Type } from "typebox";
-import { Instant, orNull, StringOrNull } from "./fields.ts";
+import { Instant, named, orNull, StringOrNull } from "./fields.ts";
 
 const version = Type.String({ description: "of the IANA time zone database, as 2026f" });
 
-const ChangeoverBody = Type.Object({
+const ChangeoverBody = named("Changeover", {
   version,
   since: orNull(Instant("when it came, or comes, into force"), "null: it was so from the beginning"),
 });
 
-export const TimeZonesBody = Type.Object({
+export const TimeZonesBody = named("TimeZoneData", {
   version,
   releasedOn: StringOrNull("the day of its release"),
   changeovers: Type.Array(ChangeoverBody, {
@@ -20,4 +20,4 @@ export const TimeZonesBody = Type.Object({
 });
 export type TimeZonesBody = Static<typeof TimeZonesBody>;
 
-export const TimeZonesRequest = Type.Object({ version }, { additionalProperties: false });
+export const TimeZonesRequest = named("TimeZoneDataRequest", { version }, { additionalProperties: false });

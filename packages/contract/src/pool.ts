@@ -1,17 +1,24 @@
 import { type Static, Type } from "typebox";
-import { PLACEMENT_STRATEGIES } from "../../domain/pool.ts";
-import { ORDER_STRATEGIES } from "../../domain/rank.ts";
-import { Count, InstantOrNull, oneOf, orNull } from "./fields.ts";
+import { ORDER_STRATEGIES, PLACEMENT_STRATEGIES } from "./enums.ts";
+import { Count, InstantOrNull, named, oneOf, orNull } from "./fields.ts";
 
 const settings = {
   paused: Type.Boolean({ description: "nothing of a paused pool is started; what runs goes on" }),
-  strategy: oneOf(ORDER_STRATEGIES, "PRIORITY (default): a level of priority is a head start; FIFO: by due time alone"),
+  strategy: oneOf(
+    ORDER_STRATEGIES,
+    "PRIORITY (default): a level of priority is a head start; FIFO: by due time alone",
+    "OrderStrategy",
+  ),
   priorityStepSec: Type.Number({
     minimum: 1,
     maximum: 30 * 86_400,
     description: "with PRIORITY: how much of a head start one level is; default 3600",
   }),
-  placement: oneOf(PLACEMENT_STRATEGIES, "LEAST_LOADED (default): who has the most free; ROUND_ROBIN: in turn"),
+  placement: oneOf(
+    PLACEMENT_STRATEGIES,
+    "LEAST_LOADED (default): who has the most free; ROUND_ROBIN: in turn",
+    "PlacementStrategy",
+  ),
   maxRunning: orNull(
     Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     "1 to 1000000 attempts that may be at workers at once, over all servers, or null (default): no limit. When it is lowered, what runs finishes",
@@ -22,17 +29,17 @@ const settings = {
   ),
 };
 
-export const PoolSettings = Type.Partial(Type.Object(settings), { additionalProperties: false });
+export const PoolSettings = Type.Partial(Type.Object(settings), { additionalProperties: false, title: "PoolSettings" });
 export type PoolSettings = Static<typeof PoolSettings>;
 
-export const PoolBody = Type.Object({
+export const PoolBody = named("Pool", {
   name: Type.String(),
   ...settings,
   workers: Count("workers that serve it, those without a connection now included"),
   slots: Count("of those workers"),
   running: Count("attempts that they run now"),
   limitUse: orNull(
-    Type.Object({
+    named("LimitUse", {
       taken: Count("of maxRunning: attempts that workers have, and the few places that a server keeps to use at once"),
       nextStartAt: InstantOrNull("when ratePerSec allows the next start; null: there is no such limit"),
     }),
@@ -41,12 +48,12 @@ export const PoolBody = Type.Object({
 });
 export type PoolBody = Static<typeof PoolBody>;
 
-const Owner = Type.Object({
+const Owner = named("UnconfirmedNode", {
   nodeId: Type.String({ description: "one life of the server" }),
   address: orNull(Type.String(), "host:port where other servers reach it; null: its lease ended long ago"),
 });
 
-export const ChangedPoolBody = Type.Object({
+export const ChangedPoolBody = named("ChangedPool", {
   ...PoolBody.properties,
   unconfirmedBy: Type.Array(Owner, {
     description: "servers that own shards and did not confirm in time that they go by the change; empty: all did",

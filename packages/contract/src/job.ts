@@ -1,20 +1,24 @@
 import { type Static, Type } from "typebox";
-import { DEFAULT_POOL, JOB_STATES, JOB_TYPES, PRIORITIES } from "../../domain/job.ts";
+import { PRIORITIES } from "./enums.ts";
 import { ExecutionSummaryBody } from "./execution.ts";
 import {
   AnyJson,
   CapabilityList,
   Count,
+  described,
   Instant,
   InstantOrNull,
   Labels,
   Line,
+  named,
   oneOf,
   orNull,
   StringOrNull,
   Uuid,
   Word,
 } from "./fields.ts";
+import { JobState, JobType } from "./job-fields.ts";
+import { DEFAULT_POOL } from "./limits.ts";
 import { CatchUpBody, RecurrenceFields } from "./recurrence.ts";
 import { Warnings } from "./schedule.ts";
 
@@ -24,18 +28,22 @@ const priorityNames = Object.keys(PRIORITIES) as (keyof typeof PRIORITIES)[];
 
 const RetryFields = {
   maxAttempts: Type.Integer({ minimum: 1, maximum: 1_000, description: "failures after which it is DEAD; default 5" }),
-  backoff: oneOf(["FIXED", "EXPONENTIAL"], "default EXPONENTIAL: each delay is twice the one before"),
+  backoff: oneOf(["FIXED", "EXPONENTIAL"], "default EXPONENTIAL: each delay is twice the one before", "Backoff"),
   initialDelayMs: Type.Integer({ minimum: 0, maximum: YEAR_MS, description: "delay of the first retry; default 1000" }),
   maxDelayMs: Type.Integer({ minimum: 0, maximum: YEAR_MS, description: "no delay is longer; default 3600000" }),
   jitter: Type.Boolean({ description: "spreads each delay over its second half; default true" }),
 };
 
+export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "what a lost worker means", "OnWorkerLost");
+
 /** Body of POST /v1/jobs. */
-export const JobSubmission = Type.Object(
+export const JobSubmission = named(
+  "JobSubmission",
   {
     name: Type.Optional(Line("1 to 255 characters; among recurring jobs that are not deleted it is unique")),
-    type: Type.Optional(oneOf(JOB_TYPES, "follows from the fields: schedule CRON, everySec INTERVAL, else ONCE")),
-    target: Type.Object(
+    type: Type.Optional(described(JobType, "follows from the fields: schedule CRON, everySec INTERVAL, else ONCE")),
+    target: named(
+      "RequestedTarget",
       {
         handler: Word("the function that runs it: letters, digits and _.:/@=+-, 1 to 128 characters"),
         pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)),
@@ -48,7 +56,7 @@ export const JobSubmission = Type.Object(
     delayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 * YEAR_MS, description: "how long from now" })),
     startBefore: Type.Optional(Instant("not started by then, it is SKIPPED; ISO 8601 with a zone")),
     ...Type.Partial(Type.Object(RecurrenceFields)).properties,
-    retryPolicy: Type.Optional(Type.Partial(Type.Object(RetryFields), closed)),
+    retryPolicy: Type.Optional(Type.Partial(Type.Object(RetryFields), { ...closed, title: "RequestedRetryPolicy" })),
     timeoutSec: Type.Optional(
       Type.Number({ minimum: 0.001, maximum: 30 * 86_400, description: "hard limit of one attempt; default 3600" }),
     ),
@@ -58,7 +66,7 @@ export const JobSubmission = Type.Object(
     maxLost: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000, description: "lost workers after which it is DEAD; default 3" }),
     ),
-    onWorkerLost: Type.Optional(oneOf(["RETRY", "DEAD"], "default RETRY")),
+    onWorkerLost: Type.Optional(described(OnWorkerLost, "default RETRY")),
     priority: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0, maximum: 9 }), oneOf(priorityNames, "by name")], {
         description: "an integer from 0 to 9, or LOW (2), NORMAL (5, the default), HIGH (7) or CRITICAL (9)",
@@ -79,13 +87,7 @@ export const JobSubmission = Type.Object(
 );
 export type JobSubmission = Static<typeof JobSubmission>;
 
-export const JobState = oneOf(
-  JOB_STATES,
-  "FINISHED: its executions are final, or nothing of it is planned any more. Only recurring jobs are PAUSED",
-);
-export const JobType = oneOf(JOB_TYPES, "when it runs: once, by a cron expression, or at an interval");
-
-export const SubmittedBody = Type.Object({
+export const SubmittedBody = named("SubmittedJob", {
   jobId: Uuid("the job"),
   state: oneOf(["ACTIVE"], "as it was when it was taken"),
   nextFireAt: InstantOrNull("the time it is to run at; null: at once"),
@@ -94,7 +96,7 @@ export const SubmittedBody = Type.Object({
 });
 export type SubmittedBody = Static<typeof SubmittedBody>;
 
-export const DeduplicatedBody = Type.Object({
+export const DeduplicatedBody = named("DeduplicatedJob", {
   jobId: Uuid("the job that holds the unique key"),
   state: oneOf(["ACTIVE"], "what holds a unique key is not final"),
   executionId: Uuid("the execution that holds the unique key"),
@@ -102,9 +104,9 @@ export const DeduplicatedBody = Type.Object({
 });
 export type DeduplicatedBody = Static<typeof DeduplicatedBody>;
 
-export const ChangedBody = Type.Object({
+export const ChangedBody = named("ChangedJob", {
   jobId: Uuid("the job"),
-  state: oneOf(JOB_STATES, "what is FINISHED or DELETED cannot be changed"),
+  state: described(JobState, "what is FINISHED or DELETED cannot be changed"),
   version: Count("of the definition, from 1; also in the header ETag"),
   changed: Type.Boolean({ description: "false: the job had this definition already" }),
   nextFireAt: InstantOrNull("the time that it is to run at; null: at once, it runs already, or it is being planned"),
@@ -119,7 +121,7 @@ export const ChangedBody = Type.Object({
 });
 export type ChangedBody = Static<typeof ChangedBody>;
 
-export const DeletedBody = Type.Object({
+export const DeletedBody = named("DeletedJob", {
   jobId: Uuid("the job"),
   state: oneOf(["DELETED"], "what waits of it is cancelled in a moment"),
 });
@@ -141,9 +143,9 @@ const summaryFields = {
   updatedAt: Instant("when its row was last written"),
 };
 
-export const JobSummaryBody = Type.Object({
+export const JobSummaryBody = named("JobSummary", {
   ...summaryFields,
-  target: Type.Object({ pool: Type.String(), handler: Type.String() }),
+  target: named("TargetSummary", { pool: Type.String(), handler: Type.String() }),
 });
 export type JobSummaryBody = Static<typeof JobSummaryBody>;
 
@@ -152,16 +154,16 @@ const PlanFields = {
   catchUps: Type.Array(CatchUpBody, { description: "stretches of the past that are made up for now" }),
 };
 
-export const JobBody = Type.Object({
+export const JobBody = named("Job", {
   ...summaryFields,
-  target: Type.Object({ pool: Type.String(), handler: Type.String(), requires: Type.Array(Type.String()) }),
+  target: named("Target", { pool: Type.String(), handler: Type.String(), requires: Type.Array(Type.String()) }),
   payload: AnyJson("as it was submitted; null: none"),
   startBefore: InstantOrNull("not started by then, it is SKIPPED"),
-  retryPolicy: Type.Object(RetryFields),
+  retryPolicy: named("RetryPolicy", RetryFields),
   timeoutSec: Type.Number(),
   cancelGraceSec: Type.Number(),
   maxLost: Type.Integer(),
-  onWorkerLost: oneOf(["RETRY", "DEAD"], "what a lost worker means"),
+  onWorkerLost: OnWorkerLost,
   concurrencyKey: StringOrNull("as submitted"),
   concurrencyLimit: Type.Integer(),
   uniqueKey: StringOrNull("as submitted"),

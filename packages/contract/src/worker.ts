@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { Count, Instant, InstantOrNull, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
-export const WorkerBody = Type.Object({
+export const WorkerBody = named("Worker", {
   workerId: Type.String(),
   name: Type.String(),
   pool: Type.String(),
@@ -9,7 +9,7 @@ export const WorkerBody = Type.Object({
   capabilities: Type.Array(Type.String()),
   slots: Count("how many attempts it runs at once"),
   prefetch: Count("how many more may wait at it"),
-  state: oneOf(["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"], "as its gateway sees it"),
+  state: oneOf(["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"], "as its gateway sees it", "WorkerState"),
   running: Count("attempts it runs now"),
   free: Count("slots that nothing occupies; 0 where it is DEAD"),
   stuck: Count("slots of handlers that still run although their attempts are over"),
@@ -19,7 +19,7 @@ export const WorkerBody = Type.Object({
 });
 export type WorkerBody = Static<typeof WorkerBody>;
 
-const WorkerExecutionBody = Type.Object({
+const WorkerExecutionBody = named("WorkerExecution", {
   executionId: Uuid("the execution"),
   attempt: Count("the attempt"),
   handler: StringOrNull("null where its gateway does not know it"),
@@ -31,7 +31,7 @@ const WorkerExecutionBody = Type.Object({
 });
 export type WorkerExecutionBody = Static<typeof WorkerExecutionBody>;
 
-export const WorkerDetailBody = Type.Object({
+export const WorkerDetailBody = named("WorkerDetail", {
   ...WorkerBody.properties,
   executions: orNull(
     Type.Array(WorkerExecutionBody),

@@ -1,9 +1,5 @@
-import { type TSchema, Type } from "typebox";
-import Format from "typebox/format";
-import { parseInstant } from "../instants.ts";
-
-// JSON Schema's own date-time takes neither a time without seconds nor refuses the 30th of February.
-Format.Set("date-time", (text) => typeof parseInstant(text) === "number");
+import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type } from "typebox";
+import { LINE_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
 
 /** Without control characters and lone surrogates, which no store keeps as they are. */
 const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
@@ -16,10 +12,10 @@ export const Instant = (description: string) =>
 
 export const InstantOrNull = (description: string) => orNull(Type.String({ format: "date-time" }), description);
 
-export const Word = (description: string) => Type.String({ pattern: WORD, maxLength: 128, description });
+export const Word = (description: string) => Type.String({ pattern: WORD, maxLength: WORD_CHARS_MAX, description });
 
 export const Line = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 255, pattern: PRINTABLE, description });
+  Type.String({ minLength: 1, maxLength: LINE_CHARS_MAX, pattern: PRINTABLE, description });
 
 export const StringOrNull = (description: string) => orNull(Type.String(), description);
 
@@ -41,8 +37,19 @@ export const Labels = Type.Record(
 /** Any JSON value; which bytes it had is read from the body itself. */
 export const AnyJson = (description: string) => Type.Unknown({ description });
 
-export function oneOf<const T extends readonly string[]>(values: T, description: string) {
-  return Type.Unsafe<T[number]>({ type: "string", enum: values, description });
+/** @param title name of the schema in the document of the API; left out: the values stand where they are used */
+export function oneOf<const T extends readonly string[]>(values: T, description: string, title?: string) {
+  return Type.Unsafe<T[number]>({ type: "string", enum: values, description, ...(title !== undefined && { title }) });
+}
+
+/** An object schema that the document of the API has under this name in `components.schemas`. */
+export function named<P extends TProperties>(title: string, properties: P, options: TObjectOptions = {}): TObject<P> {
+  return Type.Object(properties, { ...options, title });
+}
+
+/** A schema with a description of its own for one place. */
+export function described<T extends TSchema>(schema: T, description: string): T {
+  return { ...schema, description };
 }
 
 export function orNull<T extends TSchema>(schema: T, description: string) {

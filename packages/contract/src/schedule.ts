@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Instant, oneOf } from "./fields.ts";
+import { Instant, named, oneOf } from "./fields.ts";
 
 const closed = { additionalProperties: false } as const;
 
@@ -27,12 +27,13 @@ export const DstFields = Type.Partial(
       "when a fixed time that comes twice, as the clocks go back, fires; default FIRST",
     ),
   }),
-  closed,
+  { ...closed, title: "DstPolicy" },
 );
 
 export const FireCount = Type.Integer({ minimum: 1, maximum: 1_000, description: "how many fires; default 10" });
 
-export const SchedulePreview = Type.Object(
+export const SchedulePreview = named(
+  "SchedulePreviewRequest",
   {
     schedule: ScheduleText,
     timezone: Type.Optional(TimeZoneName),
@@ -48,7 +49,7 @@ export const LocalTime = Type.String({
   description: "the same on the clocks of the time zone, as 2025-03-09T03:00:00-04:00",
 });
 
-export const FireBody = Type.Object({
+export const FireBody = named("Fire", {
   at: Instant("when it fires, in UTC"),
   local: LocalTime,
   note: Type.Optional(
@@ -65,7 +66,7 @@ export const Warnings = Type.Optional(
   }),
 );
 
-export const SchedulePreviewBody = Type.Object({
+export const SchedulePreviewBody = named("SchedulePreview", {
   fires: Type.Array(FireBody, { description: "in order; fewer than asked for where no more come within 50 years" }),
   warnings: Warnings,
 });

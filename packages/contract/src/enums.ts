@@ -1,0 +1,54 @@
+/** Closed lists of values that the API and its clients share. This file imports nothing, so that every package may read it. */
+
+export const EXECUTION_STATES = [
+  "PENDING",
+  "SCHEDULED",
+  "RUNNING",
+  "SUCCEEDED",
+  "CANCELLED",
+  "SKIPPED",
+  "DEAD",
+] as const;
+export type ExecutionState = (typeof EXECUTION_STATES)[number];
+/** Final states absorb: nothing leaves them. */
+export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
+export type FinalState = (typeof FINAL_STATES)[number];
+
+/** Origin of an execution. */
+export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+/** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
+export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
+export type AttemptState = (typeof ATTEMPT_STATES)[number];
+
+/**
+ * A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only
+ * recurring ones are PAUSED.
+ */
+export const JOB_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+export const JOB_TYPES = ["ONCE", "CRON", "INTERVAL"] as const;
+export type JobType = (typeof JOB_TYPES)[number];
+
+/** Named priorities and their levels. */
+export const PRIORITIES = { LOW: 2, NORMAL: 5, HIGH: 7, CRITICAL: 9 } as const;
+
+/** Treatment of an instant while the execution before it is not final. */
+export const OVERLAPS = ["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const;
+export type Overlap = (typeof OVERLAPS)[number];
+
+/** Treatment of instants that passed while no node could fire them. */
+export const MISFIRES = ["SKIP", "FIRE_ONCE", "FIRE_ALL"] as const;
+export type Misfire = (typeof MISFIRES)[number];
+
+/** Order of the ready work of a pool. */
+export const ORDER_STRATEGIES = ["PRIORITY", "FIFO"] as const;
+export type OrderStrategy = (typeof ORDER_STRATEGIES)[number];
+
+/** Choice of the worker for the next execution of a pool. */
+export const PLACEMENT_STRATEGIES = ["LEAST_LOADED", "ROUND_ROBIN"] as const;
+export type PlacementStrategy = (typeof PLACEMENT_STRATEGIES)[number];
+
+export const NODE_ROLES = ["api", "scheduler", "gateway"] as const;

@@ -1,0 +1,98 @@
+import { type Static, type TObject, type TProperties, Type } from "typebox";
+import { ExecutionState, FinalState } from "./execution.ts";
+import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+
+function reason<const R extends string, P extends TProperties>(name: R, description: string, figures: P) {
+  const title = `${words(name)}Reason`;
+  return named(title, { reason: oneOf([name], description), ...figures }) as TObject<
+    { reason: ReturnType<typeof oneOf<readonly [R]>> } & P
+  >;
+}
+
+/** NO_WORKER becomes NoWorker. */
+function words(name: string): string {
+  return name.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
+}
+
+const holder = { attempt: Count("the attempt"), workerId: Type.String() };
+
+const Reason = Type.Union(
+  [
+    reason("FINAL", "it waits for nothing any more", {
+      state: FinalState,
+      why: StringOrNull("where the state does not say it"),
+      finishedAt: InstantOrNull("when"),
+    }),
+    reason("RUNNING", "its handler runs", {
+      ...holder,
+      startedAt: Instant("when it started"),
+      timesOutAt: Instant("its hard limit"),
+    }),
+    reason("ASSIGNED", "a worker has it and has not started it", { ...holder, assignedAt: Instant("since when") }),
+    reason("WORKER_HAS_NO_FREE_SLOT", "the worker that has it has no free slot; beside ASSIGNED, after a second", {
+      workerId: Type.String(),
+      stuck: Count("slots there whose handlers still run although their attempts are over"),
+    }),
+    reason("WORKER_AWAITED", "its worker is to come back after a server's restart", {
+      ...holder,
+      until: Instant("then the worker counts as lost"),
+    }),
+    reason("CANCEL_REQUESTED", "its worker was told to stop it", holder),
+    reason("DUE_LATER", "its time has not come", { dueAt: Instant("its time") }),
+    reason("BACKOFF", "it failed and is tried again", {
+      until: Instant("when"),
+      failures: Count("so far"),
+      maxAttempts: Count("failures after which it is DEAD"),
+      lastError: orNull(named("LastError", { name: Type.String(), message: Type.String() }), "what it failed with"),
+    }),
+    reason("POOL_PAUSED", "nothing of its pool is started", { pool: Type.String() }),
+    reason("POOL_AT_LIMIT", "as many of its pool are at workers as may be", {
+      pool: Type.String(),
+      limit: Count("maxRunning of the pool"),
+      running: Count("of them, over all servers"),
+    }),
+    reason("POOL_RATE_USED", "as many of its pool have begun lately as may begin", {
+      pool: Type.String(),
+      ratePerSec: Type.Number({ description: "of the pool" }),
+      nextStartAt: Instant("when the next one may begin; the most urgent goes first"),
+    }),
+    reason("PERMIT_AWAITED", "what is used of its pool's limits is being counted anew", { pool: Type.String() }),
+    reason("NO_WORKER_FOR_HANDLER", "no worker of the pool offers its handler", {
+      pool: Type.String(),
+      handler: Type.String(),
+      workersInPool: Count("workers of the pool"),
+    }),
+    reason("NO_WORKER_WITH_CAPABILITY", "workers offer the handler, and none has all that it requires", {
+      handler: Type.String(),
+      missing: Type.Array(Type.String(), { description: "what nobody has, else what the closest one lacks" }),
+      workersWithHandler: Count("workers that offer the handler"),
+    }),
+    reason("ALL_SLOTS_BUSY", "every worker that could run it has enough to do", {
+      workers: Count("workers that could run it"),
+      draining: Count("those of them that take nothing new"),
+      slots: Count("of all of them"),
+      held: Count("executions that they hold"),
+    }),
+    reason("KEY_AT_LIMIT", "as many of its concurrency key run as may", {
+      key: Type.String(),
+      limit: Count("how many may"),
+      running: Count("how many do"),
+      heldBy: Type.Array(named("KeyHolder", { executionId: Uuid("a holder"), ...holder }), {
+        description: "up to ten",
+      }),
+    }),
+    reason("QUEUED", "it is ready and waits for its turn", {
+      ahead: orNull(Type.Integer({ minimum: 0 }), "those of its kind that go first; null: more than `known`"),
+      known: Count("those of its kind that its owner has at hand"),
+    }),
+    reason("OWNER_SILENT", "no scheduler answered: this is what its row says", {}),
+  ],
+  { title: "WaitReason" },
+);
+
+export const ExplanationBody = named("Explanation", {
+  executionId: Uuid("the execution"),
+  state: ExecutionState,
+  reasons: Type.Array(Reason, { description: "every reason that holds now" }),
+});
+export type ExplanationBody = Static<typeof ExplanationBody>;

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type * as contract from "@mainspring/contract";
+import { FINAL_STATES as FINAL } from "@mainspring/contract/enums";
+import { RESULT_MAX_BYTES as RESULT } from "@mainspring/contract/limits";
+import type { Static, TSchema } from "typebox";
+import { FINAL_STATES } from "./api-types.ts";
+import type * as sdk from "./index.ts";
+import { RESULT_MAX_BYTES } from "./outcome.ts";
+
+/**
+ * The SDK writes its public types out, so that editors show their docstrings and an installed SDK needs neither the contract
+ * nor TypeBox. The compiler proves here that these types and the schemas of the API are the same.
+ */
+
+/** A type written out in full, with times as they travel. */
+type Plain<T> = unknown extends T
+  ? T
+  : T extends Date
+    ? never
+    : T extends readonly (infer Item)[]
+      ? Plain<Item>[]
+      : T extends object
+        ? { -readonly [K in keyof T]: Plain<T[K]> }
+        : T;
+type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
+
+/** Compiles where both types have the same fields, with the same types, of which the same may be left out. */
+function same<A, B>(isSame: Same<A, B>): void {
+  assert.equal(isSame, true);
+}
+
+/** Compiles where the schema has the type. */
+function describes<S extends TSchema, T>(isSame: Same<Static<S>, T>): void {
+  assert.equal(isSame, true);
+}
+
+/** Compiles where every value of the first type is one of the second type. */
+function fits<A, B>(isOne: A extends B ? true : false): void {
+  assert.equal(isOne, true);
+}
+
+type Contract = typeof contract;
+type Submission = Static<Contract["JobSubmission"]>;
+type RecurrenceField = keyof Contract["RecurrenceFields"];
+
+describe("the types of the SDK", () => {
+  it("are those of the API's answers about jobs", () => {
+    describes<Contract["JobSummaryBody"], sdk.JobSummary>(true);
+    describes<Contract["JobBody"], sdk.Job>(true);
+    describes<Contract["ChangedBody"], sdk.ChangedJob>(true);
+    describes<Contract["CatchUpBody"], sdk.CatchUp>(true);
+    describes<Contract["PlanBody"], sdk.JobPlan>(true);
+    describes<Contract["BackfillBody"], sdk.StartedBackfill>(true);
+    describes<Contract["LedgerItemBody"], sdk.LedgerItem>(true);
+    describes<Contract["FireBody"], sdk.PreviewedFire>(true);
+    describes<Contract["OverdueBody"], { items: sdk.OverdueJob[] }>(true);
+    describes<Contract["MissedBody"], sdk.MissedJobs>(true);
+    // A submit has two answers, and the one for a job that runs once always names its execution.
+    fits<Static<Contract["SubmittedBody"]> & { executionId: string }, sdk.SubmittedJob>(true);
+    fits<Static<Contract["DeduplicatedBody"]>, sdk.SubmittedJob>(true);
+    fits<Static<Contract["SubmittedBody"]> & { nextFireAt: string }, sdk.SubmittedRecurringJob>(true);
+    describes<Contract["RefusedJob"], sdk.BatchRefusal>(true);
+  });
+
+  it("are those of the API's answers about executions", () => {
+    describes<Contract["ExecutionSummaryBody"], sdk.ExecutionSummary>(true);
+    describes<Contract["ExecutionBody"], sdk.Execution>(true);
+    describes<Contract["AttemptBody"], sdk.AttemptRecord>(true);
+    describes<Contract["ErrorBody"], sdk.ExecutionError>(true);
+    describes<Contract["DeadLetterBody"], sdk.DeadLetter>(true);
+    describes<Contract["SettledBody"], { items: sdk.SettledDeadLetter[] }>(true);
+    describes<Contract["DeadLetterRunBody"], sdk.DeadLetterRun>(true);
+  });
+
+  it("are those of the API's answers about servers and workers", () => {
+    describes<Contract["PoolBody"], sdk.Pool>(true);
+    // A server of an earlier release leaves `unconfirmedBy` out.
+    describes<Contract["ChangedPoolBody"], sdk.ChangedPool & Required<Pick<sdk.ChangedPool, "unconfirmedBy">>>(true);
+    describes<Contract["WorkerBody"], sdk.WorkerInfo>(true);
+    describes<Contract["WorkerDetailBody"], sdk.WorkerDetail>(true);
+    describes<Contract["StatsBody"], sdk.Stats>(true);
+    describes<Contract["ClusterBody"], sdk.ClusterStatus>(true);
+    describes<Contract["TimeZonesBody"], sdk.TimeZoneData>(true);
+    describes<Contract["ProblemBody"], sdk.Problem>(true);
+  });
+
+  it("name every reason why an execution waits", () => {
+    type Explained = Static<Contract["ExplanationBody"]>;
+    same<Omit<Explained, "reasons">, Omit<sdk.Explanation, "reasons">>(true);
+    same<Explained["reasons"][number]["reason"], sdk.WaitReason["reason"]>(true);
+  });
+
+  it("are those of the API's requests", () => {
+    same<Omit<Submission, RecurrenceField | "type">, sdk.JobRequest>(true);
+    same<Pick<Submission, RecurrenceField>, Pick<sdk.Recurrence, RecurrenceField>>(true);
+    fits<Plain<sdk.RecurringJobRequest>, Submission>(true);
+    describes<Contract["SchedulePreview"], sdk.SchedulePreviewRequest>(true);
+    describes<Contract["BackfillRequest"], sdk.BackfillRequest>(true);
+    describes<Contract["PoolSettings"], sdk.PoolSettings>(true);
+    describes<Contract["LetterFilter"], sdk.DeadLetterFilter>(true);
+  });
+});
+
+describe("the values of the SDK", () => {
+  it("agree with the contract of the API", () => {
+    assert.deepEqual(FINAL_STATES, FINAL);
+    assert.equal(RESULT_MAX_BYTES, RESULT);
+  });
+});
