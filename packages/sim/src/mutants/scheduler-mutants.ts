@@ -75,6 +75,10 @@ export const schedulerMutants: readonly Mutant[] = [
     find: "    if (signs.commands && (await this.#readCommands())) full = true;\n",
     replace: "",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
+    test: {
+      file: "packages/server/src/scheduler/reading/hydrator.test.ts",
+      name: "bring every command into memory within a second, though thousands of them stay open",
+    },
   },
   {
     name: "open commands are read again",
