@@ -100,6 +100,7 @@ describe("connections of every kind", () => {
     "a thousand previews of the rarest schedule": [32, post("/v1/schedules/preview", preview).repeat(32)],
     "thousands of requests for the metrics": [100, `GET /metrics ${HOST}\r\n`.repeat(32)],
     "thousands of requests for the description of the API": [100, `GET /openapi.json ${HOST}\r\n`.repeat(32)],
+    "thousands of requests for paths of 5,000 parts": [100, `GET ${"/v1".repeat(5_000)} ${HOST}\r\n`.repeat(32)],
   };
   for (const [name, [count, text]] of Object.entries(CROWDS)) {
     it(`works through ${name} that come at the same moment in turns`, (t) =>

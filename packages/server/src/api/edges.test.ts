@@ -88,6 +88,24 @@ describe("the edges of the HTTP API", () => {
     assert.match(expecting, /^HTTP\/1.1 417 [^]*problem\+json[^]*"\/problems\/expectation-failed"/);
   });
 
+  it("refuses an encoded body before it reads any of it, and says that it decodes none", async () => {
+    const head = "POST /v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    for (const encoding of ["gzip", "br", "identity, gzip", "x"]) {
+      const heard = await converse(`${head}Content-Encoding: ${encoding}\r\nContent-Length: 1000000\r\n\r\n`);
+      assert.match(
+        heard,
+        /^HTTP\/1.1 415 [^]*accept-encoding: identity[^]*"\/problems\/unsupported-media-type"/,
+        encoding,
+      );
+      assert.match(heard, /"send the body as it is, without Content-Encoding: the server decodes no gzip, br/);
+    }
+    const body = '{"jobs":[]}';
+    const transfer = await converse(`${head}Transfer-Encoding: gzip, chunked\r\n\r\n`);
+    assert.match(transfer, /^HTTP\/1.1 415 /);
+    const plain = `${head}Connection: close\r\nContent-Encoding: identity\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    assert.match(await converse(plain), /^HTTP\/1.1 400 [^]*"\/problems\/invalid-request"/);
+  });
+
   it("tells an unknown path from a method that a path does not have", async () => {
     for (const url of ["/v1/crons", "/docs/static/nothing", "/docs/static/..%2f..%2fpackage.json"]) {
       assert.deepEqual(await problemOf(api.app, { url }), [404, "/problems/not-found"]);

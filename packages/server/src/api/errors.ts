@@ -80,8 +80,8 @@ const PROBLEMS = {
   },
   "unsupported-media-type": {
     status: 415,
-    title: "The body is of another type than JSON",
-    help: "Send `Content-Type: application/json`.",
+    title: "The body is of another type than JSON, or encoded",
+    help: "Send `Content-Type: application/json`, and no `Content-Encoding`.",
   },
   "expectation-failed": {
     status: 417,

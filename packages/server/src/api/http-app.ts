@@ -71,7 +71,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
       void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  speakJson(app, runtime);
+  speakJson(app, runtime, turns);
   answerErrors(app, log);
   guard(app, keys);
   answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
@@ -80,7 +80,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   return app;
 }
 
-function speakJson(app: HttpApp, runtime: Runtime): void {
+function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
   app.decorateRequest("received", null);
   app.decorateRequest("response", null);
   app.addHook("onRequest", (request, reply, done) => {
@@ -88,7 +88,8 @@ function speakJson(app: HttpApp, runtime: Runtime): void {
     done();
   });
   const budget = new BodyBudget();
-  app.decorate("takeBodies", (scope: BodyScope, make: () => BodyParts) => takeBodies(scope, make, { budget, runtime }));
+  const means = { budget, runtime, turns };
+  app.decorate("takeBodies", (scope: BodyScope, make: () => BodyParts) => takeBodies(scope, make, means));
   app.takeBodies(app, () => new JobParts());
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => validator(schema, httpPart === "querystring"));
   app.setSerializerCompiler(() => writeJson);

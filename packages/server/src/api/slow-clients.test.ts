@@ -62,6 +62,14 @@ describe("clients", () => {
       assert.match(heard, /^HTTP\/1.1 408 [^]*"\/problems\/request-timeout"/);
     });
 
+    it("are told so where a byte of it comes now and then", async () => {
+      const socket = await open();
+      socket.write(`${POST}Content-Length: 1000000\r\n\r\n{"name":"`);
+      const heard = heardBy(socket);
+      for (; !socket.destroyed; await new Promise((resolve) => setImmediate(resolve))) socket.write("x");
+      assert.match(await heard, /^HTTP\/1.1 408 [^]*"\/problems\/request-timeout"/);
+    });
+
     it("are cut off after their last answer, though they never close", async () => {
       const endless = `${POST}Content-Length: 5000000\r\n\r\n{"target":`;
       for (const [text, status] of [

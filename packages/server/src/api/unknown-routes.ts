@@ -8,34 +8,46 @@ import { problem } from "./errors.ts";
  * not ask for a job of that name.
  */
 export function answerUnknownRoutes(app: FastifyInstance, unknown: string): void {
-  const routes = new Map<string, Set<string>>();
+  const routes = new Map<string, Route>();
   app.addHook("onRoute", ({ url, method }) => {
-    const methods = routes.get(url) ?? new Set();
-    for (const each of [method].flat()) methods.add(each);
-    routes.set(url, methods);
+    const route = routes.get(url) ?? { parts: url.split("/"), methods: new Set() };
+    for (const each of [method].flat()) route.methods.add(each);
+    routes.set(url, route);
   });
-  app.addHook("onRequest", async (request, reply) => {
+  // A hook without a promise, because the time of what follows a promise does not count in the turn of the request.
+  app.addHook("onRequest", (request, reply, done) => {
     const path = request.url.replace(/\?.*$/s, "");
     const own = routes.get(path);
-    if (!isLost(request, own)) return;
-    const fitting =
-      own ?? new Set([...routes].filter(([pattern]) => fits(pattern, path)).flatMap(([, all]) => [...all]));
-    if (fitting.size === 0) return sendProblem(reply, problem("not-found", unknown));
-    const allow = [...fitting].sort().join(", ");
+    if (!isLost(request, own)) return done();
+    const fitting = own === undefined ? methodsOf(path, routes.values()) : [...own.methods];
+    if (fitting.length === 0) return sendProblem(reply, problem("not-found", unknown));
+    const allow = fitting.sort().join(", ");
     return sendProblem(reply, problem("method-not-allowed", `this path has ${allow}`), { allow });
   });
   // For routes that have many paths below them, as files of the page to try the API.
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, problem("not-found", unknown)));
 }
 
-/** @param own the methods of the route that has the path word for word, if there is one */
-function isLost(request: FastifyRequest, own: ReadonlySet<string> | undefined): boolean {
-  return request.is404 || (own !== undefined && !own.has(request.method));
+interface Route {
+  /** Parts of the route's pattern between slashes. */
+  parts: readonly string[];
+  methods: Set<string>;
 }
 
-function fits(pattern: string, path: string): boolean {
-  const wanted = pattern.split("/");
+/** @param own the route that has the path word for word, if there is one */
+function isLost(request: FastifyRequest, own: Route | undefined): boolean {
+  return request.is404 || (own !== undefined && !own.methods.has(request.method));
+}
+
+/** Methods of all routes whose pattern fits the path. The path is split once, because it may have thousands of parts. */
+function methodsOf(path: string, routes: Iterable<Route>): string[] {
   const given = path.split("/");
+  const methods = new Set<string>();
+  for (const route of routes) if (fits(route.parts, given)) for (const each of route.methods) methods.add(each);
+  return [...methods];
+}
+
+function fits(wanted: readonly string[], given: readonly string[]): boolean {
   if (wanted.at(-1) === "*") return false;
   return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
 }

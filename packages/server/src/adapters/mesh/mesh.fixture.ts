@@ -5,6 +5,7 @@ import { type GrpcServer, startGrpcServer } from "../../gateway/connections/grpc
 import { createLog } from "../../ops/logging.ts";
 import type { Envelope, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { MeshBus } from "./mesh-bus.ts";
 import { Wire } from "./wire.fixture.ts";
@@ -17,6 +18,8 @@ export interface Making {
   /** Default: none. */
   secrets?: readonly string[];
   leaseWithinMs?: number;
+  /** Default: the system's. */
+  runtime?: Runtime;
   log?: Logger;
 }
 

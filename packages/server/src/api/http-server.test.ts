@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import type { RequestListener } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { boundsOf, createHttpServer, HTTP_LIMITS } from "./http-server.ts";
+import { RequestTurns } from "./request-turns.ts";
+
+/** Timers that end when the test says so. */
+class Timers extends EventEmitter<{ set: [delayMs: number, run: () => void]; cancel: [] }> {
+  readonly setTimer = (delayMs: number, run: () => void) => {
+    this.emit("set", delayMs, run);
+    return { cancel: () => this.emit("cancel") };
+  };
+}
+
+const CLOSING: RequestListener = (_request, response) => {
+  response.setHeader("connection", "close");
+  response.end("last");
+};
+
+async function serve(t: TestContext) {
+  const timers = new Timers();
+  const turns = new RequestTurns({ ...timers, monotonicMs: () => 0, defer: (run) => setImmediate(run) });
+  const limits = HTTP_LIMITS;
+  const server = createHttpServer({ limits, runtime: timers, connections: boundsOf(limits), turns }, CLOSING);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => undefined);
+  t.after(() => {
+    client.destroy();
+    server.close();
+  });
+  const [socket] = await once(server, "connection");
+  return { timers, client, socket };
+}
+
+describe("a connection after its last answer", () => {
+  it("is cut off a second later, though its client keeps its half open", async (t) => {
+    const { timers, client, socket } = await serve(t);
+    const armed = once(timers, "set");
+    client.write("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [delayMs, cutOff] = await armed;
+    assert.equal(delayMs, 1_000);
+    client.resume();
+    await once(client, "end");
+    assert.equal(socket.destroyed, false, "the client may still send what the answer has crossed");
+    cutOff();
+    assert.equal(socket.destroyed, true);
+  });
+
+  it("is forgotten where its client closes in time", async (t) => {
+    const { timers, client } = await serve(t);
+    const cancelled = once(timers, "cancel");
+    client.write("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client.resume();
+    await once(client, "end");
+    client.end();
+    assert.deepEqual(await cancelled, []);
+  });
+});
