@@ -9,7 +9,7 @@ export interface FuzzFigures {
   refused: number;
   /** The longest time that one input held the loop, ms of the thread's own time: how busy the machine is does not count. */
   slowestMs: number;
-  /** Memory in use after a collection, MiB: after the first fifth of the inputs, and at the end. */
+  /** Memory in use after a collection, MiB: the median of five measures after the first fifth of the inputs, and of the last five. */
   heapMib: { early: number; late: number };
   /** Inputs that threw, and errors that nobody caught. */
   faults: string[];
@@ -17,6 +17,10 @@ export interface FuzzFigures {
 
 /** How much memory may be in use more at the end than after the first fifth, MiB. */
 const GROWTH_MAX_MIB = 16;
+/** Measures of memory in a run. One measure tells memory in use to some 25 MiB only. */
+const MEASURES = 20;
+/** Measures of which the median counts. */
+const MEASURES_JUDGED = 5;
 /** More are not told. */
 const FAULTS_MAX = 20;
 
@@ -24,13 +28,14 @@ const FAULTS_MAX = 20;
 export class FuzzWatch {
   readonly #figures: FuzzFigures;
   readonly #collect: () => void;
-  readonly #early: number;
+  readonly #every: number;
+  readonly #measuresMib: number[] = [];
   readonly #onError = (error: unknown) => this.#fault(`nobody caught ${String(error)}`);
 
   constructor(name: string, inputs: number) {
     setFlagsFromString("--expose-gc");
     this.#collect = runInNewContext("gc") as () => void;
-    this.#early = Math.ceil(inputs / 5);
+    this.#every = Math.ceil(inputs / MEASURES);
     this.#figures = { name, inputs: 0, refused: 0, slowestMs: 0, heapMib: { early: 0, late: 0 }, faults: [] };
     process.on("uncaughtException", this.#onError).on("unhandledRejection", this.#onError);
   }
@@ -49,11 +54,13 @@ export class FuzzWatch {
     }
     const { user, system } = process.threadCpuUsage(began);
     this.#figures.slowestMs = Math.max(this.#figures.slowestMs, (user + system) / 1_000);
-    if (++this.#figures.inputs === this.#early) this.#figures.heapMib.early = this.#heapMib();
+    if (++this.#figures.inputs % this.#every === 0) this.#measuresMib.push(this.#heapMib());
   }
 
   end(): FuzzFigures {
-    this.#figures.heapMib.late = this.#heapMib();
+    const first = MEASURES / 5;
+    const early = median(this.#measuresMib.slice(first, first + MEASURES_JUDGED));
+    this.#figures.heapMib = { early, late: median(this.#measuresMib.slice(-MEASURES_JUDGED)) };
     process.off("uncaughtException", this.#onError).off("unhandledRejection", this.#onError);
     return this.#figures;
   }
@@ -74,4 +81,8 @@ export function complaintsOf({ faults, heapMib }: FuzzFigures): string[] {
   const growth = heapMib.late - heapMib.early;
   if (growth <= GROWTH_MAX_MIB) return faults;
   return [...faults, `memory grew by ${growth} MiB, from ${heapMib.early} to ${heapMib.late}`];
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

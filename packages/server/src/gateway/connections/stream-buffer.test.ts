@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { it, type TestContext } from "node:test";
 import { Client, credentials, type ServerDuplexStream } from "@grpc/grpc-js";
 import pino from "pino";
-import { ManualRuntime } from "./gateway.fixture.ts";
+import { ManualRuntime } from "../gateway.fixture.ts";
+import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
 import { startGrpcServer } from "./grpc-server.ts";
-import { RECEIVED_MESSAGE_MAX_BYTES } from "./limits.ts";
 
 /** Messages that grpc-js holds for a stream which is paused: the high-water mark of a stream of objects. */
 const HELD_MAX = 16;
