@@ -1,5 +1,5 @@
 import type { Explanation, WaitReason } from "@mainspring/sdk";
-import { table } from "./output.ts";
+import { sentence, table } from "./output.ts";
 
 const MEANING: Record<WaitReason["reason"], string> = {
   FINAL: "it waits for nothing any more",
@@ -32,5 +32,5 @@ export function explanationText({ executionId, state, reasons }: Explanation): s
       .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
       .join(", "),
   ]);
-  return `execution ${executionId} is ${state}\n\n${table(["REASON", "WHY", "FIGURES"], rows)}`;
+  return `${sentence`execution ${executionId} is ${state}`}\n\n${table(["REASON", "WHY", "FIGURES"], rows)}`;
 }

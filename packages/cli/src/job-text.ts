@@ -1,6 +1,6 @@
 import type { ChangedJob, Job, JobSummary } from "@mainspring/sdk";
 import { executionsText } from "./execution-text.ts";
-import { facts, table } from "./output.ts";
+import { facts, sentence, table } from "./output.ts";
 
 /** Jobs for people, one a line. */
 export function jobsText(jobs: readonly JobSummary[]): string {
@@ -74,12 +74,12 @@ const FOLLOWS: Record<ChangedJob["execution"], string> = {
 /** Outcome of a change of a job. */
 export function changeText(changed: ChangedJob): string {
   const { jobId, version, execution } = changed;
-  return `job ${jobId} has version ${version}: ${FOLLOWS[execution]}${warningsText(changed)}`;
+  return sentence`job ${jobId} has version ${version}: ${FOLLOWS[execution]}` + warningsText(changed);
 }
 
 /** Lines that follow what was taken; empty where there is no warning. */
 export function warningsText({ warnings = [] }: Pick<ChangedJob, "warnings">): string {
-  return warnings.map((warning) => `\nwarning: ${warning}`).join("");
+  return warnings.map((warning) => sentence`\nwarning: ${warning}`).join("");
 }
 
 function labelsText(labels: Record<string, string>): string {

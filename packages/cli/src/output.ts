@@ -66,3 +66,8 @@ export function screenText(text: string): string {
 export function jsonLine(document: unknown): string {
   return printable(JSON.stringify(document));
 }
+
+/** A sentence that stays on its line, whatever characters its values have. */
+export function sentence(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
+  return parts.map((part, index) => (index === 0 ? part : printable(String(values[index - 1])) + part)).join("");
+}

@@ -15,6 +15,7 @@ import { given } from "../given.ts";
 import { executionIdOf } from "../id-argument.ts";
 import { jobIdOf } from "../job-argument.ts";
 import { choiceOption, id, instant } from "../option-values.ts";
+import { sentence } from "../output.ts";
 import { waitFor } from "../wait.ts";
 import { watchCommand } from "./watch.ts";
 
@@ -101,7 +102,8 @@ function retryCommand(): Command {
       const { client, output } = connect(options);
       const retryOf = await executionIdOf(client, prefix);
       const executionId = await client.retryExecution(retryOf);
-      if (!options.wait) return output.print({ executionId, retryOf }, () => `accepted: execution ${executionId}`);
+      if (!options.wait)
+        return output.print({ executionId, retryOf }, () => sentence`accepted: execution ${executionId}`);
       const execution = await waitFor(client, executionId);
       output.print(execution, () => executionText(execution));
     });

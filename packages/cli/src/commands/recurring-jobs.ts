@@ -5,7 +5,7 @@ import { type ConnectionOptions, clientCommand, connect, type ListOptions, pageO
 import { given } from "../given.ts";
 import { jobIdOf } from "../job-argument.ts";
 import { instant, integer, month } from "../option-values.ts";
-import { table } from "../output.ts";
+import { sentence, table } from "../output.ts";
 import { firesText, ledgerText } from "../schedule-text.ts";
 
 const DAY_MS = 86_400_000;
@@ -62,7 +62,7 @@ function triggerCommand(): Command {
       const { client, output } = connect(options);
       const jobId = await jobIdOf(client, job);
       const executionId = await client.jobs.trigger(jobId);
-      output.print({ executionId, jobId }, () => `triggered: execution ${executionId} of job ${jobId}`);
+      output.print({ executionId, jobId }, () => sentence`triggered: execution ${executionId} of job ${jobId}`);
     });
 }
 
@@ -78,7 +78,7 @@ function backfillCommand(): Command {
       const { since, until, maxRunning } = options;
       const started = await client.jobs.backfill(await jobIdOf(client, job), given({ since, until, maxRunning }));
       const { planned } = started.backfill;
-      output.print(started, () => `${planned} planned instants; \`jobs get\` shows how far it is`);
+      output.print(started, () => sentence`${planned} planned instants; \`jobs get\` shows how far it is`);
     });
 }
 
@@ -160,7 +160,7 @@ function missedCommand(): Command {
 }
 
 function missedText({ items, lookedUntil }: MissedJobs): string {
-  const until = lookedUntil === null ? "the first search is not over yet" : `searched until ${lookedUntil}`;
+  const until = lookedUntil === null ? "the first search is not over yet" : sentence`searched until ${lookedUntil}`;
   if (items.length === 0) return `none was found: ${until}`;
   const rows = items.map(({ jobId, name, missed, firstAt, lastAt }) => {
     return [name ?? jobId, String(missed), firstAt, lastAt];
@@ -175,5 +175,5 @@ function around(shown: string): { since: Date; until: Date } {
 }
 
 function planText({ jobId, state, nextFireAt }: JobPlan): string {
-  return `job ${jobId} is ${state}${nextFireAt === null ? "" : `, and fires next at ${nextFireAt}`}`;
+  return sentence`job ${jobId} is ${state}${nextFireAt === null ? "" : `, and fires next at ${nextFireAt}`}`;
 }

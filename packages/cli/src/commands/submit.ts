@@ -8,6 +8,7 @@ import { given } from "../given.ts";
 import { warningsText } from "../job-text.ts";
 import { readJson } from "../json-argument.ts";
 import { choiceOption, durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
+import { sentence } from "../output.ts";
 import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../recurrence-options.ts";
 import { waitFor } from "../wait.ts";
 
@@ -71,7 +72,9 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
     const recurring = await client.submit({ ...request, ...recurrence }, key);
     return output.print(
       recurring,
-      () => `accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}${warningsText(recurring)}`,
+      () =>
+        sentence`accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}` +
+        warningsText(recurring),
     );
   }
   const submitted = await client.submit(request, key);
@@ -80,7 +83,7 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
     return output.print(execution, () => executionText(execution));
   }
   const verb = submitted.deduplicated ? "is there already" : "accepted";
-  output.print(submitted, () => `${verb}: execution ${submitted.executionId} of job ${submitted.jobId}`);
+  output.print(submitted, () => sentence`${verb}: execution ${submitted.executionId} of job ${submitted.jobId}`);
 }
 
 async function requestOf(handler: string, options: SubmitOptions): Promise<JobRequest> {
