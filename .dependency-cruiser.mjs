@@ -70,20 +70,20 @@ export default {
     },
     {
       name: "node-composes",
-      comment: "Only node.ts, move-store.ts, the two doors, and tests know adapters.",
+      comment: "Only node.ts, move-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
-        pathNot: [`${server}/adapters/`, `${server}/(index|move-store|node|testing)[.]ts$`, ...test],
+        pathNot: [`${server}/adapters/`, `${server}/(index|move-store|node|parts|testing)[.]ts$`, ...test],
       },
       to: { path: `${server}/adapters/` },
     },
     {
-      name: "server-has-two-doors",
-      comment: "Other packages enter the server through its index or its testing door.",
+      name: "server-has-three-doors",
+      comment: "Other packages enter the server through its index, its parts or its testing door.",
       severity: "error",
       from: { path: "^(packages/(?!server/)|tools/)" },
-      to: { path: `${server}/`, pathNot: `${server}/(index|testing)[.]ts$` },
+      to: { path: `${server}/`, pathNot: `${server}/(index|parts|testing)[.]ts$` },
     },
     {
       name: "sdk-knows-no-server",
@@ -98,7 +98,14 @@ export default {
         "The simulation carries a server: one door of the SDK leads to it, and nothing else of the SDK to that door.",
       severity: "error",
       from: { path: "^packages/sdk/", pathNot: ["^packages/sdk/src/testing[.]ts$", "[.]test[.]ts$"] },
-      to: { path: "^packages/(sim/|sdk/src/testing[.]ts$)" },
+      to: { path: "^packages/((sim|testkit)/|sdk/src/testing[.]ts$)" },
+    },
+    {
+      name: "testkit-enters-by-parts",
+      comment: "The published server has no testing door, so the published test kit cannot use it.",
+      severity: "error",
+      from: { path: "^packages/testkit/", pathNot: test },
+      to: { path: `${server}/testing[.]ts$` },
     },
     {
       name: "proto-knows-nobody",
@@ -147,7 +154,7 @@ export default {
       comment: "What runs at a user's must be in `dependencies`.",
       severity: "error",
       from: {
-        path: "^packages/(cli|contract|proto|sdk|server)/(src|bin)/",
+        path: "^packages/(cli|contract|proto|sdk|server|testkit)/(src|bin)/",
         pathNot: [...test, conformance],
       },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["npm", "npm-optional", "type-only"] },

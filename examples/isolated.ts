@@ -1,7 +1,7 @@
 import { Client, task, Worker } from "@mainspring/sdk";
 
-// The handler is exported by a module of its own, and each attempt runs in a process of its own. So one that blocks, or
-// does not care that it is told to stop, can be killed.
+// A separate module exports the handler, and each attempt runs in a separate process. So the worker can kill a handler
+// that blocks or ignores the signal to stop.
 const fibonacci = task<{ n: number }, number>({
   name: "fibonacci",
   isolate: { in: "process", module: new URL("./fibonacci.ts", import.meta.url), export: "fibonacci" },
@@ -12,7 +12,7 @@ await worker.start();
 
 const client = new Client();
 const limits = { timeoutSec: 1, cancelGraceSec: 0.2, retryPolicy: { maxAttempts: 1 } };
-// This one would take longer than the universe is old, and keeps the only slot until it is killed.
+// This job would take longer than the age of the universe. It keeps the only slot until the worker kills it.
 const hopeless = await fibonacci.submit(client, { n: 1_000 }, { pool: "numbers", ...limits });
 const easy = await fibonacci.submit(client, { n: 20 }, { pool: "numbers" });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "@mainspring/sdk/testing";
+import { simulate } from "@mainspring/testkit";
 import { type Payments, payrollTask, schedulePayroll } from "./month-end.ts";
 
 test("a quarter's salaries are paid at the end of each month, however often the application starts", async () => {

@@ -1,11 +1,11 @@
 import { type Client, task } from "@mainspring/sdk";
 
-/** Payments by their keys. An application has a table in which a payment's key is unique. */
+/** Payments by their keys. In your application this is a table in which a payment's key is unique. */
 export type Payments = Map<string, number>;
 
 /**
- * Salaries, once a month. The key is the month that was planned, not the month in which it happens to run: started
- * late, made up for after an outage, or run twice, each month is paid once.
+ * Pays salaries once a month. The key is the planned month, not the month in which the task happens to run. So each
+ * month is paid once, even if the task starts late, catches up after an outage, or runs twice.
  */
 export function payrollTask(payments: Payments) {
   return task({
@@ -18,12 +18,12 @@ export function payrollTask(payments: Payments) {
   });
 }
 
-/** The application calls this at each start. A repeated call changes nothing. @returns the job's id */
+/** Call this each time the application starts. A repeated call changes nothing. @returns the job's id */
 export async function schedulePayroll(client: Client, payroll: ReturnType<typeof payrollTask>): Promise<string> {
   const job = await payroll.job({ salary: 3_000 });
   const { jobId } = await client.jobs.upsert("payroll", {
     ...job,
-    // Six in the evening of the last working day: no clock is ever set then.
+    // Six in the evening of the last weekday of the month. Clocks do not change at that hour.
     schedule: "0 18 LW * *",
     timezone: "Europe/Berlin",
     misfire: "FIRE_ALL",

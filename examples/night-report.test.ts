@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "@mainspring/sdk/testing";
+import { simulate } from "@mainspring/testkit";
 import { FencedTable, nightTasks, runNight } from "./night-report.ts";
 
 const NIGHT = { day: "2026-03-01", shops: ["Oslo", "Rome", "Lima"] };
@@ -22,7 +22,7 @@ test("an attempt that timed out cannot replace what its successor has written", 
   const first = Promise.withResolvers<number>();
   let calls = 0;
   const sales = new FencedTable();
-  // The first call hangs, and does not care about the signal that tells it to stop.
+  // The first call hangs, and ignores the signal to stop.
   const steps = nightTasks(() => (++calls === 1 ? first.promise : Promise.resolve(200)), sales);
   await using m = await simulate({ tasks: Object.values(steps) });
 

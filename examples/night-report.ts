@@ -1,6 +1,6 @@
 import { type Client, task } from "@mainspring/sdk";
 
-/** Where figures come from. An application has its own. */
+/** Fetches the sales of a shop. Your application has its own way. */
 export type FetchSales = (day: string, shop: string, signal: AbortSignal) => Promise<number>;
 
 interface Night {
@@ -9,8 +9,8 @@ interface Night {
 }
 
 /**
- * A table that remembers which attempt wrote a row. One that timed out, or whose worker was lost, may still be at work
- * beside its successor: what it writes late must not replace what the successor wrote.
+ * A table that remembers which attempt wrote a row. An attempt that timed out, or whose worker was lost, may still run
+ * beside its successor. Its late writes must not replace those of the successor.
  */
 export class FencedTable {
   readonly #rows = new Map<string, { value: number; execution: string; attempt: number }>();
@@ -38,7 +38,7 @@ export class FencedTable {
 
 const MINUTE_MS = 60_000;
 
-/** The steps of a night: sales are collected shop by shop, then added up. */
+/** The steps of a night: the first collects sales shop by shop, the second adds them up. */
 export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
   const collect = task({
     name: "collect-sales",
@@ -46,7 +46,7 @@ export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
     run: async ({ day, shops }: Night, ctx) => {
       for (const [index, shop] of shops.entries()) {
         const key = `${day}/${shop}`;
-        // This attempt does not ask again for figures that an earlier attempt has collected.
+        // Skip the shops whose sales an earlier attempt has collected.
         if (sales.read(key) !== undefined) continue;
         ctx.progress(index / shops.length, shop);
         const sum = await fetchSales(day, shop, ctx.signal);
@@ -62,10 +62,10 @@ export function nightTasks(fetchSales: FetchSales, sales: FencedTable) {
 }
 
 /**
- * Work of a night, which a timer of the application starts. A second call for the same night is safe, also after a
- * crash and after the first call has ended: by the idempotency keys each step runs once.
+ * Runs the steps of one night; a timer of the application calls it. A second call for the same night is safe, even after
+ * a crash or after the first call has ended: because of the idempotency keys each step runs once.
  * @returns the day's total
- * @throws {ExecutionFailed} a step used up its attempts; it waits among the dead letters
+ * @throws {ExecutionFailed} a step used up its attempts; it is on the list of dead letters
  */
 export async function runNight(client: Client, steps: ReturnType<typeof nightTasks>, night: Night): Promise<number> {
   const collected = await steps.collect.submit(client, night, {

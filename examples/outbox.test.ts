@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "@mainspring/sdk/testing";
+import { simulate } from "@mainspring/testkit";
 import { type Mail, mailTask, post } from "./outbox.ts";
 
 const mailTo = (to: string, id = to): Mail => ({ id, to, text: "Your order is on its way." });
@@ -16,7 +16,7 @@ test("a mail that is posted twice is sent once", async () => {
   await m.clock.advance("1s");
   assert.deepEqual(sent.sort(), ["ada@example.com", "bob@example.com"]);
 
-  // A program that crashed before it wrote down that it had posted them does so again later.
+  // A program that crashed before it recorded the call repeats the call later.
   await m.clock.advance("1 day");
   await post(m.client, mailing, mails);
   await m.clock.advance("1s");

@@ -1,13 +1,13 @@
 import { type Client, RetryAtError, TerminalError, task } from "@mainspring/sdk";
 
-/** A mail, with the id of what it is about: an order, an invoice. */
+/** A mail, with the id of its subject: an order or an invoice. */
 export interface Mail {
   id: string;
   to: string;
   text: string;
 }
 
-/** Answer of a mail server. An application has its own way to ask it. */
+/** Sends a mail and returns the answer of the mail server. Your application has its own way. */
 export type Deliver = (mail: Mail) => Promise<{ status: number; retryAt?: Date }>;
 
 const SECOND_MS = 1_000;
@@ -20,9 +20,9 @@ export function mailTask(deliver: Deliver) {
       const { status, retryAt } = await deliver(mail);
       if (status < 300) return;
       const problem = `the mail server answered ${status}`;
-      // It knows better than any backoff when it will take the mail.
+      // The mail server knows best when it will accept the mail.
       if (retryAt !== undefined) throw new RetryAtError(retryAt, problem);
-      // There is no such address, and there will not be one in a minute.
+      // The address does not exist, so a retry would not help.
       if (status >= 400 && status < 500) throw new TerminalError(problem);
       throw new Error(problem);
     },
@@ -30,10 +30,10 @@ export function mailTask(deliver: Deliver) {
 }
 
 /**
- * Puts mails into the outbox. A program that is not sure whether it did so, because it crashed or lost its connection,
- * repeats all of it within 7 days: by the idempotency key each mail is sent once, also where it has been sent already.
- * (A unique key would hold only until the mail is sent.) The receivers' mail servers take few connections at once: of
- * each domain at most two mails are under way.
+ * Puts mails into the outbox. A program that crashed or lost its connection can repeat the call within 7 days. Because of
+ * the idempotency key each mail is sent once, even if it was sent before the repeat. (A unique key would hold only until
+ * the mail is sent.) The receivers' mail servers accept few connections at once, so at most two mails of each domain are
+ * under way.
  */
 export function post(client: Client, mailing: ReturnType<typeof mailTask>, mails: readonly Mail[]) {
   const submits = mails.map((mail) => {

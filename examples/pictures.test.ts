@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "@mainspring/sdk/testing";
+import { simulate } from "@mainspring/testkit";
 import { POOL, pictureTasks, process, type Studio } from "./pictures.ts";
 
-/** A studio that only writes down what it was asked for. */
+/** A studio that only records its calls. */
 function studioWith(made: string[]): Studio {
   const make = async (name: string) => {
     made.push(name);
@@ -42,7 +42,7 @@ test("what somebody waits for goes before what is made over night", async () => 
   const made: string[] = [];
   const tasks = pictureTasks(studioWith(made));
   await using m = await simulate({ tasks: Object.values(tasks), pools: [POOL], capabilities: ["gpu"], slots: 1 });
-  // Held, so that both are there when the only slot is given away.
+  // The pool is paused, so that both jobs are there when the only slot is assigned.
   await m.client.pools.pause(POOL);
   await process(m.client, tasks, "old.png", "LOW");
   await process(m.client, tasks, "new.png", "HIGH");

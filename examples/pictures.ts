@@ -1,12 +1,12 @@
 import { type Client, type Priority, task } from "@mainspring/sdk";
 
-/** Does something with a picture, and says where the outcome lies. An application has its own. */
+/** Processes a picture, and returns the name of the new file. Your application has its own functions. */
 export interface Studio {
   shrink(picture: string, width: number): Promise<string>;
   upscale(picture: string): Promise<string>;
 }
 
-/** Shrinking is for any worker; what enlarges wants a graphics card, which few workers have. */
+/** Any worker can shrink a picture. To enlarge a picture, a worker needs a graphics card, which few workers have. */
 export function pictureTasks(studio: Studio) {
   const shrink = task({
     name: "shrink",
@@ -24,9 +24,10 @@ export const POOL = "pictures";
 const WIDTHS = [160, 640, 1280];
 
 /**
- * A user who has just uploaded a picture waits at the screen, so that job goes first. The nightly renewal of all
- * pictures comes last, and still comes: a level of priority is a head start in time, so no job waits for ever.
- * @returns the jobs, in the order of what they make: the sizes, then the enlarged one
+ * Submits the jobs for one picture. A user who has just uploaded a picture waits for it, so give those jobs a high
+ * priority. Jobs of the nightly renewal go last, and still run: a level of priority is a head start in time, so no job
+ * waits for ever.
+ * @returns the jobs in the order of their results: the sizes, then the enlarged picture
  */
 export async function process(
   client: Client,

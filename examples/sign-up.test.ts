@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulate } from "@mainspring/sdk/testing";
+import { simulate } from "@mainspring/testkit";
 import { mailTasks, signUp } from "./sign-up.ts";
 
 // No server is needed: `npx node --test examples/sign-up.test.ts`.
@@ -17,7 +17,7 @@ test("who signs up gets a mail at once, and another one three days later", async
   await m.waitFor(job, "SUCCEEDED");
   assert.deepEqual(sent, ["ada@example.com: Welcome!"]);
 
-  // The same request once more, after the first mail has gone out.
+  // The same request again, after the first mail was sent.
   await signUp(m.client, tasks, "ada@example.com");
   await m.clock.advance("2 days");
   assert.equal(sent.length, 1);

@@ -1,9 +1,9 @@
 import { type Client, task } from "@mainspring/sdk";
 
-/** Sends a mail. An application has its own. */
+/** Sends a mail. Your application has its own function. */
 export type Send = (to: string, text: string) => Promise<void>;
 
-/** The tasks of an application, given what they need: in a test that is something else than in production. */
+/** The tasks of an application. They get their dependencies as parameters, which differ in tests and production. */
 export function mailTasks(send: Send) {
   const welcome = task({
     name: "welcome",
@@ -20,8 +20,8 @@ export function mailTasks(send: Send) {
 const DAY_MS = 86_400_000;
 
 /**
- * Work for a new user: a mail now, and another one in three days. A web server that was stopped half way, or a user who presses
- * the button twice, repeats it without harm: the idempotency keys let each mail be sent once.
+ * Submits the mails for a new user: one now, and another in three days. The web server may stop half way, or the user may
+ * press the button twice. A repeat is safe: because of the idempotency keys each mail is sent once.
  */
 export async function signUp(client: Client, { welcome, remind }: ReturnType<typeof mailTasks>, to: string) {
   const job = await welcome.submit(client, { to }, { idempotencyKey: `welcome:${to}` });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { delimiter, resolve } from "node:path";
 
-/** Everything that can be said about the code without running it: `npm run check [name]…`. */
+/** Runs every check of the code that does not execute it: `npm run check [name]…`. */
 
 interface Check {
   name: string;
@@ -16,11 +16,12 @@ interface Outcome {
   tookMs: number;
 }
 
-// Longest first: they run side by side.
+// The longest check comes first, because all run side by side.
 const CHECKS: Check[] = [
   { name: "types", command: ["tsc", "-p", "."] },
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"] },
   { name: "types of the pure part", command: ["tsc", "-p", "packages/server/tsconfig.pure.json"] },
+  { name: "types on Node 20", command: ["tsc", "-p", "packages/sdk/tsconfig.node20.json"] },
   { name: "imports", command: ["depcruise", "--config", ".dependency-cruiser.mjs", "packages", "tools"] },
   { name: "generated code", command: ["npm", "run", "--silent", "check", "--workspace", "@mainspring/proto"] },
   { name: "tidy", command: ["node", "tools/tidy.ts"] },

@@ -17,7 +17,7 @@ import { STORIES_OF_PEOPLE } from "./demo/stories-of-people.ts";
  */
 
 const STORIES = [...STORIES_OF_LOAD, ...STORIES_OF_PEOPLE];
-/** These want to see what happens once a worker comes. */
+/** Number of stories that submit their jobs before the worker starts. */
 const BEFORE_THE_WORKER = 3;
 const PATIENCE_MS = 120_000;
 
@@ -44,7 +44,7 @@ try {
   console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 } finally {
-  // The worker first: it has nothing to come back to afterwards.
+  // The worker stops first, because without a server it would only try to connect.
   for (const child of children.reverse()) await child.stop();
   shop.stop();
   await rm(dataDir, { recursive: true, force: true });
@@ -55,7 +55,7 @@ async function play(): Promise<Map<string, Account>> {
   const shopUrl = await shop.start();
   const { httpUrl, grpcAddress } = await startServer();
   console.log(`It serves on ${httpUrl}; what it is given to do:\n`);
-  // An empty key is none, whatever the environment has for another server.
+  // An empty key means no key, even if the environment has one for another server.
   const client = new Client({ url: httpUrl, apiKey: "" });
   const board = new Board(client, process.stdout, signal);
   const workerPid = Promise.withResolvers<number>();
@@ -86,7 +86,7 @@ async function startServer(): Promise<{ httpUrl: string; grpcAddress: string }> 
     MAINSPRING_GRPC: "127.0.0.1:0",
     MAINSPRING_DATA_DIR: dataDir,
     MAINSPRING_LOG_LEVEL: "warn",
-    // The shop is on this machine, which `http` does not call unless it may.
+    // The shop is on this machine, which the handler `http` calls only if it is allowed to.
     MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8",
   });
   children.push(server);
@@ -102,7 +102,7 @@ async function startWorker(grpcAddress: string): Promise<number> {
   return worker.pid;
 }
 
-/** Ends all that waits. */
+/** Ends all waits with an error. */
 function fail(error: unknown): void {
   interrupted.abort(error);
 }

@@ -7,13 +7,13 @@ import { addPerson, type Person, removePerson, startAs } from "./fresh-clone/per
 import { tryServer } from "./fresh-clone/try-server.ts";
 
 /**
- * Does what the README says, as somebody would who has just cloned HEAD: both commands, in a new folder, with a nearly
- * empty environment; as root also as a normal user that is made for it. Exits with 1 where something does not hold.
+ * Follows the README as a user does who has just cloned HEAD: runs both commands in a new folder with a nearly empty
+ * environment; as root also as a normal user that is created for the test. Exits with 1 if a step fails.
  */
 
 const READY_NEW_MS_MAX = 5_000;
 const READY_OLD_MS_MAX = 2_000;
-/** A server on the usual ports of this machine stays undisturbed. */
+/** Settings that leave a server on the usual ports of this machine undisturbed. */
 const FREE_PORTS = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
 
 const { username, homedir } = userInfo();
@@ -35,7 +35,7 @@ async function asGuest(act: (guest: Person) => Promise<void>): Promise<void> {
 }
 
 async function visit(person: Person): Promise<void> {
-  // The own clone goes where nobody else can look, as it would under /root.
+  // Root's own clone goes to a folder that no other user can read, as it would under /root.
   const folder = mkdtempSync(join(person.isSomebodyElse ? person.home : tmpdir(), "mainspring-clone-"));
   const clone = join(folder, "mainspring");
   try {

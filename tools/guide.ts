@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readPage } from "./guide/blocks.ts";
 import { runPage } from "./guide/run-page.ts";
 
-/** Does what pages say: `guide.ts PAGE…`. Tests do so with all that are in docs/guides. */
+/** Runs the examples of pages: `guide.ts PAGE…`. Tests do so with all pages of docs/guides. */
 
 const pages = process.argv.slice(2);
 if (pages.length === 0) {

@@ -6,8 +6,9 @@ import { fill, SCENES } from "./lists/scenes.ts";
 import { startPostgres } from "./services/start-postgres.ts";
 
 /**
- * Measures what each list costs PostgreSQL: `lists.ts [ROWS]`, by default a million jobs and executions. Each list is asked for with and without
- * hits, over months that are empty and one that is full, with statistics of unlucky moments. Fails where one page takes more than its limit.
+ * Measures what each list costs PostgreSQL: `lists.ts [ROWS]`, by default with a million jobs and executions. Each list
+ * runs with and without hits, over empty months and a full one, with misleading statistics. Fails if one page exceeds
+ * its limit.
  */
 
 const rows = Number(process.argv[2] ?? 1_000_000);
@@ -39,7 +40,7 @@ for (const scene of SCENES) {
 }
 if (isOver) process.exitCode = 1;
 
-/** The dearest page of a list, until it has shown a page full or there is no more. */
+/** Reads pages of a list until one is full or there is no more, and returns the most expensive page. */
 async function measure(store: SqlStore, client: pg.Client, { ask }: NamedList): Promise<Measured> {
   let [hits, pages, pageMs] = [0, 0, 0];
   for (let after: string | null = null; hits < 50 && pages < 200; ) {
@@ -49,7 +50,7 @@ async function measure(store: SqlStore, client: pg.Client, { ask }: NamedList): 
     const beforeMs = await cpuMs(client);
     for (let turn = 0; turn < repeats; turn++) await ask(store.queries, page);
     const spentMs = ((await cpuMs(client)) - beforeMs) / repeats;
-    // A tick of the kernel's clock is 10 ms: what was asked once is too coarse to be judged.
+    // A tick of the kernel's clock is 10 ms, so the cost of a single request is too coarse to judge.
     if (repeats > 1) pageMs = Math.max(pageMs, spentMs);
     hits += answer.items.length;
     pages++;
@@ -59,7 +60,7 @@ async function measure(store: SqlStore, client: pg.Client, { ask }: NamedList): 
   return { hits, pages, pageMs };
 }
 
-/** Processor time of all connections that read lists. */
+/** CPU time of all connections that read lists. */
 async function cpuMs(client: pg.Client): Promise<number> {
   const text = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'mainspring/%/list'";
   const { rows: found } = await client.query<{ pid: number }>(text);

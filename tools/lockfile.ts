@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { entryFor, gapsOf, type Lockfile } from "./lockfile/platforms.ts";
 
 /**
- * Checks that package-lock.json knows the packages of every platform; with --complete it adds what is missing.
- * npm leaves out what its registry did not have when it wrote the file, and `npm ci` then refuses the file everywhere.
+ * Checks that package-lock.json contains the packages of every platform; with --complete adds missing ones. npm omits
+ * packages that its registry lacked when it wrote the file, and `npm ci` then refuses the file everywhere.
  */
 
 const FILE = "package-lock.json";

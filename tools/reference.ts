@@ -1,7 +1,7 @@
 import { pages, write } from "./reference/pages.ts";
 
-/** Makes the tables of docs/reference anew from the code: part of `npm run generate`. */
-for (const page of pages()) {
+/** Generates pages and tables of docs/reference from the code, as part of `npm run generate`. */
+for (const page of await pages()) {
   if (page.is === page.shouldBe) continue;
   write(page);
   console.log(`reference: docs/reference/${page.name} has changed`);

@@ -6,22 +6,22 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
 /**
- * Runs one kind of tests: `run-tests.ts unit|servers|crash|hostile [part of a path]…`.
- * With CI set, a test that was skipped or left for later fails the run: green has to mean that everything ran.
+ * Runs one kind of tests: `run-tests.ts unit|servers|crash|hostile [part of a path]…`. With CI set, a skipped or todo
+ * test fails the run, so that green means that everything ran.
  */
 
 interface Kind {
   belongs(path: string): boolean;
-  /** How many files at once. Crash tests measure nothing, but load the machine by themselves. */
+  /** Number of files that run at once. Crash tests measure no times, but load the machine by themselves. */
   concurrency: number;
-  /** A test, or a group of them, that takes longer hangs, and fails under its own name. */
+  /** Time limit of a test, or a group of tests, in milliseconds; it then fails under its own name. */
   testLimitMs: number;
   /**
-   * A file that takes longer hangs, and ends the run. The limit of tests does not hold for a file that goes on after
-   * them.
+   * Time limit of a file, in milliseconds, which ends the run. The limit of tests does not cover a file that runs on
+   * after its tests.
    */
   fileLimitMs: number;
-  /** Its folders lie in memory where there is room: stores are synced all the same, but no disk is waited for. */
+  /** Whether temporary folders are in memory if there is space: stores still sync, but no disk delays them. */
   inMemory: boolean;
 }
 
@@ -30,7 +30,7 @@ const isCrash = (path: string) => path.endsWith(".crash.test.ts");
 const isHostile = (path: string) => path.endsWith(".hostile.test.ts");
 const MINUTE_MS = 60_000;
 const MEMORY = "/dev/shm";
-/** Several times the size of the stores of two files. */
+/** Required memory in bytes: several times the size of the stores of two files. */
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const KINDS: Record<string, Kind> = {
@@ -55,7 +55,7 @@ const KINDS: Record<string, Kind> = {
     fileLimitMs: 30 * MINUTE_MS,
     inMemory: false,
   },
-  // One file at a time, because they measure how long the event loop is held.
+  // One file at a time, because these tests measure how long the event loop is blocked.
   hostile: {
     belongs: isHostile,
     concurrency: 1,
@@ -71,7 +71,7 @@ if (kind === undefined) fail(`no such kind of tests: ${kindName}; there are ${Ob
 const files = testFiles(kind, parts);
 if (files.length === 0) fail(`no ${kindName} tests${parts.length > 0 ? ` in ${parts.join(", ")}` : ""}`);
 
-// Each file is a process, and most of its time goes into reading the program: what one has compiled, the others use.
+// Each file is a process that mostly spends its time loading the program, so files share their compiled code.
 const compiled = getCompileCacheDir();
 if (compiled !== undefined) process.env["NODE_COMPILE_CACHE"] = dirname(compiled);
 if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
@@ -79,7 +79,7 @@ const execArgv = [`--test-timeout=${kind.testLimitMs}`];
 const stream = run({ files, concurrency: kind.concurrency, execArgv });
 endHangingFiles(stream, kind.fileLimitMs);
 stream.on("test:summary", ({ file, counts, success }) => {
-  // One comes for each file, and one for all.
+  // A summary arrives for each file, and one for all files.
   if (file !== undefined) return;
   if (!success) process.exitCode = 1;
   const leftOut = counts.skipped + counts.todo;
@@ -100,7 +100,7 @@ function hasMemoryFolder(): boolean {
     const { bavail, bsize } = statfsSync(MEMORY);
     return bavail * bsize >= MEMORY_MIN_BYTES;
   } catch {
-    // There is none on this system.
+    // This system has no memory-backed folder.
     return false;
   }
 }
@@ -114,7 +114,7 @@ function endHangingFiles(events: ReturnType<typeof run>, limitMs: number): void 
         "\n  ",
       ),
     );
-  // A file is told of like a test, under its path.
+  // The runner reports a file like a test, under its path.
   events.on("test:dequeue", ({ name }) => {
     if (files.includes(name)) timers.set(name, setTimeout(hangs, limitMs, name));
   });

@@ -1,7 +1,9 @@
 import type { PostgresVersion } from "./services/postgres-binaries.ts";
 import { startPostgres } from "./services/start-postgres.ts";
 
-/** Runs a PostgreSQL to try things on: `services.ts postgres 14|15|16|17|system`; Ctrl-C ends it and removes its data. */
+/**
+ * Runs a PostgreSQL for experiments: `services.ts postgres 14|15|16|17|system`; Ctrl-C stops it and removes its data.
+ */
 
 const VERSIONS: Record<string, PostgresVersion> = { 14: 14, 15: 15, 16: 16, 17: 17, system: "system" };
 const [service, name = ""] = process.argv.slice(2);

@@ -1,20 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { linksLead } from "./tidy/link-rule.ts";
-import { kebabCase, noDrawers } from "./tidy/name-rules.ts";
+import { noDrawers } from "./tidy/name-rules.ts";
 import { plainWords } from "./tidy/plain-words.ts";
-import { fileLength, functionLength } from "./tidy/size-rules.ts";
+import { functionLength } from "./tidy/size-rules.ts";
 import type { Rule, Source } from "./tidy/source.ts";
 import { importsNameFiles, noBareDate } from "./tidy/syntax-rules.ts";
 import { noTestLeftOut, testsAssert } from "./tidy/test-rules.ts";
 import { words } from "./tidy/word-rules.ts";
 
-/** Habits that no other tool knows. Run from the root of the repository; exits with 1 if one is broken. */
+/** Checks conventions that no other tool knows. Run from the root of the repository; exits with 1 if one is broken. */
 
 const RULES: Rule[] = [
-  fileLength,
   functionLength,
-  kebabCase,
   noDrawers,
   words,
   plainWords,
@@ -25,7 +23,7 @@ const RULES: Rule[] = [
   linksLead(existsSync),
 ];
 
-/** Machine-made, or not ours to word. */
+/** Generated files, and files whose wording is not ours. */
 const NOT_OURS = /(^|\/)src\/gen\/|^(LICENSE|package-lock[.]json)$|[.](png|svg|ico|gz|tgz)$/;
 
 function repositoryFiles(): Source[] {

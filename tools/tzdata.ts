@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { checkZoneFiles, readZoneFolder, type ZoneFilesText, zoneFilesOf } from "@mainspring/server/testing";
 
 /**
- * `npm run tzdata` tells which time zone data the package @mainspring/tzdata has; `npm run tzdata -- --update [2026f]` generates it
- * from the PyPI package tzdata, the newest one or that version; `--to FILE` writes the data elsewhere and leaves the package alone,
- * `--zones UTC,Europe/Berlin` with these zones only.
+ * Manages the time zone data: `npm run tzdata` prints the version in the package @mainspring/tzdata; `npm run tzdata --
+ * --update [2026f]` generates it from the PyPI package tzdata, the newest one or that version; `--to FILE` writes the
+ * data elsewhere and leaves the package unchanged, `--zones UTC,Europe/Berlin` limits it to these zones.
  */
 
 const PACKAGE = "packages/tzdata/package.json";
@@ -35,7 +35,7 @@ function update(wanted: string | null): void {
   }
 }
 
-/** All zones, or those that were asked for, with what they stand for. */
+/** All zones, or the requested ones together with those to which they link. */
 function chosen(data: ZoneFilesText): ZoneFilesText {
   if (only === null) return data;
   const all = data.zones;
@@ -43,7 +43,7 @@ function chosen(data: ZoneFilesText): ZoneFilesText {
   return { ...data, zones: Object.fromEntries(only.split(",").map((name) => [name, textOf(name) ?? ""])) };
 }
 
-/** PyPI numbers the releases of a year: 2026.6 is 2026f. */
+/** Downloads the data. PyPI numbers the releases of a year: 2026.6 is 2026f. */
 function download(folder: string, wanted: string | null): string {
   const which = wanted === null ? "tzdata" : `tzdata==${wanted.slice(0, 4)}.${wanted.charCodeAt(4) - 96}`;
   execFileSync("pip", ["download", "--quiet", "--no-deps", "--dest", folder, which], { stdio: "inherit" });
@@ -52,7 +52,8 @@ function download(folder: string, wanted: string | null): string {
 }
 
 function readWheel(wheel: string, folder: string): ZoneFilesText {
-  // Extracted files keep no times, and the wheel says when each was packed: the day of its release.
+  // The wheel has the time at which each file was packed, which is the day of its release; extracted files lose this
+  // time.
   const script =
     "import sys,zipfile; z=zipfile.ZipFile(sys.argv[1]); z.extractall(sys.argv[2]); print('%d-%02d-%02d' % z.infolist()[0].date_time[:3])";
   const out = execFileSync("python3", ["-c", script, wheel, folder], { encoding: "utf8" });
@@ -61,7 +62,7 @@ function readWheel(wheel: string, folder: string): ZoneFilesText {
   return { ...readZoneFolder(zones), releasedOn: out.trim() };
 }
 
-/** The package, what depends on it, and the lockfile name the same version. */
+/** Writes the version into the package, its dependents and the lockfile. */
 function writePackageVersion(version: string): void {
   const { version: before } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
   const number = `${version.slice(0, 4)}.${version.charCodeAt(4) - 96}.0`;

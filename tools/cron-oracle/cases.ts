@@ -1,12 +1,12 @@
-/** One schedule, and the moment after which its fires are asked for. */
+/** One schedule, and the moment after which its fires are requested. */
 export interface Case {
   cron: string;
   timezone: string;
-  /** ISO, UTC, whole seconds. */
+  /** The moment in ISO 8601, UTC, whole seconds. */
   after: string;
 }
 
-/** Fires that are asked for in each case. */
+/** Number of fires that are requested in each case. */
 export const FIRES = 3;
 
 const DAY_MS = 86_400_000;
@@ -15,7 +15,9 @@ const UNTIL_MS = Date.UTC(2037, 0, 1);
 const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 
-/** Random cases that the syntax of all three implementations has; half of them begin within a day of a clock change. */
+/**
+ * Random cases in the syntax that all three implementations share; half of them begin within a day of a clock change.
+ */
 export function randomCases(seed: number, count: number): Case[] {
   const draw = new Draw(seed);
   const zones = Intl.supportedValuesOf("timeZone");
@@ -73,7 +75,7 @@ function changeAfter(timezone: string, at: number): number | null {
   return null;
 }
 
-/** The offset of a zone by the platform's data, in minutes. */
+/** Offset of a zone by the platform's data, in minutes. */
 export function offsetIn(timezone: string): (at: number) => number {
   const fields = ["year", "month", "day", "hour", "minute", "second"].map((name) => [name, "numeric"]);
   const format = new Intl.DateTimeFormat("en-US", {
@@ -105,7 +107,7 @@ class Draw {
     return ((t ^ (t >>> 14)) >>> 0) / 0x100000000;
   }
 
-  /** Both included. */
+  /** Random whole number, both ends included. */
   between(min: number, max: number): number {
     return min + Math.floor(this.roll() * (max - min + 1));
   }

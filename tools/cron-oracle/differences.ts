@@ -2,7 +2,7 @@ import { zoneOffsetSec } from "@mainspring/server/testing";
 import { type Case, offsetIn } from "./cases.ts";
 import type { Fires } from "./implementations.ts";
 
-/** A reason for which an implementation has other fires than Mainspring; each is counted. */
+/** A reason for which an implementation has other fires than Mainspring. The report counts each reason. */
 export type Reason =
   | "equal"
   | "both refuse it"
@@ -17,7 +17,7 @@ export type Reason =
 
 const DAY_MS = 86_400_000;
 
-/** Why cronsim has these fires. */
+/** Reason why cronsim has these fires. */
 export function cronsimReason(one: Case, own: Fires, other: Fires): Reason {
   const same = sameOrRefused(own, other);
   if (same !== null) return same;
@@ -29,7 +29,10 @@ export function cronsimReason(one: Case, own: Fires, other: Fires): Reason {
   return first !== undefined && isAfterMidnightGap(one, first) ? NO_MIDNIGHT : "UNEXPLAINED";
 }
 
-/** Why cron-parser has these fires. @param hasNewestData and not the platform's */
+/**
+ * Reason why cron-parser has these fires. @param hasNewestData whether cron-parser used the newest data, and not the
+ * platform's
+ */
 export function cronParserReason(one: Case, own: Fires, other: Fires, hasNewestData: boolean): Reason {
   const same = sameOrRefused(own, other);
   if (same !== null) return same;
@@ -67,7 +70,7 @@ function instantsOf(fires: Fires): number[] {
   return typeof fires === "string" ? [] : fires.map((at) => Date.parse(at));
 }
 
-/** Number of minutes by which the clocks are set within a day of an instant. */
+/** Number of minutes by which the clocks change within a day of an instant. */
 function changeNear({ timezone }: Case, at: number): number {
   const offset = offsetIn(timezone);
   return offset(at + DAY_MS) - offset(at - DAY_MS);

@@ -6,10 +6,10 @@ import { CronExpressionParser } from "cron-parser";
 import type { Zone } from "luxon";
 import { type Case, FIRES } from "./cases.ts";
 
-/** Fires of a case, ISO to the second; a text: the implementation refuses the case, and says so. */
+/** Fires of a case, in ISO 8601 to the second; a text: the implementation's reason for refusing the case. */
 export type Fires = string[] | string;
 
-/** Each implementation of a case's fires. */
+/** The implementations that are compared. */
 
 export function mainspring({ cron, timezone, after }: Case): Fires {
   const read = readCron(cron);
@@ -24,10 +24,10 @@ export function mainspring({ cron, timezone, after }: Case): Fires {
   return found;
 }
 
-/** JavaScript: cron-parser and luxon. @param zone default: the one of the platform's time zone data */
+/** Fires by cron-parser and luxon (JavaScript). @param zone time zone; default: the one of the platform's data */
 export function cronParser({ cron, timezone, after }: Case, zone?: Zone): Fires {
   try {
-    // Luxon takes a zone wherever it takes the name of one; the types of cron-parser do not say so.
+    // Luxon accepts a zone object in place of a name, which the types of cron-parser do not show.
     const tz = (zone ?? timezone) as string;
     const expression = CronExpressionParser.parse(cron, { currentDate: after, tz });
     return Array.from({ length: FIRES }, () => iso(expression.next().getTime()));
@@ -36,14 +36,16 @@ export function cronParser({ cron, timezone, after }: Case, zone?: Zone): Fires 
   }
 }
 
-/** Python: cronsim, zoneinfo and the package tzdata. @throws {Error} `pip` or `python3` is missing or fails */
+/**
+ * Fires by cronsim, zoneinfo and the package tzdata (Python). @throws {Error} `pip` or `python3` is missing or fails
+ */
 export function cronsim(cases: readonly Case[]): Fires[] {
   const asked = cases.map((one) => ({ ...one, fires: FIRES }));
   return python("fires.py", asked) as Fires[];
 }
 
 /**
- * Answers of a program of this folder, one for each question.
+ * Runs a program of this folder; returns one answer for each question.
  * @throws {Error} `pip` or `python3` is missing or fails
  */
 export function python(program: string, questions: readonly unknown[]): unknown[] {
@@ -57,7 +59,7 @@ export function python(program: string, questions: readonly unknown[]): unknown[
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** The folder of the pinned Python packages. */
+/** Folder of the pinned Python packages, installed if missing. */
 function installed(): string {
   const folder = fileURLToPath(new URL("../../node_modules/.cache/cron-oracle-2.8-2026.6", import.meta.url));
   const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));

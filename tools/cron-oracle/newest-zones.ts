@@ -4,14 +4,17 @@ import { python } from "./implementations.ts";
 /** [since, offset] in seconds, ascending. */
 type Offsets = [number, number][];
 
-/** Zones by the newest data, as Python's zoneinfo reads it: luxon has none but the platform's. @throws {Error} as `cronsim` */
+/**
+ * Zones by the newest data, as Python's zoneinfo reads it, because luxon knows only the platform's data. @throws
+ * {Error} as `cronsim`
+ */
 export function newestZones(names: readonly string[]): Map<string, NewestZone> {
   const unique = [...new Set(names)];
   const all = python("offsets.py", unique) as Offsets[];
   return new Map(unique.map((name, index) => [name, new NewestZone(name, all[index] as Offsets)]));
 }
 
-/** A zone of luxon. */
+/** A zone in luxon's form. */
 export class NewestZone extends Zone {
   readonly #name: string;
   readonly #offsets: Offsets;
@@ -50,7 +53,7 @@ export class NewestZone extends Zone {
     return other === this;
   }
 
-  /** @param at milliseconds @returns minutes */
+  /** @param at milliseconds since 1970 @returns offset in minutes */
   override offset(at: number): number {
     const [, seconds] = this.#offsets.findLast(([since]) => since * 1_000 <= at) ?? this.#offsets[0] ?? [0, 0];
     return seconds / 60;

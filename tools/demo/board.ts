@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client, ExecutionSummary } from "@mainspring/sdk";
-import { bar, LiveLines, type Screen } from "../../packages/cli/src/live-lines.ts";
+import { bar, LiveLines, type Screen } from "../../packages/cli/src/text/live-lines.ts";
 
 const FINAL = new Set(["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"]);
 const LOOK_EVERY_MS = 200;
-/** Where no bars move, a line tells now and then that it goes on. */
+/** Interval of progress lines on an output without moving bars, in milliseconds. */
 const TELL_EVERY_MS = 2_000;
 
-/** Knows how far all executions of the demo are, and shows it. */
+/** Tracks and shows the progress of all executions of the demo. */
 export class Board {
   readonly #client: Client;
   readonly #signal: AbortSignal;
@@ -26,12 +26,12 @@ export class Board {
     this.#lines.print(line);
   }
 
-  /** Adds executions to a story's. */
+  /** Adds executions to a story. */
   add(story: string, executionIds: readonly string[]): void {
     this.#stories.set(story, [...(this.#stories.get(story) ?? []), ...executionIds]);
   }
 
-  /** Waits until all of them are as wanted; by default final. */
+  /** Waits until all executions have the wanted state; by default a final one. */
   async reached(
     executionIds: readonly string[],
     wanted = (execution: ExecutionSummary) => FINAL.has(execution.state),
@@ -44,7 +44,7 @@ export class Board {
     }
   }
 
-  /** Looks again and again, until it is told to end. */
+  /** Polls the server until the signal aborts. */
   async watch(end: AbortSignal): Promise<void> {
     const begunMs = performance.now();
     for (let toldMs = begunMs; !end.aborted && !this.#signal.aborted; await pause(LOOK_EVERY_MS)) {
@@ -58,7 +58,7 @@ export class Board {
     this.#lines.show(this.#bars());
   }
 
-  /** A wait ends with an error when its event cannot occur any more. */
+  /** Reads all executions. A wait ends with an error when its event can no longer occur. */
   async #look(): Promise<void> {
     const known = new Map<string, ExecutionSummary>();
     try {

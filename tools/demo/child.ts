@@ -3,14 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const STOP_WITHIN_MS = 30_000;
 
-/** A program of the demo's own, until it is told to stop. */
+/** A child process of the demo. */
 export class Child {
   readonly pid: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
   #output = "";
 
-  /** @param env besides what is there already, without the settings of the person's own server */
+  /** @param env variables in addition to the present environment, without the settings of the user's own server */
   constructor(args: readonly string[], env: Record<string, string>) {
     this.#child = spawn(process.execPath, args, { env: { ...foreign(), ...env }, stdio: ["ignore", "pipe", "pipe"] });
     this.pid = this.#child.pid ?? -1;
@@ -19,7 +19,7 @@ export class Child {
     this.#ended = new Promise((resolve) => this.#child.on("error", () => resolve()).on("close", () => resolve()));
   }
 
-  /** Waits until it prints what matches. @throws where it ends before */
+  /** Waits until the output matches. @throws the process ends before that */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     for (let ended = false; ; ) {
       const match = pattern.exec(this.#output);
@@ -30,7 +30,7 @@ export class Child {
     }
   }
 
-  /** Lets it finish; ends it where that takes too long. */
+  /** Lets the process finish, and kills it if that takes too long. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     const late = pause(STOP_WITHIN_MS, true, { ref: false });

@@ -10,7 +10,7 @@ const DEMO = fileURLToPath(new URL("../demo.ts", import.meta.url));
 
 describe("the demo", () => {
   it("runs its load, and finds all as it should be", async () => {
-    // Rejects where it does not end with 0, and shows what it said.
+    // Rejects, with the output, if the demo does not end with 0.
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [DEMO]);
     assert.equal(stderr, "");
     assert.match(stdout, /\nafter \d+ s: \d+ of \d+ executions are final\n/);

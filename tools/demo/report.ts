@@ -1,8 +1,8 @@
 import type { ExecutionSummary } from "@mainspring/sdk";
-import { table } from "../../packages/cli/src/output.ts";
+import { table } from "../../packages/cli/src/text/output.ts";
 import type { Account } from "./stage.ts";
 
-/** Events of the demo, and a check of each that was required. */
+/** Report of the demo's events, with a check of each that was required. */
 export function reportText(accounts: ReadonlyMap<string, Account>): string {
   const rows = [...accounts].map(([story, { executions, expectations }]) => [
     story,
@@ -20,7 +20,7 @@ export function reportText(accounts: ReadonlyMap<string, Account>): string {
   );
 }
 
-/** How many things are not as they should be. A story that expects nothing shows nothing, and counts as one. */
+/** Number of failed expectations. A story without expectations proves nothing, and counts as one. */
 export function countUnmet(accounts: ReadonlyMap<string, Account>): number {
   return [...accounts.values()]
     .map(({ expectations }) => (expectations.length === 0 ? 1 : expectations.filter(({ met }) => !met).length))

@@ -7,11 +7,11 @@ export interface Order {
   body: string;
 }
 
-/** A server that has nothing to do with Mainspring, for the handler `http` to call. */
+/** A server without any relation to Mainspring, which the handler `http` calls. */
 export class Shop {
   /** Requests to /orders. */
   readonly orders: Order[] = [];
-  /** While it is out of order, /pay answers 503. */
+  /** Whether /pay answers 503. */
   outOfOrder = true;
   readonly #server: Server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -22,7 +22,7 @@ export class Shop {
     });
   });
 
-  /** @returns where it listens */
+  /** @returns address of the server */
   async start(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;

@@ -10,12 +10,12 @@ export interface Stage {
   shopUrl: string;
   /** Starts the worker process. @returns its process id */
   workerPid: Promise<number>;
-  /** The stories whose jobs are to be there before the worker is; it starts when all of them have told so. */
+  /** Reports that a story's jobs are submitted. The worker starts when all stories that need that have reported. */
   ready(story: string): void;
   signal: AbortSignal;
 }
 
-/** A part of the load, and what has to come of it. */
+/** A part of the load, and its expected result. */
 export interface Story {
   name: string;
   play(stage: Stage): Promise<Account>;
@@ -36,7 +36,7 @@ export function expect(text: string, met: boolean): Expectation {
   return { text, met };
 }
 
-/** @throws where the server does not take all of them */
+/** Submits jobs. @throws the server does not accept all of them */
 export async function submitAll({ client, board }: Stage, story: string, jobs: JobRequest[]): Promise<string[]> {
   const items = await client.submitBatch(jobs);
   const ids = items.map((item) => {
@@ -47,7 +47,7 @@ export async function submitAll({ client, board }: Stage, story: string, jobs: J
   return ids;
 }
 
-/** Executions with all that is known of them, a few at a time. */
+/** Reads executions with all their details, a few at a time. */
 export async function readAll({ client }: Stage, ids: readonly string[]): Promise<Execution[]> {
   const all: Execution[] = [];
   for (let at = 0; at < ids.length; at += 20)
@@ -59,7 +59,7 @@ export function allAre(executions: readonly ExecutionSummary[], state: Execution
   return executions.every((execution) => execution.state === state);
 }
 
-/** One of each number from 0 on. */
+/** Creates one item for each number from 0 on. */
 export function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }

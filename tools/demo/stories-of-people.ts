@@ -110,7 +110,7 @@ const ownHandler: Story = {
     );
     const follower = new Follower();
     const followed = follower.follow(stage, ids[0] ?? "");
-    // From the first word on: what a log says is not told again to those who come late.
+    // The follower starts first, because the log is not repeated for followers that come late.
     await Promise.race([follower.begun.promise, followed]);
     stage.ready(this.name);
     await stage.board.reached(ids);
@@ -139,14 +139,14 @@ async function lettersOf(client: Client): Promise<DeadLetter[]> {
   return letters;
 }
 
-/** Hears what happens to an execution. */
+/** Receives the events of an execution. */
 class Follower {
-  /** It was told something, so it misses nothing any more. */
+  /** Resolves at the first event; from then on the follower misses none. */
   readonly begun = Promise.withResolvers<void>();
   readonly lines: string[] = [];
   fractions = 0;
 
-  /** Until it is final. */
+  /** Follows until the execution is final. */
   async follow({ client, signal }: Stage, executionId: string): Promise<void> {
     for await (const event of client.follow(executionId, { signal })) {
       this.begun.resolve();

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { task, Worker } from "@mainspring/sdk";
 
-/** The demo's own handlers, in a process of their own. */
+/** Worker process with the demo's own handlers. */
 
 const thumbnail = task({
   name: "thumbnail",
@@ -26,7 +26,7 @@ const flaky = task({
 const print = task({ name: "print", run: (_payload: null, ctx) => pause(50, "printed", { signal: ctx.signal }) });
 
 const photos = new Worker({ name: "demo photos", pool: "photos", slots: 4, tasks: [thumbnail, flaky] });
-// One at a time, so that one can see in which order.
+// One slot, so that the order of the jobs is visible.
 const press = new Worker({ name: "demo press", pool: "press", slots: 1, tasks: [print] });
 for (const signal of ["SIGTERM", "SIGINT"] as const)
   process.on(signal, () => void Promise.all([photos.stop(), press.stop()]));

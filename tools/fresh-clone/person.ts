@@ -4,27 +4,29 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 export interface Person {
   name: string;
   home: string;
-  /** Root acts for them. */
+  /** Whether the user is another one than the present one, so that root acts in that user's name. */
   isSomebodyElse: boolean;
 }
 
 export interface Running {
   child: ChildProcess;
-  /** All that it has printed so far. */
+  /** All output so far. */
   output(): string;
-  /** The exit code; null: ended by a signal. */
+  /** Exit code; null: a signal ended the process. */
   done: Promise<number | null>;
 }
 
-/** Kept of the environment: the way to npm's packages. All else could help without anybody noticing. */
+/**
+ * Variables of the environment that are kept: the access to npm's packages. Others could help without being noticed.
+ */
 const KEPT = /^(https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_registry)$/i;
 
-/** @param extra set on top of the nearly empty environment */
+/** @param extra variables in addition to the nearly empty environment */
 export function startAs(person: Person, cwd: string, command: string[], extra: Record<string, string> = {}): Running {
   const env = { ...minimalEnvironment(person), ...extra };
   const argv = person.isSomebodyElse ? ["runuser", "-u", person.name, "--", ...command] : command;
   const [program = "", ...args] = argv;
-  // A process group of its own, so that a signal reaches all of it, as Ctrl-C does.
+  // The process group lets a signal reach all its processes, as Ctrl-C does.
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -32,7 +34,7 @@ export function startAs(person: Person, cwd: string, command: string[], extra: R
   return { child, output: () => text, done };
 }
 
-/** Makes a user that this machine does not have yet. */
+/** Creates a user that this machine does not have yet. */
 export function addPerson(name: string): Person {
   execFileSync("useradd", ["--create-home", name]);
   const home = execFileSync("getent", ["passwd", name]).toString().split(":")[5] ?? "";
@@ -48,7 +50,7 @@ function minimalEnvironment({ name, home }: Person): Record<string, string> {
   return { ...Object.fromEntries(kept), HOME: home, USER: name, PATH: systemPath(), LANG: "C.UTF-8" };
 }
 
-/** Without node_modules/.bin, which `npm run` puts in front. */
+/** PATH without node_modules/.bin, which `npm run` puts in front. */
 function systemPath(): string {
   const folders = (process.env["PATH"] ?? "").split(":");
   return folders.filter((folder) => !folder.includes("node_modules")).join(":");

@@ -4,13 +4,13 @@ import type { Running } from "./person.ts";
 const PATIENCE_MS = 60_000;
 
 export interface Trial {
-  /** From the start of `npm start` until /readyz said yes. */
+  /** Time from the start of `npm start` until /readyz answered yes, in milliseconds. */
   readyMs: number;
-  /** From then until a first job had its result. */
+  /** Time from then until a first job had its result, in milliseconds. */
   jobMs: number;
 }
 
-/** Waits until the server is ready, has it run a job, and stops it as Ctrl-C does. */
+/** Waits until the server is ready, runs a job, and stops the server as Ctrl-C does. */
 export async function tryServer(server: Running): Promise<Trial> {
   const begunMs = performance.now();
   try {

@@ -1,22 +1,19 @@
-/** A fenced block of a page that can be run, or that says what came of the one before it. */
+/** A fenced block of a page that can be run, or that shows the output of the block before it. */
 export interface Block {
   kind: "ts" | "sh" | "output";
-  /** The name that the fence gives a `ts` block; null: none. */
+  /** File name in the fence of a `ts` block; null: none. */
   file: string | null;
-  /**
-   * Blocks of `sh`: commands that people run in another terminal. It goes on beside the blocks that follow, until the
-   * page ends.
-   */
+  /** Whether a `sh` block runs in another terminal, beside the following blocks, until the page ends. */
   inBackground: boolean;
   text: string;
-  /** Number of its first line of code, from 1. */
+  /** Number of the block's first line of code, from 1. */
   line: number;
 }
 
 export interface Page {
   blocks: Block[];
   needsServer: boolean;
-  /** A database for the servers that the page starts by itself. */
+  /** Whether the page's own servers need a database. */
   needsPostgres: boolean;
 }
 
@@ -26,9 +23,9 @@ const NEEDS_SERVER = /^<!-- needs a server -->$/m;
 const FENCE = /^```(\S*) *(.*)$/;
 
 /**
- * The blocks of a Markdown page that are to be run: `ts` and `sh`, unless the fence says `no-run` behind that, and
+ * Reads the blocks of a Markdown page that can be run: `ts` and `sh`, unless the fence continues with `no-run`, and
  * `text output`. Blocks of other languages are for reading.
- * @throws {Error} a fence says something that is not known, or is not closed
+ * @throws {Error} a fence has an unknown word, or is not closed
  */
 export function readPage(markdown: string): Page {
   const blocks: Block[] = [];

@@ -11,7 +11,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md"], { cwd: ROOT }).sort();
 const pageAt = (path: string) => readPage(readFileSync(join(ROOT, path), "utf8"));
 
-// Their commands mostly wait.
+// The commands of the guides mostly wait.
 describe("the guides", { concurrency: 2 }, () => {
   for (const path of PATHS) {
     it(`${path} says what works`, async () => {

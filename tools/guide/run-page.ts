@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
-import { TestCluster } from "../../packages/cli/src/testing/cluster.ts";
-import { startServer, type TestServer } from "../../packages/cli/src/testing/server.ts";
+import { TestCluster } from "../../packages/cli/test/testing/cluster.ts";
+import { startServer, type TestServer } from "../../packages/cli/test/testing/server.ts";
 import { EmptyProject, type Ended } from "../pack/empty-project.ts";
 import { freeAddresses } from "./addresses.ts";
 import type { Block, Page } from "./blocks.ts";
@@ -11,26 +11,26 @@ import { Terminal } from "./terminal.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const MAINSPRING = `node ${join(ROOT, "packages/cli/bin/mainspring.mjs")}`;
 const SCRIPTS = { mainspring: MAINSPRING, start: `${MAINSPRING} serve` };
-/** Each block has a shell of its own; what one sets is kept here for the next, as if they were typed into one terminal. */
+/** File in which a block's shell saves its variables for the next block, as if both were typed into one terminal. */
 const KEPT = ".kept-by-the-shell";
 const SHELL = `set -a; if [ -f ${KEPT} ]; then . ./${KEPT}; fi; trap '{ export -p; declare -f; } > ${KEPT}' EXIT\n`;
 
 interface Surroundings {
   project: EmptyProject;
-  /** null: the page needs none. */
+  /** Server of the page; null: the page needs none. */
   server: TestServer | null;
-  /** Its database, and null where it needs none. */
+  /** PostgreSQL of the page; null: the page needs none. */
   postgres: TestCluster | null;
-  /** Addresses that the page names, and their replacements here. */
+  /** Addresses in the page, and their replacements here. */
   names: ReadonlyMap<string, string>;
   terminals: { block: Block; terminal: Terminal }[];
 }
 
 /**
- * Does what a page says, from top to bottom, in a folder of its own that has the packages of the repository: `ts` blocks
- * with a name are written down (and run if they are tests), the others run as programs, `sh` blocks by bash. The folder
+ * Runs a page from top to bottom, in a folder of its own with the packages of the repository: `ts` blocks with a name
+ * are written to files (and run if they are tests), others run as programs, and bash runs `sh` blocks. The data folder
  * of the page's server is `data` in it.
- * @throws {Error} the first block that fails, with its line and what it printed
+ * @throws {Error} the first block that fails, with its line and its output
  */
 export async function runPage({ blocks, needsServer, needsPostgres }: Page): Promise<void> {
   const project = await EmptyProject.make();
@@ -80,12 +80,12 @@ async function runBlock(block: Block, here: Surroundings): Promise<string> {
 function environment({ server }: Surroundings): Record<string, string> {
   const PATH = `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env["PATH"]}`;
   if (server === null) return { PATH };
-  // A server that the page starts takes the place of the one that it has stopped.
+  // A server that the page starts replaces the one that the page has stopped.
   const addresses = { MAINSPRING_HTTP: new URL(server.httpUrl).host, MAINSPRING_GRPC: server.grpcAddress };
   return { PATH, MAINSPRING_LOG_LEVEL: "warn", ...addresses, ...server.clientEnv };
 }
 
-/** @returns null: there is nothing to run */
+/** @returns command of a block; null: there is nothing to run */
 async function commandOf(block: Block, project: EmptyProject): Promise<[string, ...string[]] | null> {
   if (block.kind === "sh")
     return ["bash", "-euo", "pipefail", "-c", block.inBackground ? block.text : SHELL + block.text];
@@ -95,7 +95,9 @@ async function commandOf(block: Block, project: EmptyProject): Promise<[string, 
   return block.file === null ? [process.execPath, file] : null;
 }
 
-/** Pages name the addresses that a server has by default, or those and the database of their own servers. */
+/**
+ * Replaces addresses in a text: pages use the default addresses of a server, or addresses and a database of their own.
+ */
 function pointedAt({ server, postgres, names }: Surroundings, text: string): string {
   if (postgres !== null) {
     const here = text.replace(/\bpostgres:\/\/[^'"\s]+/g, postgres.storeUrl);
@@ -109,14 +111,14 @@ function pointedAt({ server, postgres, names }: Surroundings, text: string): str
 /** Closes everything that a failed block left open. A resource that cannot be closed does not keep the others open. */
 async function closeAll({ project, server, postgres, terminals }: Surroundings): Promise<void> {
   await using closing = new AsyncDisposableStack();
-  // In the order in which they came: the last one is closed first.
+  // Resources close in the reverse order of their creation.
   closing.defer(() => project.remove());
   closing.defer(() => postgres?.close());
   closing.defer(() => server?.stop());
   for (const { terminal } of terminals) closing.defer(async () => void (await terminal.close()));
 }
 
-/** @throws {Error} it failed */
+/** @throws {Error} the block failed */
 function judge({ line }: Block, ended: Ended): void {
   if (ended.code !== 0 && ended.code !== null)
     throw new Error(`line ${line}: this block failed (${ended.code})\n${said(ended)}`);

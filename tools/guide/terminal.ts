@@ -2,18 +2,18 @@ import type { ChildProcess } from "node:child_process";
 import { text } from "node:stream/consumers";
 import type { Ended } from "../pack/empty-project.ts";
 
-/** A command that goes on beside others, with all that it starts. */
+/** A command that runs beside others, with all its child processes. */
 export class Terminal {
   readonly #child: ChildProcess;
   readonly #ended: Promise<Ended>;
 
-  /** @param child the leader of a process group */
+  /** @param child leader of a process group */
   constructor(child: ChildProcess) {
     this.#child = child;
     this.#ended = endOf(child);
   }
 
-  /** Ctrl-C for all that runs in it. @returns how it ended; code null: it had not ended by itself */
+  /** Sends Ctrl-C to the process group. @returns end of the command; code null: it had not ended by itself */
   async close(): Promise<Ended> {
     const wasRunning = this.#child.exitCode === null && this.#child.signalCode === null;
     if (wasRunning && this.#child.pid !== undefined) process.kill(-this.#child.pid, "SIGTERM");

@@ -5,7 +5,7 @@ import type { Page } from "./blocks.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Compiles the `ts` blocks of all pages, each page in a folder of its own. @returns how the compiler ended */
+/** Compiles the `ts` blocks of all pages, each page in a folder of its own. @returns end of the compiler */
 export async function typeCheck(pages: readonly Page[]): Promise<Ended> {
   const project = await EmptyProject.make();
   try {
@@ -16,7 +16,7 @@ export async function typeCheck(pages: readonly Page[]): Promise<Ended> {
       const folder = `page-${index + 1}`;
       await mkdir(join(project.folder, folder));
       for (const { kind, file, line, text } of blocks) {
-        // A file without imports is a module too, as for Node.
+        // A file without imports is a module too, as in Node.
         if (kind === "ts") await project.write(join(folder, file ?? `line-${line}.ts`), `${text}\nexport {};\n`);
       }
     }

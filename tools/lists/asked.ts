@@ -1,6 +1,6 @@
 import type { ExecutionFilter, JobFilter, Listing, Page, StoreQueries } from "../../packages/server/src/testing.ts";
 
-/** Processor time of PostgreSQL that one page of a list may take. */
+/** CPU time of PostgreSQL that one page of a list may take, in milliseconds. */
 export const ANSWER_LIMIT_MS = 50;
 
 export interface NamedList {
@@ -10,9 +10,9 @@ export interface NamedList {
 
 export interface Measured {
   hits: number;
-  /** Pages until 50 items were shown, or there were no more. */
+  /** Number of pages until 50 items were shown, or there were no more. */
   pages: number;
-  /** Milliseconds for the dearest page. */
+  /** CPU time of the most expensive page, in milliseconds. */
   pageMs: number;
 }
 

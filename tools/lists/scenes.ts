@@ -1,12 +1,12 @@
 import type pg from "pg";
 
-/** A million rows, and what the planner believes of them. */
+/** A million rows, and the planner's statistics of them. */
 export interface Scene {
   name: string;
-  /** SQL expressions for the state and queue of execution `n`, by their numbers. */
+  /** SQL expressions for the state and queue of execution `n`, as their numbers. */
   state: string;
   queue: string;
-  /** When statistics are taken. */
+  /** Time of ANALYZE, before or after the rows are inserted. */
   analyzed: "BEFORE" | "AFTER";
 }
 
@@ -25,7 +25,7 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** A UUIDv7 of the millisecond, made of the row's number. */
+/** A UUIDv7 of the millisecond, made from the row's number. */
 const ID = (
   ms: string,
   n: string,
@@ -33,10 +33,10 @@ const ID = (
 ) => `(overlay(lpad(to_hex(${ms}), 12, '0') placing ${first} from 1 for length(${first}))
   || '7' || lpad(to_hex(${n} % 4096), 3, '0') || '8' || substr(md5(${n}::text), 1, 15))::uuid`;
 
-/** Months that are there, beside those that a new store has. */
+/** Number of past months beside those of a new store. */
 const MONTHS_BACK = 10;
 
-/** @param rows jobs and executions; a tenth as many jobs recur */
+/** @param rows number of jobs and of executions; a tenth as many jobs recur */
 export async function fill(client: pg.Client, scene: Scene, rows: number): Promise<void> {
   await makeMonths(client);
   if (scene.analyzed === "BEFORE") {
@@ -46,7 +46,7 @@ export async function fill(client: pg.Client, scene: Scene, rows: number): Promi
   }
   const startMs = Date.now() - rows;
   const at = `(${startMs} + n)::bigint`;
-  // In the oldest tenth stand labels and names that newer jobs do not have.
+  // The oldest tenth has labels and names that newer jobs do not have.
   const handler = "CASE WHEN n % 100000 = 9 THEN 'handler-rare' ELSE 'handler-' || n % 20 END";
   const pool = "CASE WHEN n % 100000 = 9 THEN 'pool-rare' ELSE 'pool-' || n % 5 END";
   const labels = `CASE WHEN n < ${rows} / 10 THEN '{"team":"old"}'

@@ -1,4 +1,4 @@
-/** The part of a package-lock.json that this reads and writes. */
+/** Part of a package-lock.json that this program reads and writes. */
 export interface Lockfile {
   packages: Record<string, LockedPackage>;
 }
@@ -19,7 +19,7 @@ export interface Gap {
   dev: boolean;
 }
 
-/** Parts of names as packages for platforms use them, and what they mean. */
+/** Parts of names of platform packages, and their meanings. */
 const OS: Record<string, string> = {
   android: "android",
   darwin: "darwin",
@@ -40,7 +40,7 @@ const CPU: Record<string, string> = {
   x64: "x64",
 };
 
-/** Optional dependencies that some package wants and the lockfile does not know. */
+/** Optional dependencies of packages that the lockfile lacks. */
 export function gapsOf({ packages }: Lockfile): Gap[] {
   const gaps = new Map<string, Gap>();
   for (const [path, locked] of Object.entries(packages)) {
@@ -53,7 +53,7 @@ export function gapsOf({ packages }: Lockfile): Gap[] {
 
 /**
  * Placeholder for a package of another platform until a machine of that platform installs it: enough for npm to see
- * that it is not for this one. Without an integrity, because the package could not be had.
+ * that it is for another platform. It has no integrity, because the package is not available.
  */
 export function entryFor({ name, version, dev }: Gap): LockedPackage {
   const parts = name.slice(name.lastIndexOf("/") + 1).split("-");
@@ -64,7 +64,7 @@ export function entryFor({ name, version, dev }: Gap): LockedPackage {
   return { version, cpu: [cpu], ...(dev && { dev }), ...(libc && { libc: [libc] }), optional: true, os: [os] };
 }
 
-/** Looked for as Node does: beside the package that wants it, and upwards. */
+/** Searches as Node does: beside the package that needs it, and upwards. */
 function isLocked(packages: Lockfile["packages"], from: string, name: string): boolean {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     if (packages[`${folder === "" ? "" : `${folder}/`}node_modules/${name}`] !== undefined) return true;

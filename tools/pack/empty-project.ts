@@ -9,6 +9,8 @@ export interface Ended {
   stderr: string;
 }
 
+const MODULES = JSON.stringify({ name: "project", private: true, type: "module" });
+
 /** A folder with a package.json and what is installed into it, apart from the clone: nothing there can help. */
 export class EmptyProject {
   readonly folder: string;
@@ -17,10 +19,11 @@ export class EmptyProject {
     this.folder = folder;
   }
 
-  static async make(): Promise<EmptyProject> {
+  /** @param files texts by name; default: the package.json of a project with ES modules */
+  static async make(files: Readonly<Record<string, string>> = { "package.json": MODULES }): Promise<EmptyProject> {
     const folder = await mkdtemp(join(tmpdir(), "mainspring-project-"));
     const project = new EmptyProject(folder);
-    await project.write("package.json", JSON.stringify({ name: "project", private: true, type: "module" }));
+    for (const [file, text] of Object.entries(files)) await project.write(file, text);
     return project;
   }
 

@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { addCommonJs } from "./commonjs.ts";
 import { compile } from "./compile.ts";
-import { type Manifest, publishedManifest } from "./manifest.ts";
+import { codeDoors, hasCommonJs, type Manifest, publishedManifest } from "./manifest.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -11,20 +12,20 @@ const ROOT = resolve(import.meta.dirname, "../..");
  * Builds packages in a temporary folder and packs them.
  * @param names folders of `packages`
  * @param folder absolute, where the tarballs go
+ * @param repository URL for the field of that name; null: the packages have none
  * @returns their paths, in the same order
  */
-export function packPackages(names: readonly string[], folder: string): string[] {
-  const manifests = names.map(readManifest);
-  const published = manifests.map(publishedManifest);
+export function packPackages(names: readonly string[], folder: string, repository: string | null): string[] {
+  const field = repository === null ? {} : { repository: { type: "git", url: repository } };
+  const manifests = names.map((name) => ({ name, manifest: { ...readManifest(name), ...field } }));
   const work = mkdtempSync(join(tmpdir(), "mainspring-pack-"));
   try {
     const built = join(work, "built");
     mkdirSync(built);
     compile(names, built);
-    return names.map((name, index) => {
+    return manifests.map(({ name, manifest }) => {
       const staged = join(work, name);
-      stage(name, join(built, name, "src"), staged, manifests[index]?.files ?? []);
-      writeFileSync(join(staged, "package.json"), `${JSON.stringify(published[index], null, 2)}\n`);
+      stage(name, manifest, join(built, name, "src"), staged);
       return npmPack(staged, folder);
     });
   } finally {
@@ -38,14 +39,31 @@ function readManifest(name: string): Manifest {
   return JSON.parse(readFileSync(path, "utf8")) as Manifest;
 }
 
-function stage(name: string, compiled: string, staged: string, files: readonly string[]): void {
+function stage(name: string, manifest: Manifest, compiled: string, staged: string): void {
   cpSync(compiled, join(staged, "dist"), { recursive: true });
-  for (const file of [...files, "README.md"]) {
-    const path = join(ROOT, "packages", name, file);
-    // Only the README may be missing: any other name in `files` without a file is a mistake.
-    if (file !== "README.md" || existsSync(path)) cpSync(path, join(staged, file), { recursive: true });
-  }
+  if (hasCommonJs(manifest)) addCommonJs(join(staged, "dist"), codeDoors(manifest));
+  for (const file of manifest.files ?? [])
+    cpSync(join(ROOT, "packages", name, file), join(staged, file), { recursive: true });
+  stageReadme(join(ROOT, "packages", name, "README.md"), join(staged, "README.md"));
+  if (manifest.bin !== undefined) stagePrograms(name, staged);
   cpSync(join(ROOT, "LICENSE"), join(staged, "LICENSE"));
+  writeFileSync(join(staged, "package.json"), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
+}
+
+/** Links to other files of the repository lead nowhere in a package, so their text alone remains. */
+function stageReadme(path: string, to: string): void {
+  writeFileSync(to, readFileSync(path, "utf8").replace(/\[([^\]]+)\]\((?!https?:|#)[^)]*\)/g, "$1"));
+}
+
+/** Programs in `bin` are JavaScript that imports the sources. In the published package they import the compiled code. */
+function stagePrograms(name: string, staged: string): void {
+  const programs = join(staged, "bin");
+  cpSync(join(ROOT, "packages", name, "bin"), programs, { recursive: true });
+  const path = join(programs, "mainspring.mjs");
+  const text = readFileSync(path, "utf8");
+  const published = text.replace('"../src/main.ts"', '"../dist/main.js"');
+  if (published === text) throw new Error(`${path} does not import ../src/main.ts`);
+  writeFileSync(path, published);
 }
 
 function npmPack(staged: string, folder: string): string {

@@ -12,7 +12,7 @@ const figures: Record<string, Figure> = FIGURES;
 const alerts = [
   ...rules.matchAll(/^ +- alert: (\w+)\n +expr: (?:>-\n)?([^]*?)(?=^ +(?:for:|labels:|- alert|- name)|(?![^]))/gm),
 ];
-/** Names of a figure, and of its parts where it is a histogram. */
+/** Names of a metric, and of the parts of a histogram. */
 const NAME = /\b(?:mainspring|nodejs|process)_[a-z0-9_]+/g;
 
 describe("the example alerts", () => {
@@ -63,7 +63,7 @@ describe("the example alerts", () => {
   });
 });
 
-/** Without what histograms add. */
+/** Name without the suffixes that histograms add. */
 function baseOf(name: string): string {
   return name.replace(/_(bucket|sum|count)$/, "");
 }

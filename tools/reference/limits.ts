@@ -1,8 +1,13 @@
 import {
+  ATTEMPT_LOG_BYTES_MAX,
+  ATTEMPT_LOG_LINES_MAX,
   BATCH_BODY_BYTES_MAX,
   BATCH_JOBS_MAX,
   DEPTH_MAX,
+  HANDLERS_KEPT_MAX,
   PAYLOAD_BYTES_MAX,
+  POLICIES_BYTES_MAX,
+  TEMPLATE_PAYLOAD_BYTES_MAX,
 } from "../../packages/contract/src/limits.ts";
 import {
   BODY_BUDGET_BYTES,
@@ -17,6 +22,7 @@ import {
 const MIB = 1024 ** 2;
 const count = (value: number) => value.toLocaleString("en");
 const mib = (bytes: number) => `${count(bytes / MIB)} MiB`;
+const kib = (bytes: number) => `${count(bytes / 1_024)} KiB`;
 const sec = (ms: number) => `${count(ms / 1_000)} s`;
 
 /** Limits of a server: subject, bound, and the effect of exceeding the bound. */
@@ -47,5 +53,23 @@ export const LIMITS: readonly string[][] = [
   ["slots of a worker", count(WORKER_LIMITS.slots), "refused, and told so"],
   ["prefetch of a worker", count(WORKER_LIMITS.prefetch), "refused, and told so"],
   ["handlers of a worker", count(WORKER_LIMITS.handlers), "refused, and told so"],
+  ["policies that a task declares", kib(POLICIES_BYTES_MAX), "the worker is refused, and told so"],
+  ["policies that all tasks of a worker declare", kib(WORKER_LIMITS.policiesBytes), "refused, and told so"],
+  [
+    "handlers whose policies are kept",
+    count(HANDLERS_KEPT_MAX),
+    "those that no worker has offered for longest are forgotten",
+  ],
+  ["payload from which the server fills in a key", kib(TEMPLATE_PAYLOAD_BYTES_MAX), "400; the job can name its key"],
   ["result of an attempt", mib(WORKER_LIMITS.resultBytes), "the attempt fails"],
+  [
+    "log lines that are kept of an attempt",
+    `${kib(ATTEMPT_LOG_BYTES_MAX)}, ${count(ATTEMPT_LOG_LINES_MAX)} lines`,
+    "the oldest are dropped, and counted in `droppedLines`",
+  ],
+  [
+    "log lines in the memory of a node",
+    mib(WORKER_LIMITS.logsBytes),
+    "the oldest are dropped, and counted in a metric",
+  ],
 ];

@@ -8,10 +8,15 @@ import {
   PROBLEM_NAMES,
   PROCESS_FIGURES,
 } from "../../packages/server/src/testing.ts";
+import { apiPage } from "./api-page.ts";
 import { LIMITS } from "./limits.ts";
+import { code, table } from "./markdown.ts";
+import { sdkPage } from "./sdk-page.ts";
 
-/** Descriptions in the code, as tables of docs/reference. */
-export const TABLES: Record<string, () => string> = {
+/** Generators of the generated part of each page of docs/reference, from descriptions in the code. */
+export const TABLES: Record<string, () => string | Promise<string>> = {
+  "api.md": apiPage,
+  "sdk.md": sdkPage,
   "problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
   "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
   "limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
@@ -45,13 +50,4 @@ function keyRows(): string[][] {
   return describeKeys().map(({ name, fallback, help, takes }) => {
     return [code(name), fallback === null ? "none" : code(fallback), help, takes];
   });
-}
-
-function table(head: readonly string[], rows: readonly string[][]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
 }

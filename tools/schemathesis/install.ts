@@ -7,13 +7,14 @@ import { promisify } from "node:util";
 import { installDebianPackage } from "../services/debian.ts";
 
 const CONSTRAINTS = join(import.meta.dirname, "constraints.txt");
-/** Beside the PostgreSQLs for tests; no part of the repository. */
+/** Folder beside the PostgreSQLs for tests; not part of the repository. */
 const FOLDER = join(import.meta.dirname, "../services/node_modules");
 const run = promisify(execFile);
 
 /**
- * The Python that has schemathesis, in a folder that is named after its versions and gets that name when it is whole.
- * Installs what is missing, which takes a network and some seconds; root gets Python too where there is none.
+ * Path of a Python with schemathesis, in a folder that is named after its versions and gets that name when it is
+ * complete. Missing parts are installed, which takes a network and some seconds; root also gets Python if there is
+ * none.
  */
 export async function schemathesisPython(): Promise<string> {
   const constraints = await readFile(CONSTRAINTS, "utf8");
@@ -38,7 +39,7 @@ async function install(target: string, constraints: string): Promise<void> {
   }
 }
 
-/** Debian has neither pip nor what makes such a folder in its python3 alone. */
+/** Debian's python3 alone has neither pip nor venv. */
 async function createVenv(folder: string): Promise<void> {
   const create = () => run("python3", ["-m", "venv", "--clear", folder]);
   try {
@@ -49,7 +50,10 @@ async function createVenv(folder: string): Promise<void> {
   }
 }
 
-/** The programs beside it name the folder that they were installed in, which has another name by now: Python does not. */
+/**
+ * The path names Python, because the other programs in the folder contain its name during the installation, which has
+ * changed.
+ */
 function pythonOf(folder: string): string {
   return join(folder, "bin", "python");
 }

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { schemathesisPython } from "./install.ts";
 
 export interface SchemathesisRun {
-  /** 0: every answer was one that the description has, and none was the server's failure. */
+  /** Exit code; 0: every answer matched the description, and none was a server error. */
   exitCode: number | null;
   report: string;
 }
@@ -14,13 +14,13 @@ export interface SchemathesisRun {
 interface Target {
   url: string;
   apiKey: string;
-  /** Seed that decides the requests, together with the description. */
+  /** Seed that, together with the description, determines the requests. */
   seed: number;
-  /** The time for requests in all, but for the first of each kind. */
+  /** Time for all requests, except the first of each kind, in seconds. */
   maxSec: number;
 }
 
-/** Sends a server what its description allows and what it forbids, and compares every answer with it. */
+/** Sends a server valid and invalid requests by its description, and checks every answer against the description. */
 export async function runSchemathesis({ url, apiKey, seed, maxSec }: Target): Promise<SchemathesisRun> {
   const folder = await mkdtemp(join(tmpdir(), "schemathesis-"));
   const config = join(import.meta.dirname, "schemathesis.toml");
@@ -28,7 +28,7 @@ export async function runSchemathesis({ url, apiKey, seed, maxSec }: Target): Pr
   args.push("--header", `Authorization: Bearer ${apiKey}`, "--seed", `${seed}`, "--max-time", `${maxSec}`);
   args.push("--continue-on-failure", "--no-color");
   for (const id of await streams(url)) args.push("--exclude-operation-id", id);
-  // Schemathesis keeps its memory of earlier runs in the folder that it runs in.
+  // Schemathesis stores its memory of earlier runs in its working folder.
   const child = spawn(await schemathesisPython(), args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
   try {
@@ -43,7 +43,9 @@ interface Description {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, { content?: object }> }>>;
 }
 
-/** Operations whose answers go on until an execution is final: nobody runs those that are made up here. */
+/**
+ * Operations whose answers last until an execution is final. The executions here are made up, so no worker runs them.
+ */
 async function streams(url: string): Promise<string[]> {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as Description;
   return Object.values(paths)

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Installs a package of Debian's, as root, which takes a network and some seconds.
- * @param whatFor named where it cannot be done
+ * Installs a Debian package, as root, which takes a network and some seconds.
+ * @param whatFor purpose, for the error if the package cannot be installed
  */
 export async function installDebianPackage(name: string, whatFor: string): Promise<void> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get"))

@@ -7,19 +7,19 @@ import { type PostgresVersion, postgresBinaries } from "./postgres-binaries.ts";
 
 /** A PostgreSQL for tests, on a new and empty data folder. */
 export interface TestPostgres {
-  /** As for MAINSPRING_STORE. */
+  /** URL in the form of MAINSPRING_STORE. */
   readonly url: string;
   readonly connection: EmbeddedPostgres["connection"];
-  /** Kills PostgreSQL as a power cut would. It is started again at once, at the same address, with what was committed. */
+  /** Kills PostgreSQL as a power cut would. It restarts at once at the same address, with all committed data. */
   kill(): void;
-  /** Stops it and removes its data. Idempotent. */
+  /** Stops PostgreSQL and removes its data. Repeated calls do nothing. */
   stop(): Promise<void>;
 }
 
 /** Servers that run now, so that none stays behind when the process exits without stopping it. */
 const running = new Map<EmbeddedPostgres, string>();
 
-/** Starts a PostgreSQL of a version, supervised as the embedded one is. It ends with this process at the latest. */
+/** Starts a PostgreSQL of a version, supervised like the embedded one. It ends with this process at the latest. */
 export async function startPostgres({ version }: { version: PostgresVersion }): Promise<TestPostgres> {
   const binaries = await postgresBinaries(version);
   const folder = await mkdtemp(join(tmpdir(), `postgres-${version}-`));

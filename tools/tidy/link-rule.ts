@@ -2,7 +2,7 @@ import type { Finding, Rule } from "./source.ts";
 
 const LINK = /\]\(([^)\s]+)\)/g;
 
-/** A link of a page leads to a file that is there. Addresses of other places are not looked up. */
+/** Checks that a link of a page leads to an existing file. Links to other sites are not checked. */
 export function linksLead(exists: (path: string) => boolean): Rule {
   return ({ path, text }) => {
     if (!path.endsWith(".md")) return [];

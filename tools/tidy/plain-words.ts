@@ -1,24 +1,24 @@
 import ts from "typescript";
 import { type Finding, isScript, lineOf, parse, type Rule, type Source } from "./source.ts";
 
-/** First words that hide the subject of a sentence from a reader who sees this sentence alone. */
+/** First words that hide the subject of a sentence from a reader who sees only this sentence. */
 const HIDING = "What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not";
-/** A question may begin with them. */
+/** A question may begin with these words. */
 const HIDES_SUBJECT = new RegExp(`^(${HIDING})\\b(?![^.]*\\?)`);
 /** Processes, nodes and workers are no persons. */
 const PERSON = /\b(he|him|his|himself)\b/i;
-/** Full stops within names and numbers have no space behind them. */
+/** Full stops within names and numbers have no space after them. */
 const SENTENCE_END = /(?<=[.!?:])\s+(?=[A-Z`"])/;
-/** Text that has neither this nor a person need not be parsed. */
+/** Text with neither such a word nor a person need not be parsed. */
 const HIDING_WORD = new RegExp(`\\b(${HIDING})\\b`);
 
 interface Paragraph {
-  /** Its first line, from 1. */
+  /** First line of the paragraph, from 1. */
   line: number;
   text: string;
 }
 
-/** Comments and documents name the subject of each sentence. */
+/** Checks that comments and documents name the subject of each sentence. */
 export const plainWords: Rule = (source) => {
   if (!HIDING_WORD.test(source.text) && !PERSON.test(source.text)) return [];
   const found = isScript(source.path) ? comments(source) : source.path.endsWith(".md") ? prose(source.text) : [];
@@ -51,7 +51,7 @@ function comments(source: Source): Paragraph[] {
   });
 }
 
-/** In their order; comments with `//` on lines that follow each other are one. */
+/** Comments in their order; `//` comments on consecutive lines count as one. */
 function commentRanges(file: ts.SourceFile): { pos: number; end: number }[] {
   const { text } = file;
   const ranges = new Map<number, ts.CommentRange>();
@@ -82,7 +82,7 @@ function prose(text: string): Paragraph[] {
   return paragraphsOf(lines, 1);
 }
 
-/** An empty line, a list item and a tag such as `@param` begin a paragraph. */
+/** Splits text into paragraphs: an empty line, a list item and a tag such as `@param` each begin one. */
 function paragraphsOf(lines: readonly string[], firstLine: number): Paragraph[] {
   const paragraphs: Paragraph[] = [];
   let open: Paragraph | null = null;

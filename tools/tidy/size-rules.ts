@@ -1,17 +1,9 @@
 import ts from "typescript";
-import { type Finding, finding, isCode, isScript, lineOf, parse, type Rule, type Source, walk } from "./source.ts";
+import { type Finding, finding, isScript, lineOf, parse, type Rule, type Source, walk } from "./source.ts";
 
-const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 const SUITE = /^(describe|suite)$/;
 const TEST = /^(describe|suite|it|test)$/;
-
-export const fileLength: Rule = ({ path, text }) => {
-  if (!isCode(path)) return [];
-  const lines = text.split("\n").length - 1;
-  if (lines <= FILE_LINES_MAX) return [];
-  return [{ path, line: 1, message: `${lines} lines, ${FILE_LINES_MAX} at most: this file has several subjects` }];
-};
 
 export const functionLength: Rule = (source) => (isScript(source.path) ? longFunctions(source) : []);
 
@@ -27,7 +19,7 @@ function longFunctions(source: Source): Finding[] {
   return findings;
 }
 
-/** A list of tests is not a function that somebody follows from top to bottom. */
+/** Whether a function is the body of a test suite, which is a list of tests and may be long. */
 function isSuiteBody(node: ts.SignatureDeclaration): boolean {
   const call = node.parent;
   if (ts.isCallExpression(call) && SUITE.test(call.expression.getText())) return true;

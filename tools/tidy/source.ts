@@ -2,26 +2,25 @@ import ts from "typescript";
 
 /** A file of the repository, as the rules see it. */
 export interface Source {
-  /** From the root of the repository, with `/`. */
+  /** Path from the root of the repository, with `/`. */
   path: string;
   text: string;
 }
 
-/** A place where a rule is broken, and what would be right. */
+/** A violation of a rule: its place, and advice. */
 export interface Finding {
   path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
   message: string;
 }
 
 export type Rule = (source: Source) => Finding[];
 
-export const isCode = (path: string): boolean => /[.](ts|mjs|js|sh)$/.test(path);
 export const isScript = (path: string): boolean => /[.](ts|mjs|js)$/.test(path);
 export const isTest = (path: string): boolean => path.endsWith(".test.ts");
 
-/** The syntax tree, with parents. */
+/** Syntax tree, with parents. */
 export function parse(source: Source): ts.SourceFile {
   return ts.createSourceFile(source.path, source.text, ts.ScriptTarget.Latest, true);
 }

@@ -1,10 +1,10 @@
 import ts from "typescript";
 import { type Finding, finding, isScript, parse, type Rule, type Source, walk } from "./source.ts";
 
-/** May ask the platform for time: the adapter that is made for it, and programs that measure or drive from outside. */
+/** Files that may read the platform's clock: the adapter for it, and programs that measure or drive from outside. */
 const MAY_ASK_THE_CLOCK = /^(packages\/server\/src\/adapters\/system|packages\/(bench|crash)|tools)\//;
 
-/** `new Date()` reads the clock behind the back of the Runtime; the linter knows `Date.now` only. */
+/** Forbids `new Date()`, which reads the clock without the Runtime; the linter knows only `Date.now`. */
 export const noBareDate: Rule = (source) => {
   if (!isScript(source.path) || MAY_ASK_THE_CLOCK.test(source.path)) return [];
   return collect(source, (node) => {
@@ -15,7 +15,7 @@ export const noBareDate: Rule = (source) => {
   });
 };
 
-/** Node runs the files as they are, so an import must name the file that is there. */
+/** Checks that an import names an existing file, because Node runs the files as they are. */
 export function importsNameFiles(exists: (path: string) => boolean): Rule {
   return (source) => {
     if (!isScript(source.path)) return [];

@@ -5,7 +5,7 @@ const TEST_CALL = /^(it|test)$/;
 const LEFT_OUT = /^(it|test|describe|suite|t|context)[.](skip|todo|only)$/;
 const ASSERTS = /\b(assert|expect|check|verify|judge)\w*\s*[.(]/i;
 
-/** A test that is left out looks like one that passes. */
+/** Forbids tests that are skipped, because they look like tests that pass. */
 export const noTestLeftOut: Rule = (source) =>
   eachCall(source, (call) => {
     const name = call.expression.getText();
@@ -14,7 +14,10 @@ export const noTestLeftOut: Rule = (source) =>
     return option === undefined ? null : `{ ${option} }: make it run, or remove it`;
   });
 
-/** A test without an assertion passes whatever the code does. A function of the same file may assert for it. */
+/**
+ * Checks that each test has an assertion, because a test without one passes whatever the code does. A function of the
+ * same file may assert for it.
+ */
 export const testsAssert: Rule = (source) => {
   const asserting = isTest(source.path) ? assertingFunctions(source) : new Set<string>();
   return eachCall(source, (call) => {
@@ -45,7 +48,10 @@ function eachCall(source: Source, judge: (call: ts.CallExpression) => string | n
   return findings;
 }
 
-/** `skip` may tell of a platform that a test is not for; on CI's platform it still has to run. */
+/**
+ * The option of a test that leaves it out. `skip` may name a platform that a test is not for; on CI's platform it must
+ * still run.
+ */
 function leavingOption(call: ts.CallExpression): string | undefined {
   const options = call.arguments.find((argument) => ts.isObjectLiteralExpression(argument));
   const found = options?.properties.find((property) => {

@@ -1,4 +1,4 @@
-/** Milliseconds since 1970, with their fractions; comparable between the processes of one machine. */
+/** Milliseconds since 1970, with fractions; comparable between the processes of one machine. */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -7,7 +7,7 @@ export function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** First answer of the probe that is not null. @throws it does not come within the time */
+/** Returns the first answer of the probe that is not null. @throws the time is over before that */
 export async function until<T>(
   what: string,
   withinMs: number,

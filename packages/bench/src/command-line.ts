@@ -3,61 +3,107 @@ import type { Contender } from "./contenders/contender.ts";
 import { CONTENDERS } from "./contenders/contenders.ts";
 import type { Scale, Scenario } from "./scenarios/scenario.ts";
 import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { POSTGRES_RELEASES, type PostgresRelease } from "./services/postgres-programs.ts";
 import { RUNS } from "./session.ts";
 
 export interface CommandLine {
   scenarios: readonly Scenario[];
   contenders: readonly Contender[];
   scale: Scale;
-  /** null: as often as each case needs. */
+  /** Number of runs; null: as many as each case needs. */
   runs: number | null;
-  /** Whether other settings of peers take part in every case, and not only where they are of interest. */
+  /** Whether other settings of peers take part in every case, and not only in selected ones. */
   hasVariants: boolean;
-  /** Where the figures are written to. */
+  /** File for the figures; null: none. */
   json: string | null;
-  /** Files with figures that were written earlier; nothing is measured then. */
+  /** Files with earlier figures, in place of a measurement; null: measure. */
   from: readonly string[] | null;
   writesReport: boolean;
+  postgres: PostgresRelease;
+  /** Tag, branch or commit that this tree is compared with; null: measure this tree and its peers. */
+  compare: string | null;
   isNextFire: boolean;
 }
 
-/** One of each. */
+/** One setting of each peer. */
 const QUICK_PEERS = "graphile,pg-boss-2,bullmq-everysec";
 
-const USAGE = `npm run bench -- [options]
+/** Cases of a comparison. */
+const COMPARED = "drain,cycle,submit,pickup";
+/** Number of pairs of runs in a comparison. */
+export const PAIRS = 5;
+
+export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 
-  --quick             everything small: ten minutes at most
+  --quick             everything small
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
                       default: all but ${SCENARIOS.filter(({ isOnRequest }) => isOnRequest).map(({ name }) => name)}
-  --peers a,b | none  of graphile, pg-boss, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all, their
+  --peers a,b | none  of graphile, pg-boss, river, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all, their
                       other settings (pg-boss-4, bullmq-always) in drain, submit and pickup; with --quick ${QUICK_PEERS}
   --runs N            how often each case is run; default ${RUNS}, but less where a run is long, and 1 with --quick
-  --backlog N         how many jobs wait for tomorrow in backlog; default 1000000
+  --backlog N         how many jobs wait for tomorrow in backlog; default 1000000, with --quick 50000
+  --herd N            how many jobs are due at one instant in midnight; default 100000, with --quick 10000
+  --compare REF       measures this tree and another commit by turns, in pairs of runs, and prints the ratios of their
+                      figures; REF is a tag, a branch or a commit; default of --only: ${COMPARED}; of --runs: ${PAIRS}
+  --postgres R        the PostgreSQL of all contenders: ${POSTGRES_RELEASES.join(", ")}; default: system; the others come
+                      from npm
+  --stored A,B        at which numbers of jobs storage measures the store; default 1000000,10000000, with --quick 10000,40000
   --json FILE         writes all figures
   --report            writes docs/performance.md and docs/performance/
   --from FILE,FILE    measures nothing, and takes the figures from what --json wrote, put together
 `;
 
-/** Ends the process with what would be right where an option makes no sense. */
-export function commandLine(args: readonly string[]): CommandLine {
+/** Error: an option that cannot be used; the message says why, and what there is. */
+export class WrongOption extends Error {
+  override readonly name = "WrongOption";
+}
+
+/**
+ * Parses the command line. @returns null: the user asked for the options, and `USAGE` lists them
+ * @throws {WrongOption}
+ */
+export function commandLine(args: readonly string[]): CommandLine | null {
   const { values, positionals } = parsed(args);
-  if (values.help) {
-    console.log(USAGE);
-    process.exit(0);
-  }
+  if (values.help) return null;
+  if (values.compare !== undefined) refuseBeside("--compare", ["peers", "json", "report", "from"], values);
   const isQuick = values.quick;
   return {
-    scenarios: scenariosOf(values.only),
+    scenarios: scenariosOf(values.only ?? (values.compare === undefined ? undefined : COMPARED)),
     contenders: contendersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined)),
-    scale: { isQuick, backlogJobs: wholeNumber("--backlog", values.backlog) },
+    scale: {
+      isQuick,
+      backlogJobs: wholeNumber("--backlog", values.backlog ?? (isQuick ? "50000" : "1000000")),
+      storedJobs: storedOf(values.stored ?? (isQuick ? "10000,40000" : "1000000,10000000")),
+      herdJobs: wholeNumber("--herd", values.herd ?? (isQuick ? "10000" : "100000")),
+    },
     runs: runsOf(values.runs, isQuick),
     hasVariants: values.peers !== undefined,
     json: values.json ?? null,
     from: values.from?.split(",") ?? null,
     writesReport: values.report,
+    postgres: releaseOf(values.postgres),
+    compare: values.compare ?? null,
     isNextFire: positionals[0] === "next-fire",
   };
+}
+
+function storedOf(text: string): [number, number] {
+  const sizes = text.split(",").map((part) => wholeNumber("--stored", part));
+  const [small = 0, large = 0] = sizes;
+  if (sizes.length !== 2 || small >= large) refuse(`--stored: must be a smaller and a larger number, not "${text}"`);
+  return [small, large];
+}
+
+function releaseOf(text: string): PostgresRelease {
+  const found = POSTGRES_RELEASES.find((release) => release === text);
+  return found ?? refuse(`--postgres: there is no "${text}"`);
+}
+
+function refuseBeside(option: string, others: readonly string[], values: Record<string, unknown>): void {
+  const other = others.find((name) => values[name] !== undefined && values[name] !== false);
+  if (other !== undefined)
+    refuse(`${option} measures trees of Mainspring and prints ratios: it does not go with --${other}`);
 }
 
 function runsOf(text: string | undefined, isQuick: boolean): number | null {
@@ -75,7 +121,11 @@ function parsed(args: readonly string[]) {
         only: { type: "string" },
         peers: { type: "string" },
         runs: { type: "string" },
-        backlog: { type: "string", default: "1000000" },
+        backlog: { type: "string" },
+        herd: { type: "string" },
+        stored: { type: "string" },
+        compare: { type: "string" },
+        postgres: { type: "string", default: "system" },
         json: { type: "string" },
         report: { type: "boolean", default: false },
         from: { type: "string" },
@@ -118,6 +168,5 @@ function wholeNumber(option: string, text: string): number {
 }
 
 function refuse(why: string): never {
-  console.error(`${why}\n\n${USAGE}`);
-  process.exit(2);
+  throw new WrongOption(`${why}\n\n${USAGE}`);
 }

@@ -1,6 +1,7 @@
 /** Figures that a case may measure, by name. */
 export const FIGURES = {
   jobsPerSec: { title: "jobs/s", digits: 0, better: "more" },
+  mibPerSec: { title: "MiB/s", digits: 1, better: "more" },
   ratio: { title: "ratio", digits: 2, better: "more" },
   p50Ms: { title: "p50 ms", digits: 1, better: "less" },
   p99Ms: { title: "p99 ms", digits: 1, better: "less" },
@@ -15,10 +16,16 @@ export const FIGURES = {
   statementsPerSec: { title: "statements/s", digits: 1, better: "less" },
   cpuPercent: { title: "CPU %", digits: 2, better: "less" },
   residentMiB: { title: "memory MiB", digits: 0, better: "less" },
+  serverPeakMiB: { title: "server peak MiB", digits: 0, better: "less" },
+  workerPeakMiB: { title: "worker peak MiB", digits: 0, better: "less" },
+  bytesPerJob: { title: "stored bytes/job", digits: 1, better: "less" },
+  extrapolatedGiB: { title: "GiB at 100,000,000 jobs", digits: 1, better: "less" },
   serverCpuUs: { title: "server CPU µs/job", digits: 1, better: "less" },
   workerCpuUs: { title: "worker CPU µs/job", digits: 1, better: "less" },
   storeCpuUs: { title: "store CPU µs/job", digits: 1, better: "less" },
   totalCpuUs: { title: "all CPU µs/job", digits: 1, better: "less" },
+  clientCpuUs: { title: "client CPU µs/job", digits: 1, better: "less" },
+  withClientCpuUs: { title: "all CPU with the client's µs/job", digits: 1, better: "less" },
   logBytes: { title: "log bytes/job", digits: 0, better: "less" },
   writesPerThousand: { title: "commits/1,000 jobs", digits: 1, better: "less" },
 } as const;
@@ -38,7 +45,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: quantile(sorted, 0), median: quantile(sorted, 0.5), max: quantile(sorted, 1) };
 }
 
-/** The lateness of one of several things that a case measures. */
+/** Lateness figures with the name of the measured part as prefix. */
 export function prefixed(what: "pickup" | "timers", { p50Ms, p99Ms }: Figures): Figures {
   return {
     ...(p50Ms !== undefined && { [`${what}P50Ms`]: p50Ms }),
@@ -46,14 +53,14 @@ export function prefixed(what: "pickup" | "timers", { p50Ms, p99Ms }: Figures): 
   };
 }
 
-/** The figures of how late things were, from the single ones. */
+/** Lateness figures from single values. */
 export function latenessOf(values: Float64Array): Figures {
   const sorted = values.toSorted();
   const at = (part: number) => quantile(sorted, part);
   return { p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999), maxMs: at(1) };
 }
 
-/** The value that a part of all do not exceed. */
+/** The smallest value that a share of all values does not exceed. */
 function quantile(sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
 }

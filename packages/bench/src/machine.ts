@@ -2,11 +2,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import packageJson from "../package.json" with { type: "json" };
+import { riverVersion } from "./contenders/river/river-program.ts";
 import { peerVersions } from "./peers.ts";
 import { redisVersion } from "./services/redis.ts";
 import type { Stage } from "./services/stage.ts";
 
-/** Where and with what something was measured; for people. */
+/** Place and programs of a measurement, for people. */
 export type Machine = Record<string, string>;
 
 export async function describeMachine(stage: Stage, withPeers: boolean): Promise<Machine> {
@@ -18,7 +19,7 @@ export async function describeMachine(stage: Stage, withPeers: boolean): Promise
     Mainspring: packageJson.version,
     Node: process.version.slice(1),
     PostgreSQL: version,
-    ...(withPeers && { Redis: await redisVersion(), ...(await peerVersions()) }),
+    ...(withPeers && { Redis: await redisVersion(), ...(await peerVersions()), River: await riverVersion() }),
   };
 }
 
@@ -31,7 +32,7 @@ function distribution(): string {
   }
 }
 
-/** As this process found it when it began; `unknown` where this is no checkout. */
+/** Commit at the start of this process; `unknown`: the folder is no checkout. */
 export const commit = commitHere();
 
 function commitHere(): string {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { commandLine } from "./command-line.ts";
+import { type CommandLine, commandLine, PAIRS, USAGE } from "./command-line.ts";
+import { compare } from "./compare/compare.ts";
 import { commit, describeMachine } from "./machine.ts";
 import { FORMAT, type Measured } from "./measured.ts";
 import { readAll, writeJson } from "./measured-file.ts";
@@ -7,27 +8,47 @@ import { nextFireTimes } from "./next-fire.ts";
 import { installPeers } from "./peers.ts";
 import { writeReport } from "./report/report.ts";
 import { Stage, warmUpJobsOf } from "./services/stage.ts";
-import { measureAll } from "./session.ts";
+import { measureAll, reasonOf } from "./session.ts";
 
 const DOCS = join(import.meta.dirname, "..", "..", "..", "docs");
 
-const options = commandLine(process.argv.slice(2));
-if (options.isNextFire) await nextFireTimes(options);
-else await keep(options.from === null ? await measure() : await readAll(options.from).catch(refused));
+const options = optionsOf(process.argv.slice(2));
+if (options === null) console.log(USAGE);
+else await obey(options);
 
-async function measure(): Promise<Measured> {
-  const { contenders, scale } = options;
+function optionsOf(args: readonly string[]): CommandLine | null {
+  try {
+    return commandLine(args);
+  } catch (error) {
+    return refused(error as Error);
+  }
+}
+
+async function obey(options: CommandLine): Promise<void> {
+  if (options.isNextFire) await nextFireTimes(options);
+  else if (options.compare !== null) await compareWith(options.compare, options).catch(refused);
+  else await keep(options, options.from === null ? await measure(options) : await readAll(options.from).catch(refused));
+}
+
+async function compareWith(ref: string, { scenarios, scale, runs, postgres }: CommandLine): Promise<void> {
+  await using stage = new Stage(warmUpJobsOf(scale.isQuick), postgres);
+  for (const [what, value] of Object.entries(await describeMachine(stage, false))) console.log(`${what}: ${value}`);
+  if (!(await compare({ ref, scenarios, scale, pairs: runs ?? PAIRS }, stage))) process.exitCode = 1;
+}
+
+async function measure(options: CommandLine): Promise<Measured> {
+  const { contenders, scale, postgres } = options;
   const hasPeers = contenders.some(({ isPeer }) => isPeer);
   if (hasPeers) await installPeers();
-  await using stage = new Stage(warmUpJobsOf(scale.isQuick));
+  await using stage = new Stage(warmUpJobsOf(scale.isQuick), postgres);
   const machine = await describeMachine(stage, hasPeers);
   for (const [what, value] of Object.entries(machine)) console.log(`${what}: ${value}`);
   console.log(`commit: ${commit}`);
   const measured: Measured = { format: FORMAT, isQuick: scale.isQuick, machine, results: [] };
   await measureAll(options, stage, async (result) => {
     measured.results.push(result);
-    // Results of an hour must not be lost by a later error.
-    await keep(measured);
+    // The results are written after each case, so that a later error does not lose them.
+    await keep(options, measured);
   });
   if (
     measured.results.some(({ outcomes }) =>
@@ -38,13 +59,13 @@ async function measure(): Promise<Measured> {
   return measured;
 }
 
-/** Files that are not there, are something else or do not belong together: only what is wrong is of interest. */
+/** Prints a user's error without a stack trace: a wrong option, or files that are missing or do not belong together. */
 function refused(error: Error): never {
-  console.error(error.message);
+  console.error(reasonOf(error));
   process.exit(2);
 }
 
-async function keep(measured: Measured): Promise<void> {
+async function keep(options: CommandLine, measured: Measured): Promise<void> {
   if (options.json !== null) await writeJson(options.json, measured);
   if (options.writesReport) await writeReport(DOCS, measured);
 }

@@ -3,24 +3,24 @@ import type { Machine } from "./machine.ts";
 
 /** Result of one run of a contender in a case: its time, its version, and the load of other processes. */
 export interface Occasion {
-  /** When its case began, ISO 8601. */
+  /** Start of its case, in ISO 8601. */
   at: string;
   /** Commit of Mainspring and of the benchmark. */
   commit: string;
-  /** The load average of the minute before it. */
+  /** Load average of the minute before the run. */
   load: number;
-  /** Percent of the machine's CPU that others took meanwhile; null where nobody can tell. */
+  /** Share of the machine's CPU that other processes used meanwhile, in percent; null: not known. */
   othersPercent: number | null;
   /** Figures of each run. */
   runs: Figures[];
-  /** Error of a run; then there are fewer runs. */
+  /** Errors of runs, which have no figures. */
   failures: string[];
 }
 
 /** One contender in one case. */
 export interface Outcome {
   contender: string;
-  /** One, or several where results of several sessions were put together. */
+  /** One occasion, or several if results of several sessions were merged. */
   occasions: Occasion[];
   /** Summary of all runs. */
   spreads: Partial<Record<FigureName, Spread>>;
@@ -33,16 +33,16 @@ export interface CaseResult {
   outcomes: Outcome[];
 }
 
-/** Everything that a session found out, or several of them; what the JSON file holds. */
+/** Results of one session or of several: the content of the JSON file. */
 export interface Measured {
-  /** Says what it is; goes up when figures of before are not comparable any more. */
+  /** Format of the file, which changes when earlier figures are not comparable any more. */
   format: typeof FORMAT;
   isQuick: boolean;
   machine: Machine;
   results: CaseResult[];
 }
 
-export const FORMAT = "mainspring-bench-2";
+export const FORMAT = "mainspring-bench-3";
 
 export function outcomeOf(contender: string, occasions: Occasion[]): Outcome {
   return { contender, occasions, spreads: spreadsOf(occasions.flatMap(({ runs }) => runs)) };

@@ -1,14 +1,14 @@
 import { type CaseResult, type Measured, type Outcome, outcomeOf } from "./measured.ts";
 
-/** Sessions that do not belong into one report. */
+/** Error: sessions that do not belong into one report. */
 class NotComparable extends Error {
   override readonly name = "NotComparable";
 }
 
 /**
- * Puts what several sessions found out into one: what a long report takes may be measured in pieces. Runs of one contender in
- * one case count together where they are of the same commit; else the newest commit's count alone.
- * @throws {NotComparable} they are of different machines or programs, or one of them is a quick one
+ * Merges the results of several sessions, because a long report may be measured in parts. Runs of one contender in one
+ * case count together if they have the same commit; otherwise only the newest commit's runs count.
+ * @throws {NotComparable} the sessions are of different machines or programs, or one of them is a quick one
  */
 export function merged(sessions: readonly Measured[]): Measured {
   const [first, ...others] = sessions;
@@ -26,7 +26,7 @@ export function merged(sessions: readonly Measured[]): Measured {
 
 function refuseStranger(one: Measured, other: Measured): void {
   if (one.isQuick !== other.isQuick) throw new NotComparable("a quick session's cases are smaller than another one's");
-  // A session without peers says nothing of their versions.
+  // A session without peers has no versions of peers.
   const differs = Object.keys(one.machine).find(
     (what) => what in other.machine && one.machine[what] !== other.machine[what],
   );
@@ -36,13 +36,13 @@ function refuseStranger(one: Measured, other: Measured): void {
   );
 }
 
-/** One for each contender. */
+/** Joins outcomes, one for each contender. */
 function joined(outcomes: readonly Outcome[]): Outcome[] {
   const byContender = Map.groupBy(outcomes, ({ contender }) => contender);
   return [...byContender].map(([contender, all]) => {
     const sorted = all.flatMap(({ occasions }) => occasions).sort((a, b) => (a.at < b.at ? -1 : 1));
     const counted = sorted.filter(({ commit }) => commit === sorted.at(-1)?.commit);
-    // The same file may be given twice, by itself and within another.
+    // The same file may be given twice, alone and within another.
     return outcomeOf(contender, [...new Map(counted.map((occasion) => [occasion.at, occasion])).values()]);
   });
 }

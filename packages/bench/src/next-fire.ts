@@ -1,7 +1,7 @@
 import { firstFire, nextFire, type Schedule, usePackagedZones } from "@mainspring/server/testing";
 
 interface NextFireOptions {
-  /** null: once. */
+  /** Number of runs; null: one. */
   runs: number | null;
 }
 
@@ -17,7 +17,7 @@ const CASES = [
   ["0 0 29 2 *", "UTC"],
 ] as const;
 
-/** How long it takes to work out when a job fires next, over twenty years of fires, and for the first time in a zone. */
+/** Measures the time to compute when a job fires next, over twenty years of fires, and for the first fire in a zone. */
 export async function nextFireTimes({ runs }: NextFireOptions): Promise<void> {
   usePackagedZones();
   for (let run = 1; run <= (runs ?? 1); run++) {

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-/** The peers are a package of their own, so that nobody installs them who does not measure them. */
+/** Folder of the peers, which are a package of their own, so that only users who measure them install them. */
 const FOLDER = join(import.meta.dirname, "..", "peers");
 const INSTALLED = join(FOLDER, "node_modules", ".installed-lock.json");
 
-/** Installs the peers, in the versions that the lockfile has, where they are not there yet. */
+/** Installs the peers in the versions of the lockfile, if they are missing. */
 export async function installPeers(): Promise<void> {
   const lockfile = join(FOLDER, "package-lock.json");
   if (existsSync(INSTALLED) && (await readFile(INSTALLED, "utf8")) === (await readFile(lockfile, "utf8"))) return;
@@ -20,13 +20,16 @@ export async function installPeers(): Promise<void> {
   await copyFile(lockfile, INSTALLED);
 }
 
-/** Loads one of them. Each user describes the shape it needs: the package's own types are not installed everywhere. */
+/**
+ * Loads a peer. Each caller describes the shape that it needs, because the package's own types are not installed
+ * everywhere.
+ */
 export async function loadPeer<T>(name: string): Promise<T> {
   const file = createRequire(join(FOLDER, "package.json")).resolve(name);
   return (await import(pathToFileURL(file).href)) as T;
 }
 
-/** As `pg-boss 12.35.0`, of those that are measured. */
+/** Versions of the measured peers, such as `pg-boss 12.35.0`. */
 export async function peerVersions(): Promise<Record<string, string>> {
   const { dependencies } = JSON.parse(await readFile(join(FOLDER, "package.json"), "utf8")) as {
     dependencies: Record<string, string>;

@@ -13,15 +13,16 @@ export interface SessionOptions {
   /** Whether other settings of peers take part in every case. */
   hasVariants: boolean;
   scale: Scale;
-  /** null: as often as each case needs, at most `RUNS`. */
+  /** Number of runs; null: as many as each case needs, at most `RUNS`. */
   runs: number | null;
 }
 
 export const RUNS = 3;
 
 /**
- * Measures everything, case by case; within a case the contenders take turns, so that a machine that drifts drifts for all.
- * @param keep is given each case when it is done
+ * Measures all cases in order. Within a case the contenders take turns, so that a change of the machine's speed affects
+ * all of them.
+ * @param keep called with each case when it is complete
  */
 export async function measureAll(
   { scenarios, contenders, hasVariants, scale, runs }: SessionOptions,
@@ -65,14 +66,15 @@ async function measureOnce(item: Case, contender: Contender, stage: Stage, occas
   try {
     const figures = [await item.measure(contender, stage)].flat();
     occasion.runs.push(...figures);
-    for (const part of figures) console.log(`  ${contender.title.padEnd(28)}${lineOf(part)}`);
+    for (const part of figures) console.log(`  ${contender.title.padEnd(44)}${lineOf(part)}`);
   } catch (error) {
     occasion.failures.push(reasonOf(error));
-    console.log(`  ${contender.title.padEnd(28)}FAILED: ${occasion.failures.at(-1)}`);
+    console.log(`  ${contender.title.padEnd(44)}FAILED: ${occasion.failures.at(-1)}`);
   }
 }
 
-function reasonOf(error: unknown): string {
+/** Message of an error, with its causes. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`;
 }

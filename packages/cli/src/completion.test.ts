@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { mainspring } from "../test/testing/command.ts";
+import { startServer, type TestServer } from "../test/testing/server.ts";
 import { placesOf } from "./completion/places.ts";
 import { program } from "./program.ts";
-import { mainspring } from "./testing/command.ts";
-import { startServer, type TestServer } from "./testing/server.ts";
 
-/** Candidates that bash offers for each of these command lines, whose last word is being typed. */
+/** Candidates that bash offers for each of these command lines, where the user is typing the last word. */
 function offered(...commandLines: string[][]): Promise<string[]> {
   return offeredBy({}, ...commandLines);
 }
 
-/** @param env of the shell */
+/** @param env environment of the shell */
 async function offeredBy(env: Record<string, string>, ...commandLines: string[][]): Promise<string[]> {
   const { stdout: script } = await mainspring(["completion", "bash"]);
   const asks = commandLines.map(
@@ -72,7 +72,7 @@ describe("completion", () => {
         ["executions", "list", "--state", "S"],
         ["executions", "--json", "list", "--s"],
         ["completion", ""],
-        // A value that may be anything.
+        // The value may be anything.
         ["jobs", "list", "--label", ""],
         ["nonsense"],
       ),

@@ -1,7 +1,7 @@
-/** How the command ends, for scripts. */
+/** Exit codes of the command, for scripts. */
 export const EXIT = {
   ok: 0,
-  /** Refused by the server, or it failed here. */
+  /** The server refused the request, or the command failed. */
   failed: 1,
   /** The command line is wrong; nothing was done. */
   usage: 2,

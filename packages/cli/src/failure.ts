@@ -3,7 +3,7 @@ import { MainspringError, printable } from "@mainspring/sdk";
 import { CommanderError } from "commander";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
-/** Ends the command with a sentence for people and a code for scripts. */
+/** Error that ends the command with a sentence for people and an exit code for scripts. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
 
@@ -13,15 +13,15 @@ export class Failure extends Error {
   }
 }
 
-/** Text shown for anything that was thrown, without a stack trace unless NODE_DEBUG=mainspring is set. */
+/** Text for any thrown value, without a stack trace unless NODE_DEBUG=mainspring is set. */
 export function failureOf(error: unknown): { message: string | null; exitCode: ExitCode } {
   debuglog("mainspring")("%O", error);
-  // Commander has said it already.
+  // Commander has already printed the error.
   if (error instanceof CommanderError) return { message: null, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
   if (error instanceof Failure) return { message: error.message, exitCode: error.exitCode };
   const { code, message: told } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
-  // One line, because a server chose the words.
+  // The text is reduced to one line, because it comes from a server.
   const message = error instanceof MainspringError ? printable(told) : told;
   if (code === "UNAVAILABLE") return { message: withRemedy(message), exitCode: EXIT.unreachable };
   if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
@@ -30,5 +30,5 @@ export function failureOf(error: unknown): { message: string | null; exitCode: E
 
 function withRemedy(message: string): string {
   const asked = message.endsWith("?") ? message : `${message}. Is it running?`;
-  return `${asked} \`npm start\` starts one.`;
+  return `${asked} \`npx @mainspring/cli serve\` starts one.`;
 }

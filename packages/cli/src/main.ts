@@ -1,15 +1,15 @@
 import process from "node:process";
 import { EXIT } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
-import { screenText } from "./output.ts";
 import { program } from "./program.ts";
+import { screenText } from "./text/output.ts";
 
 /**
- * Runs one command; the process ends with its exit code once nothing is left to do.
- * @param args what stands behind `mainspring` on the command line
+ * Runs one command. The process ends with the exit code once no work is left.
+ * @param args words after `mainspring` on the command line
  */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`| head`) is no failure.
+  // A reader that closes the pipe early (`| head`) is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     process.exit(EXIT.ok);

@@ -5,6 +5,7 @@ import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
 import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { executionsCommand } from "./commands/executions.ts";
+import { handlersCommand } from "./commands/handlers.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { namesCommand } from "./commands/names.ts";
@@ -36,6 +37,7 @@ export function program(): Command {
     .addCommand(deadLettersCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
+    .addCommand(handlersCommand())
     .addCommand(statsCommand())
     .addCommand(clusterCommand())
     .addCommand(tzdataCommand())
@@ -49,7 +51,7 @@ export function program(): Command {
   return commands;
 }
 
-/** So that whoever runs the program chooses the exit code, and output that is still on its way gets out. */
+/** Makes commander throw instead of exiting, so that the caller chooses the exit code and pending output is written. */
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride().showHelpAfterError("(--help says what there is)");
   for (const child of command.commands) throwInsteadOfExit(child);

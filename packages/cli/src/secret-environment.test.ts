@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { Client, ExecutionFailed } from "@mainspring/sdk";
 import { describeKeys } from "@mainspring/server/testing";
-import { LongCommand } from "./testing/command.ts";
-import { startServer } from "./testing/server.ts";
+import { LongCommand } from "../test/testing/command.ts";
+import { startServer } from "../test/testing/server.ts";
 
 const API_KEY = "an-api-key-that-is-secret";
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a webhook secret of 32 bytes....").toString("base64")}`;
@@ -15,9 +15,9 @@ const SECRETS: Readonly<Record<string, string>> = {
   MAINSPRING_CLUSTER_SECRET_ALSO: "another-secret-of-a-cluster",
   MAINSPRING_WEBHOOK_SECRET: WEBHOOK_SECRET,
 };
-/** Settings whose values are not to be shown. */
+/** Settings whose values must not be shown. */
 const NAME_OF_SECRET = /KEY|SECRET|PASSWORD|TOKEN/;
-/** Prints the environment of the parent, and of every process that the program may look at. */
+/** Prints the environment of the parent, and of every process that the program may inspect. */
 const LOOK =
   "cat /proc/$PPID/environ /proc/self/environ; ls -d ${TMPDIR:-/tmp}/mainspring-??????/environment 2>/dev/null; true";
 

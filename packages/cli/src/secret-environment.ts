@@ -5,7 +5,7 @@ import process from "node:process";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that are secrets, or may hold one. */
+/** Environment variables that are secrets, or may contain one. */
 const SECRETS = [
   "MAINSPRING_API_KEY",
   "MAINSPRING_API_KEY_ALSO",
@@ -14,12 +14,12 @@ const SECRETS = [
   "MAINSPRING_WEBHOOK_SECRET",
   "MAINSPRING_STORE",
 ] as const;
-/** The file in which this process finds what it was started with before it replaced itself. */
+/** Variable with the file from which this process reads its original secrets after it has replaced itself. */
 const HANDED_OVER = "MAINSPRING_HANDED_OVER";
 
 /**
- * The environment with its secrets, which from now on are in the returned copy only: what this process starts does not inherit them,
- * and nothing else that looks into `process.env` finds them.
+ * Takes the secrets out of `process.env` and returns a copy of the environment with them, so that child processes do
+ * not inherit them and no other code finds them in `process.env`.
  */
 export function takeEnvironment(): Environment {
   const { [HANDED_OVER]: path, ...environment } = process.env;
@@ -31,10 +31,11 @@ export function takeEnvironment(): Environment {
 }
 
 /**
- * Replaces this process by itself without the secrets where the environment was given some: the kernel shows every program of
- * the same user the environment that a process was started with (/proc/PID/environ), whatever the process deletes of it. To be called
- * before anything is started, where programs of others are to run. Windows shows nobody an environment, and cannot replace a process.
- * @param environment as `takeEnvironment` returned it
+ * Replaces this process by the same program without the secrets, if its environment had some. The kernel shows every
+ * program of the same user the environment with which a process was started (/proc/PID/environ), even if the process
+ * deletes variables. Call this before anything is started, where foreign programs will run. Windows shows an
+ * environment to no other program, and cannot replace a process.
+ * @param environment result of `takeEnvironment`
  */
 export function hideSecrets(environment: Environment): void {
   const wasGiven = SECRETS.filter((name) => startedWith(name));
@@ -48,7 +49,7 @@ export function hideSecrets(environment: Environment): void {
   process.execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], { ...process.env, [HANDED_OVER]: path });
 }
 
-/** Whether the kernel shows it. Where there is no /proc, nobody else is shown it. */
+/** Whether the kernel shows the variable to others. Without /proc, no other program can see it. */
 function startedWith(name: string): boolean {
   try {
     return `\0${readFileSync("/proc/self/environ", "utf8")}`.includes(`\0${name}=`);

@@ -1,12 +1,15 @@
 import process from "node:process";
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
-/** Ctrl-C reaches a program that npm runs twice at once: from the terminal and, passed on, from npm. */
+/**
+ * Time within which two signals count as one, in milliseconds. Ctrl-C reaches a program that npm runs twice: from the
+ * terminal and, passed on, from npm.
+ */
 const SAME_PRESS_MS = 100;
 
 /**
- * Calls `stop` at the first SIGINT or SIGTERM; a second one ends the process at once.
- * @param monotonicMs a clock that never steps
+ * Calls `stop` at the first SIGINT or SIGTERM; a second signal ends the process at once.
+ * @param monotonicMs clock that never steps, in milliseconds
  */
 export function onStopSignal(monotonicMs: () => number, stop: (signal: NodeJS.Signals) => void): void {
   let firstAtMs: number | null = null;

@@ -8,7 +8,7 @@ import type { Execution, ExecutionSummary, PreviewedFire, SubmittedJob } from "@
 import { LongCommand, mainspring, runFile } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
-const repository = new URL("../../../", import.meta.url);
+const repository = new URL("../../..", import.meta.url);
 
 describe("the command line", () => {
   let server: TestServer;
@@ -103,7 +103,7 @@ describe("the command line", () => {
     for (const args of [["list"], ["watch", "01890a5d-ac96-774b-bcce-b302099a8057"]]) {
       const { code, stderr } = await run(["executions", ...args, "--url", url, "--retry-for", "100ms"]);
       const why = `connection refused at ${url}: is MAINSPRING_URL (or the option url) right, and is the server running?`;
-      assert.equal(stderr, `mainspring: ${why} \`npm start\` starts one.\n`);
+      assert.equal(stderr, `mainspring: ${why} \`npx @mainspring/cli serve\` starts one.\n`);
       assert.doesNotMatch(stderr, /^ +at /m);
       assert.equal(code, 3);
     }
@@ -157,7 +157,7 @@ describe("the command line", () => {
 
     worker.signal("SIGTERM");
     await worker.says(/SIGTERM: finishing what runs/);
-    // A second signal counts when it comes too late to be an echo of the first; starting a process takes longer.
+    // A second signal counts only if it is too late to be an echo of the first; starting a process takes longer.
     while (!worker.hasEnded) {
       await run(["--version"]);
       worker.signal("SIGTERM");
@@ -189,7 +189,7 @@ describe("the command line", () => {
   });
 });
 
-/** Nobody listens there (any more). */
+/** A URL at which no server listens. */
 async function unusedUrl(): Promise<string> {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");

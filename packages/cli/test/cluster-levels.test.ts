@@ -4,7 +4,7 @@ import { Client, task, Worker } from "@mainspring/sdk";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 200;
-/** Level of a program that knows neither draining nor recurring jobs nor limits of pools, and of the one after it. */
+/** Level of a program without drain, recurring jobs and limits of pools, and the level after it. */
 const OLDER = 1;
 const NEWER = 2;
 
@@ -64,7 +64,7 @@ describe("nodes of two ages in one cluster", () => {
       if (i === JOBS / 2) older.command.signal("SIGTERM");
     }
     const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 50 })));
-    // Executions that were just assigned through the departed node are handed back, and count against nothing.
+    // Executions that were just assigned through the departed node are handed back, and count against no limit.
     const ends = ended.flatMap(({ attempts }) => attempts.map(({ state }) => state));
     assert.deepEqual(new Set(ends.filter((state) => state !== "RELEASED")), new Set(["SUCCEEDED"]));
     assert.deepEqual([runs.size, ...new Set(runs.values())], [JOBS, 1]);

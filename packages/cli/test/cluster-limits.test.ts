@@ -19,7 +19,7 @@ describe("a cluster with a pool that has a limit", () => {
     const [first, second] = nodes as [ClusterNode, ClusterNode];
     const client = new Client({ url: first.httpUrl });
     await client.pools.set("narrow", { maxRunning: LIMIT });
-    // Owners look at pools once a second; the limit holds when all of them have seen it.
+    // Owners read pools once a second; the limit applies once all of them have read it.
     while ((await client.pools.get("narrow")).limitUse === null);
     let running = 0;
     let most = 0;
@@ -27,7 +27,7 @@ describe("a cluster with a pool that has a limit", () => {
       name: "ask",
       run: async () => {
         most = Math.max(most, ++running);
-        // Something that takes a while.
+        // A few requests, which take a while.
         for (let i = 0; i < 3; i++) await client.pools.get("narrow").catch(() => undefined);
         running--;
       },
@@ -44,7 +44,7 @@ describe("a cluster with a pool that has a limit", () => {
     }
     const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 60 })));
     assert.deepEqual(new Set(ended.map(({ state }) => state)), new Set(["SUCCEEDED"]));
-    // A handler whose worker was taken for lost is none of the current ones, though it runs.
+    // A handler whose worker counted as lost is not among the current ones, although it runs.
     const lost = ended.flatMap(({ attempts }) => attempts).filter(({ state }) => state === "WORKER_LOST");
     assert.ok(most >= LIMIT && most <= LIMIT + lost.length, `${most} ran at once`);
   });

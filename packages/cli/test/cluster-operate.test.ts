@@ -93,7 +93,7 @@ describe("operating a cluster", () => {
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, new RegExp(`${first.grpcAddress} +DRAINING +\\S+ +\\S+ \\(\\d\\) +0 +0 `));
     assert.deepEqual(await readiness(first), { status: 503, failed: ["draining"] });
-    // The last one may still be on its way.
+    // The last shard may still be on its way.
     await until(async () => (await statusOf(second))?.shards === 64);
     const figures = await (await fetch(`${first.httpUrl}/metrics`)).text();
     assert.doesNotMatch(figures, /^mainspring_takeovers_total\{/m, "they were given, not taken");
@@ -104,7 +104,7 @@ describe("operating a cluster", () => {
     enough.abort();
     await load;
     const ended = await Promise.all(ids.map((id) => client.getExecution(id, { waitSec: 50 })));
-    // Executions that were just assigned to a worker that was sent away are handed back, and count against nothing.
+    // Executions that were just assigned to a drained worker are handed back, and count against no limit.
     const ends = ended.flatMap(({ attempts }) => attempts.map(({ state }) => state));
     assert.deepEqual(new Set(ends.filter((state) => state !== "RELEASED")), new Set(["SUCCEEDED"]));
     assert.deepEqual([runs.size, ...new Set(runs.values())], [ids.length, 1]);

@@ -7,7 +7,7 @@ import { mainspring } from "./testing/command.ts";
 
 const POOL = "default";
 const ROUNDS = 10;
-/** Enough for every node to own some of their shards. */
+/** Number of jobs: enough that every node owns the shards of some. */
 const JOBS = 20;
 
 describe("settings of pools in a cluster", () => {
@@ -77,7 +77,7 @@ describe("settings of pools in a cluster", () => {
     const gone = nodes.pop() as ClusterNode;
     clients.pop();
     gone.command.signal("SIGSTOP");
-    // Its lease stands for longer than the call waits, unless this machine is very slow.
+    // Its lease lasts longer than the call waits, unless this machine is very slow.
     const named = ({ unconfirmedBy = [] }: ChangedPool) => unconfirmedBy.map(({ address }) => address);
     const first = named(await client(0).pools.pause(POOL));
     assert.ok(first.length === 0 || first.join() === gone.grpcAddress, first.join());

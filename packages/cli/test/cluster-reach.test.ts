@@ -39,7 +39,7 @@ describe("nodes of a cluster that do not reach each other", () => {
     const text = await (await fetch(`${httpUrl}/metrics`, { headers })).text();
     return Number(new RegExp(`^mainspring_${name} (\\S+)$`, "m").exec(text)?.[1]);
   };
-  /** Over all shards, and with the built-in workers. @returns the states in which they ended */
+  /** Runs jobs of all shards with the built-in workers. @returns their final states */
   const statesAfter = async (node: ClusterNode) => {
     const client = clientOf(node);
     const jobs = Array.from({ length: JOBS }, (_, n) => ({ target: { handler: "echo" }, payload: n }));

@@ -18,7 +18,7 @@ describe("a cluster whose nodes have a role each", () => {
 
   it("runs jobs that come in at one of them at workers of another, under an owner on the third", async (t) => {
     const { api, scheduler, gateway } = nodes;
-    // They tell how they are, and take no jobs.
+    // These nodes answer health checks, and accept no jobs.
     for (const { httpUrl } of [scheduler, gateway]) {
       const answers = ["/healthz", "/v1/jobs"].map(async (path) => (await fetch(httpUrl + path)).status);
       assert.deepEqual(await Promise.all(answers), [200, 404]);

@@ -28,10 +28,10 @@ describe("a cluster whose API key and secret are changed under load", () => {
     await cluster.close();
   });
 
-  /** Behind a load balancer: the nodes that requests go to. */
+  /** Nodes to which a load balancer sends requests. */
   let serving: ClusterNode[] = [];
   let apiKey = OLD.key;
-  /** The request that each client makes now. */
+  /** Present request of each client. */
   const asking = new Map<number, Promise<void>>();
   const runs = new Map<string, number>();
   const count = task({
@@ -45,11 +45,11 @@ describe("a cluster whose API key and secret are changed under load", () => {
     await worker.start();
     workers.push(worker);
   };
-  /** One node after the other, each at its address, while the others serve. */
+  /** Restarts one node after the other, each at its address, while the others serve. */
   const roll = async (env: Record<string, string>) => {
     for (const old of [...serving]) {
       serving = serving.filter((other) => other !== old);
-      // As a load balancer does: what it has begun there ends there.
+      // A load balancer lets requests in progress finish.
       await Promise.all(asking.values());
       old.command.signal("SIGTERM");
       await old.command.done;
@@ -63,7 +63,7 @@ describe("a cluster whose API key and secret are changed under load", () => {
     const submitted: string[] = [];
     const load = { isOver: false };
     const ask = async ({ httpUrl: url }: ClusterNode) => {
-      // No second try: a request that is refused once is a failure here.
+      // The client has no retries, so every refused request is a failure here.
       const client = new Client({ url, apiKey, retries: 0 });
       const { executionId } = await client.submit({ target: { handler: "count" } });
       submitted.push(executionId);

@@ -8,7 +8,7 @@ import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 1_000;
 const EVERY_SEC = 20;
-/** Real rules of 2025, by which Edmonton still sets its clocks back, under the name of a release that is to come. */
+/** Real rules of 2025, by which Edmonton still sets its clocks back, under the name of a future release. */
 const RULES = new URL("../../server/src/domain/schedule/testing/tzdata-2025b.json", import.meta.url);
 
 describe("time zone data of a cluster", () => {
@@ -34,7 +34,7 @@ describe("time zone data of a cluster", () => {
     while ((await clientOf(node).timeZoneData()).version !== version) await new Promise((go) => setImmediate(go));
   }
 
-  /** Takes the place of a node, one after the other as in an upgrade. */
+  /** Replaces a node by another one with this environment, as in a rolling upgrade. */
   async function restarted(index: number, env: Record<string, string>): Promise<void> {
     const node = nodes[index] as ClusterNode;
     node.command.signal("SIGTERM");
@@ -49,7 +49,7 @@ describe("time zone data of a cluster", () => {
     return items;
   }
 
-  /** Jobs with missed instants, once the node has searched all that was planned before a time. */
+  /** Jobs with missed instants, once the node has searched everything planned before a time. */
   async function searched(node: ClusterNode, before: string): Promise<MissedJob[]> {
     for (;;) {
       const { items, lookedUntil } = await clientOf(node).jobs.missed();

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const ZSH = fileURLToPath(new URL("testing/offered.zsh", import.meta.url));
 const LIMIT_MS = 60_000;
 
-/** A command line whose last word is being typed, and what may stand there. */
+/** Command lines whose last word the user is typing, and the expected candidates. */
 const LINES: readonly [line: string, ...offers: string[]][] = [
   ["mainspring dead", "dead-letters"],
   ["mainspring executions c", "cancel"],
@@ -22,7 +22,7 @@ const LINES: readonly [line: string, ...offers: string[]][] = [
   ["mainspring executions --json list --s", "--since", "--state"],
   ["mainspring jobs trigger --js", "--json"],
   ["mainspring completion z", "zsh"],
-  // A value that may be anything: files, as shells do it.
+  // The value may be anything, so shells offer files.
   ["mainspring jobs list --label only-f", "only-file"],
   ["mainspring nonsens"],
 ];
@@ -35,7 +35,7 @@ describe("completion, by the shells themselves", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** @returns the file with what the command prints for the shell, which is there from then on */
+  /** @returns file with the completion script for the shell */
   const scriptFor = async (shell: "zsh" | "fish"): Promise<string> => {
     const isThere = await run(shell, ["--version"]).catch(() => null);
     if (isThere === null) await installDebianPackage(shell, `its completion is tested by ${shell} itself`);
@@ -66,7 +66,7 @@ describe("completion, by the shells themselves", () => {
         env: { ...process.env, HOME: folder },
         timeout: LIMIT_MS,
       });
-      // The description stands behind each candidate.
+      // The description follows each candidate.
       return [line, ...sorted(stdout.replace(/\t.*$/gm, ""))];
     };
     assert.deepEqual(await Promise.all(LINES.map(ask)), expected);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { shown } from "./secrets.ts";
+import { shown } from "../src/secrets.ts";
 import { mainspring } from "./testing/command.ts";
 
 describe("mainspring config", () => {

@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { after, before, it } from "node:test";
+import { task, Worker } from "@mainspring/sdk";
 import { Commands } from "./testing/command.ts";
+import { OBEYED } from "./testing/obeyed.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
-/** Clears the screen, names the window, turns what follows around, and begins a line of its own. */
+/** Text that clears the screen, sets the window's title, reverses the direction of writing, and starts a new line. */
 const HOSTILE = "\u001b[2J\u001b]0;x\u0007\u009b2J\u202e\r\nmainspring: all is well";
-/** Characters that a terminal obeys, or that turn text around; not the end of a line. */
-// oxlint-disable-next-line no-control-regex -- the test looks for these
-const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
-/** Values that the command sends back, or by which it finds its way. */
+/** Values that the command sends back or on which it depends, so that the proxy leaves them unchanged. */
 const KEPT = new Set(["nextCursor", "kind"]);
 
 let server: TestServer;
 let proxy: { url: string; close(): void };
 let executionId: string;
+let loggedId: string;
 before(async () => {
   server = await startServer();
   const own = new Commands(() => server.clientEnv);
@@ -29,6 +29,12 @@ before(async () => {
   executionId = id;
   await own.done("submit", "echo", "--payload", '{"a":"b"}', "--wait");
   await own.done("submit", "echo", "--name", "nightly", "--schedule", "0 3 * * *");
+  const says = task({ name: "says", run: (_: null, ctx) => ctx.log("a line") });
+  const worker = new Worker({ url: server.grpcAddress, tasks: [says] });
+  await worker.start();
+  const { executionId: ran } = await own.json<{ executionId: string }>("submit", "says", "--wait");
+  loggedId = ran;
+  await worker.stop();
   proxy = await hostileProxy(server.httpUrl);
 });
 after(async () => {
@@ -36,7 +42,7 @@ after(async () => {
   await server.stop();
 });
 
-/** Forwards requests to the server, and adds hostile text to every string of its answers. */
+/** Proxy that adds hostile text to every string of the server's answers. */
 async function hostileProxy(target: string) {
   const front = createServer(async (request, response) => {
     const answer = await forwarded(target, request);
@@ -64,44 +70,40 @@ function soiled(value: unknown, key: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, soiled(inner, name)]));
 }
 
+/** Commands that show text of the server; ID stands for an execution, RAN for one whose handler has logged a line. */
 const COMMANDS: readonly (readonly string[])[] = [
-  ...[
-    ["jobs", "list"],
-    ["jobs", "get", "nightly"],
-    ["jobs", "next", "nightly"],
-    ["jobs", "ledger", "nightly"],
-  ],
-  ...[
-    ["jobs", "calendar", "nightly"],
-    ["jobs", "overdue"],
-    ["jobs", "missed"],
-    ["jobs", "trigger", "nightly"],
-  ],
-  ...[
-    ["executions", "list"],
-    ["executions", "get", "ID"],
-    ["executions", "explain", "ID"],
-    ["executions", "cancel", "ID"],
-  ],
-  ...[
-    ["dead-letters", "list"],
-    ["dead-letters", "replay", "ID"],
-    ["pools", "list"],
-    ["pools", "get", "default"],
-  ],
-  ...[
-    ["pools", "set", "default", "--max-running", "5"],
-    ["workers", "list"],
-    ["names", "pools"],
-    ["names", "jobs"],
-  ],
-  ...[["schedules", "preview", "0 3 * * *"], ["schedules", "preview", "61 * * * *"], ["stats"], ["cluster", "status"]],
-  ...[
-    ["tzdata", "status"],
-    ["submit", "echo"],
-    ["submit", "echo", "--schedule", "0 3 30 2 *"],
-    ["jobs", "get", "none"],
-  ],
+  ["jobs", "list"],
+  ["jobs", "get", "nightly"],
+  ["jobs", "next", "nightly"],
+  ["jobs", "ledger", "nightly"],
+  ["jobs", "calendar", "nightly"],
+  ["jobs", "overdue"],
+  ["jobs", "missed"],
+  ["jobs", "trigger", "nightly"],
+  ["executions", "list"],
+  ["executions", "get", "ID"],
+  ["executions", "explain", "ID"],
+  ["executions", "logs", "RAN"],
+  ["executions", "logs", "RAN", "--json"],
+  ["executions", "logs", "RAN", "--follow"],
+  ["executions", "logs", "ID"],
+  ["executions", "cancel", "ID"],
+  ["dead-letters", "list"],
+  ["dead-letters", "replay", "ID"],
+  ["pools", "list"],
+  ["pools", "get", "default"],
+  ["pools", "set", "default", "--max-running", "5"],
+  ["workers", "list"],
+  ["names", "pools"],
+  ["names", "jobs"],
+  ["schedules", "preview", "0 3 * * *"],
+  ["schedules", "preview", "61 * * * *"],
+  ["stats"],
+  ["cluster", "status"],
+  ["tzdata", "status"],
+  ["submit", "echo"],
+  ["submit", "echo", "--schedule", "0 3 30 2 *"],
+  ["jobs", "get", "none"],
 ];
 
 it("prints nothing of any answer that a terminal would obey, for people and for programs", async () => {
@@ -109,7 +111,7 @@ it("prints nothing of any answer that a terminal would obey, for people and for 
   const faults: string[] = [];
   let shown = 0;
   for (const command of COMMANDS) {
-    const args = command.map((word) => (word === "ID" ? executionId : word));
+    const args = command.map((word) => ({ ID: executionId, RAN: loggedId })[word] ?? word);
     for (const form of command[1] === "list" ? [[], ["--json"]] : [[]]) {
       const { stdout, stderr } = await commands.run([...args, ...form]);
       const said = `${stdout}\n${stderr}`;

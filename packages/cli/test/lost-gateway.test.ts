@@ -7,12 +7,12 @@ import { LongCommand } from "./testing/command.ts";
 import { TestLink } from "./testing/link.ts";
 
 const WORKER = fileURLToPath(new URL("testing/worker-process.ts", import.meta.url));
-/** Enough for both nodes to own some of their shards. */
+/** Number of jobs: enough that both nodes own the shards of some. */
 const JOBS = 10;
-/** The handler `hold` does not end before its worker is frozen or killed. */
+/** Duration of the handler `hold`, which does not end before its worker is frozen or killed, in milliseconds. */
 const LONG_MS = 600_000;
 const MEDIUM_MS = 5_000;
-/** A worker without a gateway is lost after 5 s, one that nobody can ask for after 30 s. */
+/** Limit of the wait: a worker without a gateway is lost after 5 s, a worker that no gateway can reach after 30 s. */
 const SOON_SEC = 20;
 
 describe("workers whose gateway is killed", () => {
@@ -38,14 +38,14 @@ describe("workers whose gateway is killed", () => {
     const { workerId = "" } = (await workerOf(pool)) ?? {};
     return (await client.getWorker(workerId)).executionsTotal === JOBS;
   };
-  /** In a process of its own. */
+  /** Starts a worker in a process of its own. */
   const startProcess = async (t: TestContext, options: Omit<WorkerOptions, "tasks">) => {
     const worker = new LongCommand([], { TEST_WORKER: JSON.stringify(options) }, WORKER);
     t.after(() => worker.signal("SIGKILL"));
     await worker.says(/ready/);
     return worker;
   };
-  /** Its handler ends at once. */
+  /** Starts a worker whose handler ends at once. */
   const startQuick = async (t: TestContext, options: Omit<WorkerOptions, "tasks">) => {
     const hold = task({ name: "hold", run: () => null });
     const worker = new Worker({ ...options, tasks: [hold], warn: () => undefined });
@@ -83,7 +83,7 @@ describe("workers whose gateway is killed", () => {
     await other.stop();
     link.leadTo(portOf(living));
     frozen.signal("SIGCONT");
-    // The worker starts this one after everything that it may hold.
+    // The worker starts this job after everything that it may hold.
     const [next = ""] = await submitted("frozen", 0);
     const [said] = await frozen.says(new RegExp(`[^]*start ${next}`));
     const starts = taken.filter((id) => said.includes(`start ${id}`));

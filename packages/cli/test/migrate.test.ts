@@ -19,7 +19,7 @@ describe("mainspring migrate", () => {
     folder = await mkdtemp(join(tmpdir(), "mainspring-own-"));
     postgres = await startEmbedded({ dataDir: join(folder, "data"), runtime: systemRuntime(), log });
     const { host, port, user, database } = postgres.connection;
-    // Nobody asks for the password there; nobody may read it either.
+    // This endpoint does not ask for the password, but the password must still stay secret.
     url = `postgres://${user}:${PASSWORD}@${encodeURIComponent(host)}:${port}/${database}`;
   });
   after(async () => {

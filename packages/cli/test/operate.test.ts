@@ -224,7 +224,7 @@ describe("operating by the command line", () => {
     const made = await json<ChangedPool>("pools", "pause", "mail", "--force");
     assert.equal(made.paused, true);
     assert.match(made.warnings?.[0] ?? "", /^the pool "mail" was not known before: .*Is its name right\?$/);
-    // Known from now on.
+    // The pool is known from now on.
     assert.equal((await json<ChangedPool>("pools", "pause", "mail")).warnings, undefined);
     await submit("echo", "--pool", "waits-for-workers");
     assert.equal((await json<ChangedPool>("pools", "pause", "waits-for-workers")).warnings, undefined);

@@ -13,7 +13,7 @@ import {
   type Stats,
   type SubmittedRecurringJob,
 } from "@mainspring/sdk";
-import type { CalendarDay } from "./calendar-text.ts";
+import type { CalendarDay } from "../src/text/calendar-text.ts";
 import { Commands } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
@@ -33,7 +33,7 @@ describe("recurring jobs by the command line", () => {
   after(() => server.stop());
 
   const { run, done, json, jsonLines } = new Commands(() => server.clientEnv);
-  /** Once so many planned instants of the job have run. */
+  /** Resolves once this number of planned instants of the job have run. */
   const ran = async (jobId: string, count: number) => {
     const client = new Client({ url: server.httpUrl });
     for (;;) {

@@ -73,7 +73,7 @@ describe("a store that was restored", () => {
       await worker.start();
     };
 
-    // Without a worker the copy has these jobs as they were submitted.
+    // Without a worker, the copy has these jobs as they were submitted.
     const [single, fetched, unheard] = [
       await submit("single"),
       await submit("prefetching"),
@@ -85,13 +85,13 @@ describe("a store that was restored", () => {
     await Promise.all([workerOf("single", 0), workerOf("prefetching", 8), workerOf("unheard", 0)]);
     assert.deepEqual(await Promise.all([single, fetched].map(stateOf)), ["SUCCEEDED", "SUCCEEDED"]);
     await begun.promise;
-    // Each start raises the epochs of the shards, so the workers know later ones than the copy leads to.
+    // Each start raises the epochs of the shards, so the workers know higher epochs than the copy will have.
     await stop();
     await start();
     assert.equal(await stateOf(await submit("single")), "SUCCEEDED");
 
     await stop();
-    // The result of this handler has no server that acknowledges it.
+    // No server acknowledges the result of this handler.
     opened.resolve();
     await restore();
     await start();

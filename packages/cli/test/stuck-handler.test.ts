@@ -4,7 +4,7 @@ import { Client, task, Worker, type WorkerInfo } from "@mainspring/sdk";
 import { startServer, type TestServer } from "./testing/server.ts";
 
 const JOBS = 20;
-/** Work that waits behind a stuck handler waits for ever. */
+/** Limit of the wait in seconds; work behind a stuck handler would wait for ever. */
 const SOON_SEC = 50;
 
 interface Capacity {
@@ -53,7 +53,7 @@ describe("a handler that outlives its attempt", { concurrency: true }, () => {
     assert.deepEqual(new Set(ended.map(({ state }) => state)), new Set(["SUCCEEDED"]));
     return new Set(ended.map(({ result }) => result));
   };
-  /** A worker whose only handler has timed out and goes on until it is released. */
+  /** A worker whose only handler has timed out and runs on until it is released. */
   const stuckWorker = async (t: TestContext, options: Capacity) => {
     const { promise, resolve: release } = Promise.withResolvers<void>();
     t.after(() => release());

@@ -38,7 +38,7 @@ export const ClusterBody = named("Cluster", {
     { description: "all of them, by number" },
   ),
   lag: named("ClusterLag", {
-    ready: Count("executions that wait for a worker, or were given to one a moment ago; 10000 stands for more"),
+    ready: Count("executions that wait for a worker, or at one for less than 30 s; 10000 stands for more"),
     oldestReadyMs: orNull(
       Type.Integer({ minimum: 0 }),
       "how long the oldest of those has been due that owners have in memory and no worker has; null: there is none",

@@ -17,7 +17,7 @@ export const LetterFilter = named("DeadLetterFilter", letterFilter, {
 });
 export type LetterFilter = Static<typeof LetterFilter>;
 
-/** Exactly one of both; a route says so where they are not. */
+/** A selection of dead letters. Exactly one of its two fields must be present, which the route checks. */
 export const Selection = named(
   "DeadLetterSelection",
   {

@@ -10,7 +10,7 @@ export const EXECUTION_STATES = [
   "DEAD",
 ] as const;
 export type ExecutionState = (typeof EXECUTION_STATES)[number];
-/** Final states absorb: nothing leaves them. */
+/** Final states: an execution never leaves a final state. */
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
@@ -18,13 +18,16 @@ export type FinalState = (typeof FINAL_STATES)[number];
 export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** How an attempt ended. FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED nothing. */
+/**
+ * Outcome of an attempt. FAILED and TIMED_OUT count against `maxAttempts`, WORKER_LOST counts against `maxLost`,
+ * RELEASED against neither.
+ */
 export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**
- * A one-time job is FINISHED when its executions are final, a recurring one when nothing is planned any more. Only
- * recurring ones are PAUSED.
+ * States of a job. A one-time job is FINISHED when its executions are final, a recurring job when its plan has no
+ * further instant. Only recurring jobs can be PAUSED.
  */
 export const JOB_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
 export type JobState = (typeof JOB_STATES)[number];
@@ -35,7 +38,7 @@ export type JobType = (typeof JOB_TYPES)[number];
 /** Named priorities and their levels. */
 export const PRIORITIES = { LOW: 2, NORMAL: 5, HIGH: 7, CRITICAL: 9 } as const;
 
-/** Treatment of an instant while the execution before it is not final. */
+/** Treatment of an instant while the previous execution is not final. */
 export const OVERLAPS = ["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 

@@ -9,7 +9,7 @@ export const ExecutionState = oneOf(
 );
 
 export const FinalState = oneOf(FINAL_STATES, "how an execution ended", "FinalState");
-export const Trigger = oneOf(TRIGGERS, "what made an execution", "Trigger");
+export const Trigger = oneOf(TRIGGERS, "origin of an execution", "Trigger");
 
 export const ErrorBody = named("ExecutionError", {
   name: Type.String(),
@@ -53,6 +53,34 @@ export const times = {
   updatedAt: Instant("when its row was last written"),
 };
 
+const recordFields = {
+  attempt: Count("the attempt that made the record"),
+  recordedAt: Instant("when the server took the record"),
+};
+
+export const RecordedStepBody = named("RecordedStep", {
+  name: Type.String({ description: "name of the step, as the handler gave it" }),
+  ...recordFields,
+  bytes: Count("size of the value as JSON, in bytes"),
+});
+
+export const CheckpointBody = named("Checkpoint", { data: AnyJson("as the handler gave it"), ...recordFields });
+
+/** The records of an execution's handlers, with their values. */
+export const StepsBody = named("ExecutionSteps", {
+  executionId: Uuid("the execution"),
+  steps: Type.Array(
+    named("StepWithValue", {
+      name: Type.String({ description: "name of the step, as the handler gave it" }),
+      ...recordFields,
+      value: AnyJson("value of the step, which later attempts get; null: it has none"),
+    }),
+    { description: "in the order in which they were recorded" },
+  ),
+  checkpoint: orNull(CheckpointBody, "the newest checkpoint"),
+});
+export type StepsBody = Static<typeof StepsBody>;
+
 /** An execution as lists show it. */
 export const ExecutionSummaryBody = named("ExecutionSummary", { ...summaryFields, ...times });
 export type ExecutionSummaryBody = Static<typeof ExecutionSummaryBody>;
@@ -71,9 +99,29 @@ export const ExecutionBody = named("Execution", {
     "the latest that the running attempt has said",
   ),
   attempts: Type.Array(AttemptBody, { description: "those that ended, oldest first" }),
+  steps: Type.Array(RecordedStepBody, {
+    description: "durable steps, in the order in which they were recorded; `/steps` has their values",
+  }),
+  checkpoint: orNull(CheckpointBody, "the newest checkpoint"),
   ...times,
 });
 export type ExecutionBody = Static<typeof ExecutionBody>;
+
+export const AttemptLogsBody = named("AttemptLogs", {
+  executionId: Uuid("the execution"),
+  attempt: Count("the attempt that logged the lines"),
+  url: StringOrNull("where another system shows the lines (MAINSPRING_LOG_URL), which are then not here"),
+  lines: Type.Array(
+    named("LoggedLine", {
+      at: Instant("when the server received it"),
+      level: Type.String(),
+      line: Type.String(),
+    }),
+    { description: "the last lines, oldest first; 64 KiB of text and 4096 lines at most" },
+  ),
+  droppedLines: Count("earlier lines that are not kept"),
+});
+export type AttemptLogsBody = Static<typeof AttemptLogsBody>;
 
 export const CancelBody = named("CancelledExecution", {
   executionId: Uuid("the execution"),

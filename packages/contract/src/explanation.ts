@@ -9,7 +9,7 @@ function reason<const R extends string, P extends TProperties>(name: R, descript
   >;
 }
 
-/** NO_WORKER becomes NoWorker. */
+/** Turns NO_WORKER into NoWorker. */
 function words(name: string): string {
   return name.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
 }
@@ -61,6 +61,12 @@ const Reason = Type.Union(
       pool: Type.String(),
       handler: Type.String(),
       workersInPool: Count("workers of the pool"),
+      offeredIn: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            "pools whose workers offer the handler, by name; ten at most. Left out by a server of an earlier release",
+        }),
+      ),
     }),
     reason("NO_WORKER_WITH_CAPABILITY", "workers offer the handler, and none has all that it requires", {
       handler: Type.String(),

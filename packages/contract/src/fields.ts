@@ -1,7 +1,7 @@
 import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type } from "typebox";
 import { LINE_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
 
-/** Without control characters and lone surrogates, which no store keeps as they are. */
+/** Text without control characters and lone surrogates, which some stores change or refuse. */
 const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
 const WORD = "^[A-Za-z0-9_][A-Za-z0-9_.:/@=+-]*$";
 
@@ -34,20 +34,23 @@ export const Labels = Type.Record(
   },
 );
 
-/** Any JSON value; which bytes it had is read from the body itself. */
+/** Any JSON value. The server reads the value's original bytes from the body itself. */
 export const AnyJson = (description: string) => Type.Unknown({ description });
 
-/** @param title name of the schema in the document of the API; left out: the values stand where they are used */
+/**
+ * A schema of the values of a closed list.
+ * @param title name of the schema in the API's document; absent: the document repeats the values at each use
+ */
 export function oneOf<const T extends readonly string[]>(values: T, description: string, title?: string) {
   return Type.Unsafe<T[number]>({ type: "string", enum: values, description, ...(title !== undefined && { title }) });
 }
 
-/** An object schema that the document of the API has under this name in `components.schemas`. */
+/** An object schema with a name. The API's document contains it under this name in `components.schemas`. */
 export function named<P extends TProperties>(title: string, properties: P, options: TObjectOptions = {}): TObject<P> {
   return Type.Object(properties, { ...options, title });
 }
 
-/** A schema with a description of its own for one place. */
+/** A copy of the schema with a description of its own. */
 export function described<T extends TSchema>(schema: T, description: string): T {
   return { ...schema, description };
 }

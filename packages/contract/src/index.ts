@@ -1,10 +1,11 @@
-/** Schemas of the HTTP API. `enums` and `limits` are doors of their own, because they need no TypeBox. */
+/** Schemas of the HTTP API. `enums` and `limits` are entry points of their own, because they need no TypeBox. */
 export * from "./batch.ts";
 export * from "./cluster.ts";
 export * from "./dead-letter.ts";
 export * from "./execution.ts";
 export * from "./explanation.ts";
 export * from "./fields.ts";
+export * from "./handler.ts";
 export * from "./job.ts";
 export * from "./job-fields.ts";
 export * from "./late-jobs.ts";

@@ -34,7 +34,7 @@ const RetryFields = {
   jitter: Type.Boolean({ description: "spreads each delay over its second half; default true" }),
 };
 
-export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "what a lost worker means", "OnWorkerLost");
+export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "consequence of a lost worker", "OnWorkerLost");
 
 /** Body of POST /v1/jobs. */
 export const JobSubmission = named(

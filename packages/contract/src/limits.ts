@@ -3,30 +3,58 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Largest payload of a job. */
+/** Largest payload of a job, in bytes. */
 export const PAYLOAD_BYTES_MAX = MIB;
-/** Largest result of an attempt: the result of one job can be the payload of the next one. */
+/**
+ * Largest result of an attempt, in bytes. The limit equals that of payloads, so that a job's result can be the next
+ * job's payload.
+ */
 export const RESULT_MAX_BYTES = MIB;
-/** Largest part of a body that is parsed: a job without its payload, or the whole body of another request. */
+/** Largest record of a handler, a step's value or a checkpoint, in bytes. */
+export const STEP_MAX_BYTES = 256 * 1024;
+/** Length of a step's name, in characters. */
+export const STEP_NAME_MAX_CHARS = 256;
+/** Largest number of steps of an execution. */
+export const STEPS_MAX = 1_000;
+/** Largest total of the records of an execution, in bytes. */
+export const STEPS_MAX_BYTES = 4 * MIB;
+/**
+ * Largest part of a body that the server parses, in bytes: a job without its payload, or the whole body of another
+ * request.
+ */
 export const PARSED_BYTES_MAX = 128 * KIB;
-/** Largest body of a request that submits or replaces one job. */
+/** Largest body of a request that submits or replaces one job, in bytes. */
 export const SINGLE_BODY_BYTES_MAX = PAYLOAD_BYTES_MAX + PARSED_BYTES_MAX;
-/** Largest body of a batch. */
+/** Largest body of a batch, in bytes. */
 export const BATCH_BODY_BYTES_MAX = 32 * MIB;
 /** Largest number of jobs in a batch. */
 export const BATCH_JOBS_MAX = 10_000;
-/** Deepest nesting of a body, a payload or a result. */
+/** Largest number of jobs in a batch whose jobs have idempotency keys of their own. */
+export const BATCH_KEYS_MAX = 1_000;
+/** Deepest nesting of a body, payload or result. Recursive parsers of every language can read this depth. */
 export const DEPTH_MAX = 128;
 
-/** Longest name of a handler, a pool or a capability, in characters. */
+/** Longest name of a handler, a pool, a capability or an error, in characters. */
 export const WORD_CHARS_MAX = 128;
 /** Longest name of a job, key or value of a label, in characters. */
 export const LINE_CHARS_MAX = 255;
 
 /** Largest page of a list, in items. */
 export const PAGE_ITEMS_MAX = 1_000;
-/** Page of a list where the request names no limit, in items. */
+/** Default size of a page of a list, in items. */
 export const PAGE_ITEMS_DEFAULT = 50;
 
-/** Pool of a job that names none. */
+/** Default pool of a job. */
 export const DEFAULT_POOL = "default";
+
+/** Log lines that a server keeps of an attempt: the last ones, up to this size of their text in UTF-8, */
+export const ATTEMPT_LOG_BYTES_MAX = 64 * KIB;
+/** and this number of lines. */
+export const ATTEMPT_LOG_LINES_MAX = 4_096;
+
+/** Largest JSON text of the policies that a task declares for jobs of its handler, in bytes. */
+export const POLICIES_BYTES_MAX = 4 * KIB;
+/** Handlers whose policies a store keeps; beyond it the handlers that no worker has offered for longest are forgotten. */
+export const HANDLERS_KEPT_MAX = 5_000;
+/** Largest payload from which a server fills in a key with placeholders. */
+export const TEMPLATE_PAYLOAD_BYTES_MAX = 64 * KIB;

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { NODE_ROLES } from "./enums.ts";
 import { named, oneOf } from "./fields.ts";
 
-export const NodeRole = oneOf(NODE_ROLES, "what a node does", "NodeRole");
+export const NodeRole = oneOf(NODE_ROLES, "part that a node plays", "NodeRole");
 
 export const HealthBody = named("Health", { status: oneOf(["ok"], "the process answers") });
 

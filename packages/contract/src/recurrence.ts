@@ -9,7 +9,7 @@ const DAY_SEC = 86_400;
 const YEAR_SEC = 365 * DAY_SEC;
 const closed = { additionalProperties: false } as const;
 
-/** How a job recurs, as it is said and as it is read. */
+/** Schedule of a recurring job, the same in requests and answers. */
 export const RecurrenceFields = {
   schedule: ScheduleText,
   timezone: TimeZoneName,
@@ -38,7 +38,7 @@ export const RecurrenceFields = {
   ),
   misfire: oneOf(
     MISFIRES,
-    "of instants that passed while nothing could fire: SKIP none runs, FIRE_ONCE (default) the last one, FIRE_ALL the " +
+    "treatment of instants that passed while nothing could fire: SKIP none runs, FIRE_ONCE (default) the last one, FIRE_ALL the " +
       "newest maxCatchUp",
     "Misfire",
   ),
@@ -130,7 +130,7 @@ const LedgerRun = named(
         "it started later than planned by more than misfireGraceSec, or still waits then; a backfill is planned when it is asked for",
     }),
   },
-  { description: "what it became" },
+  { description: "execution of the instant" },
 );
 
 export const LedgerItemBody = named("LedgerItem", {

@@ -62,7 +62,8 @@ export type FireBody = Static<typeof FireBody>;
 
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), {
-    description: "what this release takes and the next one refuses, each with what to give instead; else left out",
+    description:
+      "what may be a mistake, as a handler that no worker offers now, and what the next release refuses, each with what to do; else left out",
   }),
 );
 

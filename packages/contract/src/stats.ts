@@ -25,8 +25,8 @@ export const StatsBody = named("Stats", {
   shards: named("StatsShards", { total: Count("all"), owned: Count("those whose owner is known here") }),
   executions: named("StatsExecutions", {
     waiting: Count("for their time"),
-    ready: Count("for a worker, or given to one a moment ago"),
-    running: Count("whose rows say so: for a second or longer"),
+    ready: Count("for a worker, or at one for less than 30 s without a start"),
+    running: Count("whose rows say so: for a second or longer, or at a worker for 30 s or longer without a start"),
     deadLetters: Count("DEAD, and neither replayed nor discarded"),
     countedUpTo: Count("what there is more of is told as this"),
   }),

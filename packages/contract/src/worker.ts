@@ -8,7 +8,12 @@ export const WorkerBody = named("Worker", {
   handlers: Type.Array(Type.String()),
   capabilities: Type.Array(Type.String()),
   slots: Count("how many attempts it runs at once"),
-  prefetch: Count("how many more may wait at it"),
+  prefetch: Count("how many more may wait at it now"),
+  prefetchMode: oneOf(
+    ["AUTO", "FIXED"],
+    "AUTO: the server measures prefetch, about 50 ms of work; FIXED: the worker chose it",
+    "PrefetchMode",
+  ),
   state: oneOf(["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"], "as its gateway sees it", "WorkerState"),
   running: Count("attempts it runs now"),
   free: Count("slots that nothing occupies; 0 where it is DEAD"),

@@ -1,9 +1,9 @@
-/** Milliseconds of the machine's monotonic clock: all processes of one machine read the same, and it never steps. */
+/** Machine's monotonic clock, in milliseconds: all processes of one machine read the same value, and it never steps. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Where the wall clock's zero lies on the monotonic clock, as seen now. */
+/** Zero of the wall clock on the monotonic clock, as observed now, in milliseconds. */
 export function wallClockZeroMs(): number {
   return monotonicMs() - Date.now();
 }
@@ -13,8 +13,8 @@ export function sleep(delayMs: number): Promise<void> {
 }
 
 /**
- * Asks every `everyMs` until the answer is neither null nor undefined.
- * @throws {Error} naming `what`, when `withinMs` have passed
+ * Asks every `everyMs` milliseconds until the answer is neither null nor undefined.
+ * @throws {Error} when `withinMs` milliseconds have passed; the message has `what`
  */
 export async function until<T>(
   what: string,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { crashRun } from "./crash-run.ts";
+import { STORE_KINDS } from "./environment/environment.ts";
 import { formatReport } from "./format-report.ts";
-import { STORE_KINDS } from "./stage/stage.ts";
 
-// Side by side: most of the time is spent waiting for what was stopped to be given up.
+// The tests run side by side, because most of their time is spent waiting for timeouts of stopped processes.
 describe("everything that was accepted comes out right, whatever dies meanwhile", { concurrency: true }, () => {
   for (const store of STORE_KINDS) {
     it(`on the store "${store}"`, async () => {

@@ -6,12 +6,15 @@ import { after, before, describe, it } from "node:test";
 import { Client, MainspringError } from "@mainspring/sdk";
 import pg from "pg";
 import { monotonicMs } from "./clock.ts";
-import { freePort } from "./stage/free-port.ts";
-import { Disk } from "./stage/postgres/disk.ts";
-import { Server } from "./stage/server.ts";
+import { freePort } from "./environment/free-port.ts";
+import { Disk } from "./environment/postgres/disk.ts";
+import { Server } from "./environment/server.ts";
 
 const PAYLOAD_BYTES = 256 * 1024;
-/** How long there is no room: some times as long as a PostgreSQL that does not start for another reason is tried. */
+/**
+ * Time without space, in milliseconds: several times as long as the supervisor retries a PostgreSQL that does not start
+ * for another reason.
+ */
 const FULL_MS = 12_000;
 
 describe("a server on the embedded store whose disk is full", () => {
@@ -89,13 +92,13 @@ describe("a server on the embedded store whose disk is full", () => {
   });
 });
 
-/** Writes PostgreSQL's log until there is no room for that either: then it ends, and cannot be started again. */
+/** Fills PostgreSQL's log until its disk is full too, so that PostgreSQL ends and cannot restart. */
 async function fillLog(host: string): Promise<void> {
   const own = new pg.Client({ host, port: 5432, user: "mainspring", database: "postgres" });
   own.on("error", () => undefined);
   await own.connect();
   const message = "SELECT pg_logical_emit_message(false, 'a test', repeat('x', 1000000), true)";
-  // The first that does not fit is refused; the end of a connection says that PostgreSQL has ended.
+  // The first line that does not fit is refused; the end of a connection shows that PostgreSQL has ended.
   for (let isUp = true; isUp; ) {
     isUp = await own.query(message).then(
       () => true,

@@ -1,9 +1,9 @@
 import type { Report } from "./play.ts";
 
-/** More violations of one rule would say the same. */
+/** Largest number of violations of one rule in the report; more would say the same. */
 const SHOWN = 10;
 
-/** For people: what was counted, and what was wrong. */
+/** Report for people: figures and violations. */
 export function formatReport({ figures, violations, folder }: Report): string {
   const counts = Object.entries(figures).map(([name, count]) => `${name} ${count}`);
   const byRule = Map.groupBy(violations, ({ rule }) => rule);

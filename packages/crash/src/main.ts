@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import { crashRun } from "./crash-run.ts";
+import { STORE_KINDS, type StoreKind } from "./environment/environment.ts";
 import { formatReport } from "./format-report.ts";
-import { STORE_KINDS, type StoreKind } from "./stage/stage.ts";
 
-/** A longer run by hand: `node src/main.ts --store embedded|postgres --seconds 600 --seed 7`. */
+/** Longer run by hand: `node src/main.ts --store embedded|postgres --seconds 600 --seed 7`. */
 const { values } = parseArgs({
   options: {
     store: { type: "string", default: "embedded" },

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monotonicMs } from "./clock.ts";
-import { Dice } from "./dice.ts";
+import { SeededRandom } from "./seeded-random.ts";
 
 export interface Telling {
   seed: number;
-  /** Whether the folder is kept even if all was well. */
+  /** Whether the folder is kept even if there were no violations. */
   keeps?: boolean;
-  /** Hears what happens. */
+  /** Called with messages about the run. */
   say(message: string): void;
 }
 
@@ -20,29 +20,33 @@ export interface Outcome {
 }
 
 export interface Report extends Outcome {
-  /** Where histories, logs and data are; null: all was well and they are gone. */
+  /** Folder with histories, logs and data; null: there were no violations, and the folder is removed. */
   folder: string | null;
 }
 
 /** Context of every run. */
-export interface Ground {
+export interface RunContext {
   folder: string;
-  dice: Dice;
+  random: SeededRandom;
   say(message: string): void;
 }
 
 /**
- * Plays a run in a folder of its own, which is kept if anything was wrong.
- * @throws {Error} what `run` throws; the message names the folder
+ * Runs a scenario in a folder of its own, which is kept after a violation.
+ * @throws {Error} the error of `run`; the message names the folder
  */
-export async function play(name: string, telling: Telling, run: (ground: Ground) => Promise<Outcome>): Promise<Report> {
+export async function play(
+  name: string,
+  telling: Telling,
+  run: (context: RunContext) => Promise<Outcome>,
+): Promise<Report> {
   const { seed } = telling;
   const folder = await mkdtemp(join(tmpdir(), `mainspring-${name}-`));
   const begunMs = monotonicMs();
   const say = (message: string) => telling.say(`${((monotonicMs() - begunMs) / 1_000).toFixed(1)} s: ${message}`);
   say(`seed ${seed}, ${folder}`);
   try {
-    const verdict = await run({ folder, dice: new Dice(seed), say });
+    const verdict = await run({ folder, random: new SeededRandom(seed), say });
     if (telling.keeps === true || verdict.violations.length > 0) return { ...verdict, folder };
     await rm(folder, { recursive: true, force: true });
     return { ...verdict, folder: null };

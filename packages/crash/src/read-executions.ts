@@ -5,7 +5,7 @@ import type { FinalExecution } from "./judge/evidence.ts";
 const PAGE = 1_000;
 const READERS = 8;
 
-/** All executions that the server has, as its list shows them. */
+/** All executions of the server, as its list shows them. */
 export async function listAll(client: Client): Promise<ExecutionSummary[]> {
   const executions: ExecutionSummary[] = [];
   for await (const execution of client.listExecutions({ limit: PAGE })) executions.push(execution);
@@ -24,7 +24,7 @@ export async function countActiveJobs(client: Client): Promise<number> {
   return count;
 }
 
-/** All of them in full, as they stand. */
+/** Reads all executions with all their details. */
 export async function readAll(client: Client): Promise<FinalExecution[]> {
   const ids = (await listAll(client)).map(({ executionId }) => executionId);
   const executions: FinalExecution[] = [];

@@ -1,12 +1,12 @@
-/** Randomness that a seed repeats: the same seed throws the same. */
-export class Dice {
+/** Random numbers from a seed: the same seed gives the same numbers. */
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
 
-  /** Evenly spread in [0, 1). Mulberry32. */
+  /** Random number, evenly spread in [0, 1) (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,12 +15,12 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x100000000;
   }
 
-  /** A whole number, both ends included. */
+  /** Random whole number, both ends included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** True in `share` of all throws. */
+  /** True in `share` of all draws. */
   chance(share: number): boolean {
     return this.next() < share;
   }

@@ -3,11 +3,11 @@ import { chmod, chown, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { freePort } from "./stage/free-port.ts";
-import { type Authority, newAuthority } from "./stage/postgres/certificates.ts";
-import { Postgres } from "./stage/postgres/postgres.ts";
-import { findPrograms, type Programs } from "./stage/postgres/programs.ts";
-import { Server } from "./stage/server.ts";
+import { freePort } from "./environment/free-port.ts";
+import { type Authority, newAuthority } from "./environment/postgres/certificates.ts";
+import { Postgres } from "./environment/postgres/postgres.ts";
+import { findPrograms, type Programs } from "./environment/postgres/programs.ts";
+import { Server } from "./environment/server.ts";
 
 describe("a store that is reached by TLS", () => {
   let folder: string;
@@ -47,7 +47,7 @@ describe("a store that is reached by TLS", () => {
     return started;
   }
 
-  /** PostgreSQL reads its key as its own user, and takes no key that others may read. */
+  /** Creates a certificate. PostgreSQL reads its key as its own user, and refuses a key that others may read. */
   async function certificate(names: readonly string[]) {
     const files = await authority.issue("server", names);
     await chmod(files.keyFile, 0o600);

@@ -13,14 +13,14 @@ describe("full jitter", () => {
     assert.equal(fullJitterMs(BACKOFF, 5, 0.5), 800);
   });
 
-  it("is a whole number within its bounds for every row of failures and every dice", () => {
-    const dice = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  it("is a whole number within its bounds for every row of failures and every random number", () => {
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     const backoffs = fc.record({ firstMs: fc.nat(10_000), maxMs: fc.nat(10_000_000) });
     fc.assert(
-      fc.property(backoffs, fc.integer({ min: 1 }), dice, (backoff, failures, dice) => {
-        const waitMs = fullJitterMs(backoff, failures, dice);
+      fc.property(backoffs, fc.integer({ min: 1 }), random, (backoff, failures, random) => {
+        const waitMs = fullJitterMs(backoff, failures, random);
         assert.ok(Number.isInteger(waitMs) && waitMs >= 0 && waitMs <= backoff.maxMs, `${waitMs}`);
-        assert.ok(fullJitterMs(backoff, failures + 1, dice) >= waitMs);
+        assert.ok(fullJitterMs(backoff, failures + 1, random) >= waitMs);
       }),
     );
   });

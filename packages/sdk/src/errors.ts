@@ -1,51 +1,53 @@
-import type { Execution, FieldError, Problem } from "./api-types.ts";
+import type { Execution, FieldError, Problem } from "./client/api-types.ts";
 
-/** Everything that the SDK throws by itself has one of these codes. */
+/** Codes of `MainspringError`, the errors that the SDK itself throws. */
 export const ERROR_CODES = [
-  /** 400: the request is not as the schema wants it, or the cursor is not one of ours. */
+  /** HTTP 400: the request does not match the schema, or no server of this installation issued the cursor. */
   "BAD_REQUEST",
-  /** 401 */
+  /** HTTP 401: the API key is missing or wrong. */
   "UNAUTHENTICATED",
-  /** 403 */
+  /** HTTP 403: the API key does not allow the request. */
   "FORBIDDEN",
-  /** 404 */
+  /** HTTP 404: the thing that the request names does not exist. */
   "NOT_FOUND",
-  /** 409: not in the state that the request needs, or the idempotency key is in flight. */
+  /**
+   * HTTP 409: the state does not allow the request, or another request with the same idempotency key is in progress.
+   */
   "CONFLICT",
-  /** 412 */
+  /** HTTP 412: the job has another version than `ifVersion`. */
   "PRECONDITION_FAILED",
-  /** 413 */
+  /** HTTP 413: the request is too large. */
   "TOO_LARGE",
-  /** 415 */
+  /** HTTP 415: the request's content type is not supported. */
   "UNSUPPORTED_MEDIA_TYPE",
-  /** 422: the idempotency key was used with another body. */
+  /** HTTP 422: an earlier request used the same idempotency key with another body. */
   "KEY_REUSED",
-  /** 429: slow down. */
+  /** HTTP 429: the client sends too many requests. */
   "TOO_MANY_REQUESTS",
-  /** 503, or nobody answered: the request may or may not have taken effect. */
+  /** HTTP 503, or no answer: the request may or may not have taken effect. */
   "UNAVAILABLE",
-  /** Another 5xx. */
+  /** Another HTTP status of 500 or above. */
   "INTERNAL",
-  /** An answer that no Mainspring server gives; is the URL right? */
+  /** An answer that no Mainspring server gives, for example because the URL is wrong. */
   "UNEXPECTED_ANSWER",
-  /** The payload does not fit the task's schema, or is not JSON. Nothing was sent. */
+  /** The payload does not match the task's schema, or JSON cannot express it. Nothing was sent. */
   "INVALID_PAYLOAD",
-  /** The execution ended otherwise than SUCCEEDED; see `ExecutionFailed`. */
+  /** The execution ended in another state than SUCCEEDED; see `ExecutionFailed`. */
   "EXECUTION_FAILED",
-  /** The server will not have this worker: protocol version, settings or key. */
+  /** The server refuses the worker because of its protocol version, settings or key. */
   "WORKER_REFUSED",
-  /** An option is not what it must be. */
+  /** An option has a wrong value. */
   "BAD_OPTION",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** The one error class of the SDK; `code` is for programs, the message for people. */
+/** Error class of the SDK. `code` is for programs, `message` for people. */
 export class MainspringError extends Error {
   override readonly name: string = "MainspringError";
   readonly code: ErrorCode;
-  /** Body of the server's answer, if it had one. */
+  /** Body of the server's answer; null: there was no answer, or not a problem. */
   readonly problem: Problem | null;
-  /** Faults by field; empty where none is known. */
+  /** Faults by field; empty: none is known. */
   readonly errors: readonly FieldError[];
 
   constructor(
@@ -59,13 +61,13 @@ export class MainspringError extends Error {
     this.errors = details.errors ?? details.problem?.errors ?? [];
   }
 
-  /** HTTP status of the answer; null where there was none. */
+  /** HTTP status of the answer; null: there was no answer. */
   get status(): number | null {
     return this.problem?.status ?? null;
   }
 }
 
-/** Thrown by a handle's `result()` where the execution is final and did not succeed. */
+/** Thrown by a handle's `result()` if the execution is final and did not succeed. */
 export class ExecutionFailed extends MainspringError {
   override readonly name = "ExecutionFailed";
   readonly execution: Execution;

@@ -1,4 +1,4 @@
-/** Mainspring for programs: a client of its HTTP api, tasks, and the worker that runs them. */
+/** SDK of Mainspring: a client of the HTTP API, tasks, and the worker that runs them. */
 export type {
   AttemptRecord,
   BatchItem,
@@ -26,14 +26,13 @@ export type {
   SchedulePreviewRequest,
   SubmittedJob,
   SubmittedRecurringJob,
-} from "./api-types.ts";
-export { Client, type ClientOptions, type SubmitOptions } from "./client.ts";
-export { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
-export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
-export type { FollowOptions } from "./follow.ts";
-export { JobHandle } from "./handle.ts";
-export type { Isolation } from "./isolation.ts";
+} from "./client/api-types.ts";
+export { Client, type ClientOptions, type SubmitOptions } from "./client/client.ts";
+export type { FollowOptions } from "./client/follow.ts";
+export { JobHandle } from "./client/handle.ts";
+export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
 export type {
+  AttemptLogs,
   ChangedPool,
   ClusterNode,
   ClusterStatus,
@@ -42,6 +41,7 @@ export type {
   DeadLetterRun,
   ExecutionEvent,
   Explanation,
+  LoggedLine,
   MissedJob,
   MissedJobs,
   OverdueJob,
@@ -54,8 +54,7 @@ export type {
   WorkerDetail,
   WorkerExecution,
   WorkerInfo,
-} from "./operator-types.ts";
-export { printable, printableLines } from "./printable.ts";
+} from "./client/operator-types.ts";
 export type {
   BackfillRequest,
   CatchUp,
@@ -67,10 +66,27 @@ export type {
   RecurrenceOptions,
   RecurringJobRequest,
   StartedBackfill,
-} from "./recurring-types.ts";
-export type { ReadOptions } from "./requests.ts";
-export { RetryAtError, TerminalError } from "./retry-errors.ts";
+} from "./client/recurring-types.ts";
+export type { ReadOptions } from "./client/requests.ts";
+export type { ExecutionSteps, RecordedCheckpoint, RecordedStep } from "./client/step-types.ts";
+export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
+export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
+export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
+export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";
+export type { FailedAttempt, HookedAttempt, Stall, SucceededAttempt, WorkerHooks } from "./handlers/worker-hooks.ts";
+export type { Isolation } from "./isolation/isolation.ts";
+export type { Jsonify, ResultOf } from "./jsonify.ts";
+export { printable, printableLines } from "./printable.ts";
+export type { Checkpoint, StepName, StepOptions, StepResult, Steps } from "./steps/step-context.ts";
+export { STEP_ERRORS, StepError, type StepErrorName } from "./steps/step-error.ts";
 export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
+export type { TaskKey, TaskPolicies } from "./task-policies.ts";
+export {
+  APPLICATION_LABEL,
+  type AppliedSchedules,
+  type ScheduleOptions,
+  type ScheduleTimes,
+  type TaskSchedule,
+} from "./task-schedules.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";
 export type { StopOptions } from "./worker-core.ts";
-export type { FailedAttempt, HookedAttempt, Stall, SucceededAttempt, WorkerHooks } from "./worker-hooks.ts";

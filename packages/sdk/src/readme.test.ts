@@ -11,9 +11,14 @@ describe("the README", () => {
     assert.ok(readme.includes(`\`\`\`ts\n${example}\`\`\``));
   });
 
+  it("has a line for each code of an error", () => {
+    const missing = sdk.ERROR_CODES.filter((code) => !new RegExp(`^\\|.*\`${code}\`.*\\|$`, "m").test(readme));
+    assert.deepEqual(missing, []);
+  });
+
   it("names what there is to import", () => {
     const named = Object.keys(sdk).filter((name) => readme.includes(`\`${name}`));
-    // The reason of `ctx.signal` is described where the signal is.
+    // The README describes the reason of `ctx.signal` next to the signal.
     assert.deepEqual(
       named.sort(),
       Object.keys(sdk)

@@ -1,34 +1,34 @@
 /**
- * Time, timers, randomness and ids. Nothing but `system-runtime.ts` asks the platform for these, so that a session and
- * an executor run as well on a simulated clock. The server's Runtime fits it.
+ * Time, timers, randomness and ids. Only `system-runtime.ts` asks the platform for these, so that a session and an
+ * executor also run on a simulated clock. The server's Runtime has the same shape.
  */
 export interface Runtime {
-  /** Milliseconds since 1970, whole. */
+  /** Wall clock, in whole milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never step; for durations. */
+  /** Monotonic clock for durations, in milliseconds, which never steps. */
   monotonicMs(): number;
-  /** Calls `run` once, after at least `delayMs`, of which the platform's timers may cut off what exceeds 24 days. */
+  /** Calls `run` once, after at least `delayMs` milliseconds. Platforms may cut off delays above 24 days. */
   setTimer(delayMs: number, run: () => void): Timer;
-  /** Evenly spread in [0, 1). */
+  /** Random number, evenly spread in [0, 1). */
   random(): number;
   /** A new UUID. */
   uuid(): string;
-  /** Calls `run` once, when what this turn of the loop has to do is done. Default: a timer of 0 ms. */
+  /** Calls `run` once, at the end of this turn of the event loop. Default: a timer of 0 ms. */
   defer?(run: () => void): void;
 }
 
 export interface Timer {
-  /** Idempotent; a cancelled timer never runs. */
+  /** Cancels the timer, which then never runs. Repeated calls do nothing. */
   cancel(): void;
 }
 
-/** Once the turn is done, so that all that happened in it goes out as one batch. */
+/** Calls `run` at the end of this turn of the event loop, so that all events of the turn go out as one batch. */
 export function defer(runtime: Runtime, run: () => void): void {
   if (runtime.defer === undefined) runtime.setTimer(0, run);
   else runtime.defer(run);
 }
 
-/** Waits at least `delayMs`; ends early where the signal says so. */
+/** Waits at least `delayMs` milliseconds. When the signal aborts, the wait ends early. */
 export function sleep(runtime: Runtime, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();
   return new Promise((resolve) => {

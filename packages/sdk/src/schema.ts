@@ -1,8 +1,11 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { FieldError } from "./api-types.ts";
-import { TerminalError } from "./retry-errors.ts";
+import type { FieldError } from "./client/api-types.ts";
+import { TerminalError } from "./handlers/retry-errors.ts";
 
-/** The payload does not fit the task's schema; another attempt would not change that. */
+/**
+ * Error for a payload that does not match the task's schema. The error is terminal, because another attempt would fail
+ * as well.
+ */
 export class InvalidPayload extends TerminalError {
   override readonly name = "InvalidPayload";
   readonly errors: FieldError[];
@@ -15,7 +18,8 @@ export class InvalidPayload extends TerminalError {
 }
 
 /**
- * The payload as the schema gives it back. At once where the schema answers at once: a promise for each job is dear.
+ * Validates a payload and returns the schema's output: directly if the schema is synchronous, because a promise per job
+ * is expensive, otherwise as a promise.
  * @throws {InvalidPayload} or rejects with it
  */
 export function validate<S extends StandardSchemaV1>(

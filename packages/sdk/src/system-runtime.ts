@@ -1,17 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { Runtime } from "./runtime.ts";
 
-/** The platform runs a timer at once whose delay is larger. Nobody waits for that long, so the rest is cut off. */
+/**
+ * Longest delay of the platform's timers, in milliseconds. The platform would run a timer with a larger delay at once,
+ * so larger delays are cut to this one.
+ */
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
 /**
- * The platform's clock, timers and randomness: the one file of the SDK that asks for them.
- * @param keepsAlive whether a timer that is set keeps the process from ending
+ * Clock, timers and randomness of the platform. Only this file of the SDK uses them.
+ * @param keepsAlive whether a pending timer keeps the process from ending
  */
 export function systemRuntime(keepsAlive: boolean): Runtime {
   return {
     now: () => Date.now(),
-    // The same clock in every thread of the process, which `performance.now` is not.
+    // This clock is the same in every thread of the process; `performance.now` is not.
     monotonicMs: () => {
       const [seconds, nanoseconds] = process.hrtime();
       return seconds * 1_000 + nanoseconds / 1e6;

@@ -5,7 +5,7 @@ import { assignment, ExecutorScene } from "../test/executor-scene.ts";
 import type { MainspringError } from "./errors.ts";
 import { type Task, task } from "./task.ts";
 
-/** `{ n: "12" }` becomes `{ n: 12 }`: a schema that gives back something else than it takes. */
+/** Schema that turns `{ n: "12" }` into `{ n: 12 }`: its output has another type than its input. */
 function numberFromText(isAsync: boolean): StandardSchemaV1<{ n: string }, { n: number }> {
   const judge = (payload: unknown): StandardSchemaV1.Result<{ n: number }> => {
     const n = (payload as { n?: unknown } | undefined)?.n;
@@ -26,14 +26,14 @@ describe("a task with a schema", () => {
 
     it(`runs with what the schema gives back ${when}`, async () => {
       const scene = new ExecutorScene(1, [doubling(isAsync)]);
-      scene.obey({ assigns: [assignment("x", { handler: "double", payload: '{"n":"21"}' })] });
+      scene.apply({ assigns: [assignment("x", { handler: "double", payload: '{"n":"21"}' })] });
       const [report] = await scene.finished();
       assert.deepEqual([report?.outcome, report?.result], ["SUCCEEDED", "42"]);
     });
 
     it(`fails for good on a payload that it refuses ${when}`, async () => {
       const scene = new ExecutorScene(1, [doubling(isAsync)]);
-      scene.obey({ assigns: [assignment("x", { handler: "double", payload: '{"n":21}' })] });
+      scene.apply({ assigns: [assignment("x", { handler: "double", payload: '{"n":21}' })] });
       const [report] = await scene.finished();
       assert.deepEqual([report?.outcome, report?.error?.name], ["FAILED", "InvalidPayload"]);
       assert.deepEqual(report?.advice, { kind: "NEVER" });

@@ -21,7 +21,7 @@ describe("a worker without a thread", () => {
   it("does all of it on the clock and the link that it is given", async () => {
     const { worker, runtime, link } = make([noop]);
     const started = worker.start();
-    // Once, however often it is started.
+    // The worker starts once, however often `start` is called.
     assert.equal(worker.start(), started);
     assert.equal(link.connections.length, 1);
     assert.deepEqual(link.connection.take()[0]?.hello?.handlers, ["noop"]);

@@ -9,13 +9,13 @@ import { Outcome, type WorkerMessage } from "@mainspring/proto";
 import { type Blocking, IS_BLOCKED, MAY_GO_ON } from "../test/gateway-thread.ts";
 import { token } from "../test/session-scene.ts";
 import { assign, TinyGateway, type TinyStream } from "../test/tiny-gateway.ts";
-import { stallCells } from "./stall-guard.ts";
-import { StartBoard } from "./start-board.ts";
+import { stallCells } from "./handlers/stall-guard.ts";
+import { StartBoard } from "./handlers/start-board.ts";
+import type { Stall, WorkerHooks } from "./handlers/worker-hooks.ts";
+import { ThreadSession } from "./session/thread-session.ts";
+import type { Orders } from "./session/work.ts";
 import { task } from "./task.ts";
-import { ThreadSession } from "./thread-session.ts";
-import type { Orders } from "./work.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
-import type { Stall, WorkerHooks } from "./worker-hooks.ts";
 
 const FAILED_PRECONDITION = 9;
 const hello = (message: WorkerMessage) => message.hello !== undefined;
@@ -38,7 +38,7 @@ describe("a worker", () => {
   }
   afterEach(async () => {
     for (const gateway of gateways.splice(0)) gateway.stop();
-    // Where a test failed they would go on trying for ever.
+    // Workers of a failed test would otherwise try to connect for ever.
     await Promise.allSettled(workers.splice(0).map((worker) => worker.stop({ timeoutMs: 0 })));
   });
 
@@ -202,7 +202,7 @@ describe("a worker", () => {
     const listeners = process.listenerCount("SIGTERM");
     const ran = newWorker({ url: gateway.address, tasks: [noop] }).run();
     const stream = await welcomed(gateway);
-    // A worker that has not heard the welcome has nothing to drain, and leaves without a word.
+    // A worker that has not heard the welcome has nothing to drain, and leaves without a message.
     await stream.next((message) => message.heartbeat !== undefined);
     process.emit("SIGTERM", "SIGTERM");
     await stream.next((message) => message.draining);
@@ -240,7 +240,7 @@ describe("a connection's thread that fails", () => {
       slots: 1,
       prefetch: 0,
     };
-    // A key that gRPC does not take; a Worker would not have let it through.
+    // An API key that gRPC refuses; the Worker class would have refused it before.
     const settings = {
       profile,
       targets: [{ address: "127.0.0.1:1", isTls: false }],

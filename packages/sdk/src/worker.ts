@@ -1,82 +1,114 @@
 import { hostname } from "node:os";
-import { FailureLog } from "./failure-log.ts";
-import { targetsOf } from "./grpc-target.ts";
-import { apiKeyOf } from "./headers.ts";
+import { apiKeyOf } from "./client/headers.ts";
+import { MainspringError } from "./errors.ts";
+import { FailureLog } from "./handlers/failure-log.ts";
+import type { Middleware } from "./handlers/middleware.ts";
+import { StartBoard } from "./handlers/start-board.ts";
+import type { WorkerHooks } from "./handlers/worker-hooks.ts";
 import { printable } from "./printable.ts";
-import { newIdentity } from "./profile.ts";
-import { StartBoard } from "./start-board.ts";
+import { targetsOf } from "./session/grpc-target.ts";
+import { newIdentity } from "./session/profile.ts";
+import { ThreadSession } from "./session/thread-session.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
-import { ThreadSession } from "./thread-session.ts";
-import type { WorkerHooks } from "./worker-hooks.ts";
-import { type StopOptions, WorkerLife } from "./worker-life.ts";
+import { poolOf, type StopOptions, WorkerLife } from "./worker-life.ts";
 
 export interface WorkerOptions extends WorkerHooks {
   tasks: readonly Task<never, unknown>[];
   /**
-   * The server's gRPC address, host:port (https://host:port with TLS); of a cluster several, as a list or with commas
-   * between them: when the connection to one breaks, the worker carries on at another. Default: the environment's
-   * MAINSPRING_GRPC_URL, else 127.0.0.1:8081.
+   * gRPC address of the server, host:port (https://host:port with TLS). For a cluster: several, as a list or with
+   * commas between them; when the connection to one gateway breaks, the worker connects to another. Default: the
+   * environment variable MAINSPRING_GRPC_URL, or 127.0.0.1:8081.
    */
   url?: string | readonly string[];
-  /** Default: the environment's MAINSPRING_API_KEY. */
+  /** API key; default: the environment variable MAINSPRING_API_KEY. */
   apiKey?: string;
-  /** Default `default`. */
+  /** Pool that the worker serves; default: the one that its tasks name, else `default`. */
   pool?: string;
-  /** How many handlers run at once; 1 to 10_000, default 20. */
+  /** Number of handlers that run at once; 1 to 10_000, default 20. */
   slots?: number;
-  /** How many more attempts may wait here; 0 to 100_000, default 0. Worth it where jobs are short. */
-  prefetch?: number;
+  /**
+   * Number of further attempts that may wait at the worker; 0 to 100_000, default `auto`: as many as the worker ends in
+   * about 50 ms, and none where a handler takes longer than that.
+   */
+  prefetch?: number | "auto";
   /** Labels that executions may require, as `gpu` or `region=eu`. */
   capabilities?: readonly string[];
-  /** For people; default: host name and process id. */
+  /** Name of the worker, for people; default: host name and process id. */
   name?: string;
-  /** Hears what people should see: a lost connection, failed attempts (20 a minute at most). Default: standard error. */
+  /**
+   * Called with messages for people, such as a lost connection or failed attempts (20 a minute at most). Default:
+   * writes to standard error.
+   */
   warn?(message: string): void;
 }
 
 /**
- * Runs tasks for a server. Its connection and heartbeats live in a thread of their own, so that a handler that blocks
- * the loop is seen as slow and not as dead. Takes no signals, unless `run()` is used.
+ * Runs tasks for a server. Connection and heartbeats live in a thread of their own, so that the server sees a handler
+ * that blocks the event loop as slow and not as dead. The worker handles no signals, unless `run()` is used.
  */
 export class Worker {
-  /** Settles when the worker has left: fulfilled where it was asked to, else rejected with a `MainspringError`. */
+  /**
+   * Settles when the worker has left: resolves if the worker was asked to stop, otherwise rejects with a
+   * `MainspringError`.
+   */
   readonly closed: Promise<void>;
   readonly #life: WorkerLife;
+  readonly #middleware: Middleware[] = [];
+  #isStarted = false;
 
   /** @throws {MainspringError} BAD_OPTION */
   constructor(options: WorkerOptions) {
-    const { tasks, capabilities = [], pool = "default", slots = 20, prefetch = 0 } = options;
+    const { tasks, capabilities = [], pool = poolOf(tasks) ?? "default", slots = 20 } = options;
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
     const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
     const apiKey = apiKeyOf(options.apiKey);
     const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);
+    const { prefetch = "auto" } = options;
     const identity = { ...newIdentity(runtime), name, pool, capabilities, slots, prefetch };
     const hooks = hooksOf(options, new FailureLog(runtime, warn));
-    // Slots are checked by the profile; a number that is none must not fail here.
+    // The profile checks `slots` later, so a value that is no number must not fail here.
     const starts = StartBoard.of(Math.min(Math.max(slots, 1), 10_000) || 1);
-    this.#life = new WorkerLife({ ...identity, tasks, runtime, hooks, starts, warn }, (profile, cells, events) => {
-      return new ThreadSession({ profile, targets, apiKey, cells, starts: starts.memory }, events);
-    });
+    this.#life = new WorkerLife(
+      { ...identity, tasks, runtime, hooks, middleware: this.#middleware, starts, warn },
+      (profile, cells, events) => {
+        return new ThreadSession({ profile, targets, apiKey, cells, starts: starts.memory }, events);
+      },
+    );
     this.closed = this.#life.closed;
   }
 
   /**
-   * Connects and takes work. While the server cannot be reached it goes on trying.
-   * @returns when the server has taken the worker for the first time
+   * Runs a function around each handler, as for traces or transactions: `async (ctx, next) => { …; await next(); … }`. The one that is
+   * added first is outermost.
+   * @throws {MainspringError} BAD_OPTION: the worker has started
+   */
+  use(middleware: Middleware): this {
+    if (this.#isStarted) throw new MainspringError("BAD_OPTION", "use: add middleware before the worker starts");
+    this.#middleware.push(middleware);
+    return this;
+  }
+
+  /**
+   * Connects and takes work. While no server can be reached, the worker goes on trying.
+   * @returns a promise that resolves when the server has accepted the worker for the first time
    * @throws {MainspringError} WORKER_REFUSED
    */
   start(): Promise<void> {
+    this.#isStarted = true;
     return this.#life.start();
   }
 
-  /** Takes no more work, hands back what has not started, finishes the rest and leaves. */
+  /** Stops the worker: it takes no more work, hands back what has not started, finishes the rest and leaves. */
   stop(options?: StopOptions): Promise<void> {
     return this.#life.stop(options);
   }
 
-  /** Starts, and stops on SIGTERM or SIGINT; a second signal ends the process at once. @returns when it has left */
+  /**
+   * Starts the worker, and stops it on SIGTERM or SIGINT; a second signal ends the process at once. @returns a promise
+   * that resolves when the worker has left
+   */
   async run(options?: StopOptions): Promise<void> {
     let isStopping = false;
     const onSignal = () => {
@@ -86,7 +118,7 @@ export class Worker {
     };
     process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
     try {
-      // A stop before the first welcome ends the start too; what counts is how the worker left.
+      // A stop before the first welcome also rejects `start`; `closed` below says how the worker left.
       await this.start().catch(() => undefined);
       await this.closed;
     } finally {
@@ -95,7 +127,7 @@ export class Worker {
   }
 }
 
-/** The given hooks, each preceded by the log of failures. */
+/** Hooks that write the log of failures and then call the given hooks. */
 function hooksOf(given: WorkerHooks, log: FailureLog): WorkerHooks {
   const { onStart, onSuccess, onFailure, onStalled } = given;
   const logged: WorkerHooks["onFailure"] = (failed) => {

@@ -1,9 +1,11 @@
-import type { TaskContext } from "../src/context.ts";
-import { Executor } from "../src/executor.ts";
-import { StallGuard, stallCells } from "../src/stall-guard.ts";
+import assert from "node:assert/strict";
+import type { TaskContext } from "../src/handlers/context.ts";
+import { Executor } from "../src/handlers/executor.ts";
+import type { Middleware } from "../src/handlers/middleware.ts";
+import { StallGuard, stallCells } from "../src/handlers/stall-guard.ts";
+import { Hooks, type WorkerHooks } from "../src/handlers/worker-hooks.ts";
+import { type Assignment, type FinishedReport, NO_ORDERS, type Orders, type Report } from "../src/session/work.ts";
 import { type Task, task } from "../src/task.ts";
-import { type Assignment, type FinishedReport, NO_ORDERS, type Orders, type Report } from "../src/work.ts";
-import { Hooks, type WorkerHooks } from "../src/worker-hooks.ts";
 import { ManualRuntime } from "./manual-runtime.ts";
 
 /** A handler that is under way, until the test ends it. */
@@ -26,7 +28,12 @@ export class ExecutorScene {
   readonly executor: Executor;
   readonly #running = new Map<string, Running>();
 
-  constructor(slots: number, tasks: readonly Task<never, unknown>[] = [], hooks: WorkerHooks = {}) {
+  constructor(
+    slots: number,
+    tasks: readonly Task<never, unknown>[] = [],
+    hooks: WorkerHooks = {},
+    middleware: readonly Middleware[] = [],
+  ) {
     const manual = task({ name: "manual", run: (payload: unknown, ctx) => this.#run(payload, ctx) });
     const cells = stallCells();
     this.guard = new StallGuard(cells, this.runtime);
@@ -35,18 +42,19 @@ export class ExecutorScene {
       slots,
       runtime: this.runtime,
       guard: new StallGuard(cells, this.runtime),
+      middleware,
       hooks: new Hooks(hooks, (message) => this.warnings.push(message)),
       report: (report) => this.reports.push(report),
       warn: (message) => this.warnings.push(message),
     });
   }
 
-  obey(orders: Partial<Orders>): void {
-    this.executor.obey({ ...NO_ORDERS, ...orders });
+  apply(orders: Partial<Orders>): void {
+    this.executor.apply({ ...NO_ORDERS, ...orders });
   }
 
   assign(...executionIds: string[]): void {
-    this.obey({ assigns: executionIds.map((id) => assignment(id)) });
+    this.apply({ assigns: executionIds.map((id) => assignment(id)) });
   }
 
   running(executionId: string, attempt = 1): Running {
@@ -73,6 +81,12 @@ export class ExecutorScene {
     });
   }
 }
+
+/** Members of a context whose handler uses no steps. */
+export const NO_STEPS: Pick<TaskContext, "step" | "checkpoint"> = {
+  step: { run: () => assert.fail("no step"), key: () => assert.fail("no step") },
+  checkpoint: Object.assign(() => assert.fail("no checkpoint"), { last: undefined }),
+};
 
 export function assignment(executionId: string, over: Partial<Assignment> = {}): Assignment {
   return {

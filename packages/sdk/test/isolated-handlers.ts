@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createConnection, createServer } from "node:net";
-import { RetryAtError, type TaskContext, TerminalError } from "../src/index.ts";
+import { AttemptAborted, RetryAtError, StepError, type TaskContext, TerminalError } from "../src/index.ts";
 
 /** Handlers for processes and threads of their own. */
 
@@ -58,4 +58,54 @@ export function block(_: null, ctx: TaskContext): never {
 export function startProgram(port: number): Promise<never> {
   spawn(process.execPath, ["-e", `require("node:net").connect(${port}, "127.0.0.1")`], { stdio: "ignore" });
   return new Promise(() => createConnection(port, "127.0.0.1"));
+}
+
+/** Uses steps that earlier attempts recorded, and new ones. */
+export async function useSteps(_: null, ctx: TaskContext): Promise<unknown> {
+  const before = ctx.checkpoint.last;
+  const old = await ctx.step.run("old", () => "called anew");
+  const fresh = await ctx.step.run(["new", 1], () => ({ at: new Date(0), no: undefined }));
+  const none = await ctx.step.run("none", () => undefined);
+  await ctx.checkpoint({ row: 2 });
+  return { before, last: ctx.checkpoint.last, old, fresh, hasNone: none === undefined, key: ctx.step.key(["new", 1]) };
+}
+
+/** Gives the names of the errors of bad steps, and whether a step's own error comes back as it was. */
+export async function useStepsBadly(_: null, { step, checkpoint }: TaskContext): Promise<unknown> {
+  const own = new RangeError("own");
+  let calls = 0;
+  const fail = () => {
+    calls++;
+    throw own;
+  };
+  const nameOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => "none",
+      (error: Error) => (error === own ? "own" : `${error.name} ${error instanceof StepError}`),
+    );
+  const names = {
+    retried: await nameOf(step.run("fails", fail, { retries: 1 })),
+    duplicate: await nameOf(step.run("fails", () => 1)),
+    big: await nameOf(step.run("big", () => "x".repeat(300_000))),
+    bigint: await nameOf(step.run("bigint", () => 1n)),
+    name: await nameOf(step.run("", () => 1)),
+    checkpoint: await nameOf(checkpoint(1n)),
+  };
+  return { ...names, calls };
+}
+
+/** Says how many rows it has read, and waits for no answer. */
+export function checkpointOften(rows: number, ctx: TaskContext): string {
+  for (let row = 1; row <= rows; row++) void ctx.checkpoint({ row });
+  return "read";
+}
+
+/** Gives the reason for which a step is rejected. */
+export async function useStepTooLate(_: null, { step, checkpoint }: TaskContext): Promise<unknown> {
+  const reasonOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => "none",
+      (error) => (error instanceof AttemptAborted ? `${error.reason} ${error.message}` : String(error)),
+    );
+  return [await reasonOf(step.run("late", () => 1)), await reasonOf(checkpoint(1))];
 }

@@ -31,6 +31,10 @@ export class JumpingRuntime implements Runtime {
     return "an-id";
   }
 
+  defer(run: () => void): void {
+    setImmediate(run);
+  }
+
   setTimer(delayMs: number, run: () => void): Timer {
     if (delayMs >= this.#guardMs) {
       this.guardsMs.push(delayMs);

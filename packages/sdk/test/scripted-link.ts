@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ServerMessageSchema, type WorkerMessage } from "@mainspring/proto";
-import type { ClosedReason, LinkConnection, LinkEvents, WorkerLink } from "../src/worker-link.ts";
+import type { ClosedReason, LinkConnection, LinkEvents, WorkerLink } from "../src/session/worker-link.ts";
 
 export type ServerInit = MessageInitShape<typeof ServerMessageSchema>;
 

@@ -1,8 +1,8 @@
-import type { WorkerMessage } from "@mainspring/proto";
+import { Feature, type WorkerMessage } from "@mainspring/proto";
 import type { MainspringError } from "../src/errors.ts";
-import { Session } from "../src/session.ts";
-import { StallGuard, stallCells } from "../src/stall-guard.ts";
-import type { FinishedReport, Orders, Report } from "../src/work.ts";
+import { StallGuard, stallCells } from "../src/handlers/stall-guard.ts";
+import { Session } from "../src/session/session.ts";
+import type { FinishedReport, Orders, Report, StepReport } from "../src/session/work.ts";
 import { ManualRuntime } from "./manual-runtime.ts";
 import { ScriptedLink, type ServerInit } from "./scripted-link.ts";
 
@@ -11,9 +11,9 @@ const PROFILE = {
   name: "a worker",
   pool: "default",
   handlers: ["noop"],
+  policies: [{ handler: "noop", policies: '{"timeoutSec":5}' }],
   capabilities: ["gpu"],
   slots: 4,
-  prefetch: 10,
 };
 export const SILENCE: Report = { started: [], finished: [], ended: [], progress: [], logs: [] };
 
@@ -26,14 +26,24 @@ export class SessionScene {
   /** Why it left, each time that it said so. */
   readonly goodbyes: (MainspringError | null)[] = [];
   welcomes = 0;
+  /** Server that is too old to store steps, as the latest welcome has it. */
+  tooOld: string | null = null;
   lagMs = 0;
-  readonly session = new Session(PROFILE, this.link, this.runtime, new StallGuard(stallCells(), this.runtime), {
-    orders: (orders) => this.orders.push(orders),
-    welcomed: () => this.welcomes++,
-    left: (error) => this.goodbyes.push(error),
-    warn: (message) => this.warnings.push(message),
-    loopLagMs: () => this.lagMs,
-  });
+  readonly session: Session;
+
+  constructor(prefetch: number | "auto" = 10) {
+    const guard = new StallGuard(stallCells(), this.runtime);
+    this.session = new Session({ ...PROFILE, prefetch }, this.link, this.runtime, guard, {
+      orders: (orders) => this.orders.push(orders),
+      welcomed: (tooOld) => {
+        this.welcomes++;
+        this.tooOld = tooOld;
+      },
+      left: (error) => this.goodbyes.push(error),
+      warn: (message) => this.warnings.push(message),
+      loopLagMs: () => this.lagMs,
+    });
+  }
 
   /** Started and welcomed, with nothing left to be read. */
   static welcomed(): SessionScene {
@@ -45,7 +55,7 @@ export class SessionScene {
   }
 
   welcome(message: Omit<ServerInit, "$typeName"> = {}): void {
-    this.say({ welcome: { heartbeatIntervalMs: 10_000, gateway: "gateway-1" }, ...message });
+    this.say({ welcome: { heartbeatIntervalMs: 10_000, gateway: "gateway-1", features: Feature.STEPS }, ...message });
   }
 
   say(message: ServerInit): void {
@@ -69,6 +79,10 @@ export class SessionScene {
     this.session.report({ ...SILENCE, started: [{ executionId, attempt, startedAtMs: this.runtime.now() }] });
   }
 
+  record(...steps: StepReport[]): void {
+    this.session.report({ ...SILENCE, steps });
+  }
+
   finish(executionId: string, over: Partial<FinishedReport> = {}): void {
     this.session.report({ ...SILENCE, finished: [finished(executionId, over)] });
   }
@@ -78,6 +92,18 @@ export function finished(executionId: string, over: Partial<FinishedReport> = {}
   const times = { startedAtMs: 1_000_000, finishedAtMs: 1_000_005, stillRunning: false };
   const ending = { outcome: "SUCCEEDED", result: '"done"', error: null, advice: null } as const;
   return { executionId, attempt: 1, ...ending, ...times, ...over };
+}
+
+/** A record of an attempt. */
+export function step(executionId: string, number: number, over: Partial<StepReport> = {}): StepReport {
+  return { executionId, attempt: 1, number, kind: "RESULT", name: `step-${number}`, data: `"${number}"`, ...over };
+}
+
+/** Records among these messages, as `execution:attempt/number`. */
+export function stepsOf(messages: readonly WorkerMessage[]): string[] {
+  return messages.flatMap((message) =>
+    message.steps.map((item) => `${item.token?.executionId}:${item.token?.attempt}/${item.number}`),
+  );
 }
 
 export function token(executionId: string, attempt = 1): { executionId: string; attempt: number; shard: number } {

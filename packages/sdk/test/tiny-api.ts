@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -25,11 +25,18 @@ type Reaction = Answer | "SILENCE" | "BREAK";
 export class TinyApi {
   readonly seen: SeenRequest[] = [];
   readonly #reactions: Reaction[] = [];
+  readonly #events = new EventEmitter();
+  #abandoned = 0;
   readonly #server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
     const { method = "", url: path = "", headers } = request;
     this.seen.push({ method, path, headers, body });
+    response.once("close", () => {
+      if (!response.writableFinished) this.#abandoned++;
+      this.#events.emit("change");
+    });
+    this.#events.emit("change");
     react(response, this.#reactions.shift() ?? { status: 500, body: "the test expected no request" });
   });
 
@@ -47,6 +54,16 @@ export class TinyApi {
   /** Reactions to the next requests. */
   will(...reactions: Reaction[]): void {
     this.#reactions.push(...reactions);
+  }
+
+  /** Resolves when so many requests have come. */
+  async saw(count: number): Promise<void> {
+    while (this.seen.length < count) await once(this.#events, "change");
+  }
+
+  /** Resolves when so many requests were given up by their client. */
+  async abandoned(count: number): Promise<void> {
+    while (this.#abandoned < count) await once(this.#events, "change");
   }
 
   /** Reactions that are left over because no request came. */

@@ -1,24 +1,25 @@
 import type { Config } from "./ops/config.ts";
 
-/** How often more a start tries to reach this node as the others will. */
+/** Number of further attempts of a starting node to reach itself at its advertised address. */
 const REACH_AGAIN = 2;
 
 interface Mesh {
-  /** @returns why this node cannot be reached at the address; null: it can */
+  /** @returns why this node cannot be reached at the address; null: it is reachable */
   reachesItself(address: string): Promise<string | null>;
 }
 
-/** Where other nodes reach this one. */
+/** Address at which other nodes reach this node. */
 export function addressOf({ advertise }: Config, listensAt: string): string {
   if (advertise === null) return listensAt;
   const { host, port } = advertise;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** A node that others cannot reach would own shards, and hear of nothing. */
+/** Checks the advertised address. A node that others cannot reach would own shards without receiving any messages. */
 export async function checkAdvertised(mesh: Mesh, address: string, listensAt: string): Promise<void> {
   let found = await mesh.reachesItself(address);
-  // On a machine that is busy it may only have been slow, and a node that does not come up in an upgrade is worse than one that comes late.
+  // On a busy machine the check may only have been slow, and a node that fails to start in an upgrade is worse than a
+  // node that starts late.
   for (let again = 0; found !== null && again < REACH_AGAIN; again++) found = await mesh.reachesItself(address);
   if (found === null) return;
   throw new AddressUnusable(
@@ -27,7 +28,7 @@ export async function checkAdvertised(mesh: Mesh, address: string, listensAt: st
   );
 }
 
-/** An address that cannot be listened on. */
+/** The server cannot listen on an address, or cannot be reached there. */
 export class AddressUnusable extends Error {
   override readonly name = "AddressUnusable";
 }

@@ -6,45 +6,48 @@ import { builtinWorkerId } from "./engine/workers/builtin-id.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import type { Runtime } from "./ports/runtime.ts";
 
-/** A worker that lives in a server's process. */
+/** Options of a worker that runs in a server's process. */
 export interface InnerWorkerOptions {
   tasks: readonly Task<never, unknown>[];
-  /** For people; default `built-in`. */
+  /** Name for display; default `built-in`. */
   name?: string;
-  /** Default `default`. */
+  /** Pool of the worker; default `default`. */
   pool?: string;
-  /** How many handlers run at once; 1 to 10_000, default 100. */
+  /** Number of handlers that run at once; 1 to 10_000, default 100. */
   slots?: number;
-  /** How many more attempts may wait; 0 to 100_000, default 1_000. */
-  prefetch?: number;
-  /** Labels that executions may require. */
+  /** Number of further attempts that may wait; 0 to 100_000, default `auto`: about 50 ms of work, if it is quick. */
+  prefetch?: number | "auto";
+  /** Capabilities that executions may require. */
   capabilities?: readonly string[];
 }
 
-export interface InnerWorkerParts {
+export interface InnerWorkerDependencies {
   gateway: Gateway;
-  /** Incarnation of the server that the worker lives in. */
+  /** Incarnation of the server that the worker runs in. */
   incarnation: string;
-  /** The how-manieth worker of that server; from 0. */
+  /** Number of the worker within its server, from 0. */
   turn: number;
   runtime: Runtime;
   log: Logger;
 }
 
 /**
- * A worker inside a server: the same session and executor as every worker's, without a socket between.
+ * Creates a worker inside a server. It uses the same session and executor as other workers, without a socket in
+ * between.
  * @throws {MainspringError} BAD_OPTION
  */
-export function innerWorker(parts: InnerWorkerParts, options: InnerWorkerOptions): WorkerLife {
-  const { gateway, incarnation, turn, runtime, log } = parts;
-  const { name = "built-in", pool = DEFAULT_POOL, slots = 100, prefetch = 1_000, capabilities = [], tasks } = options;
+export function innerWorker(deps: InnerWorkerDependencies, options: InnerWorkerOptions): WorkerLife {
+  const { gateway, incarnation, turn, runtime, log } = deps;
+  const { name = "built-in", pool = DEFAULT_POOL, slots = 100, prefetch = "auto", capabilities = [], tasks } = options;
   const workerId = builtinWorkerId(incarnation, turn);
   const warn = (message: string) => log.warn(message);
   const life: LifeOptions = { workerId, name, pool, slots, prefetch, capabilities, tasks, runtime, warn };
   return createWorkerCore(life, linkTo(gateway));
 }
 
-/** Neither side is called from within its own call, as over a network. */
+/**
+ * Links a worker to a gateway in the same process. As over a network, neither side is called back during its own call.
+ */
 export function linkTo(gateway: Gateway): WorkerLink {
   return {
     open: (events) => {

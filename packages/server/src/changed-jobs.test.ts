@@ -10,7 +10,7 @@ import { loadConfig } from "./ops/config.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Jobs that change after they were accepted, from outside: HTTP by the SDK, a real store, a real worker. */
+/** Jobs that change after they were accepted, tested from outside: the SDK over HTTP, a real store, a real worker. */
 describe("jobs that change", () => {
   let folder: string;
   let node: RunningNode;
@@ -34,7 +34,7 @@ describe("jobs that change", () => {
     return ids;
   };
 
-  /** A worker whose one handler waits until it is told how to end. */
+  /** Starts a worker whose handler waits until the test tells it how to end. */
   async function patientWorker(name: string) {
     const began = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();

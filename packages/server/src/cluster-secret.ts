@@ -1,10 +1,10 @@
-import { authorizes } from "./api/security.ts";
+import { authorizes } from "./api/http/security.ts";
 import type { Config } from "./ops/config.ts";
 import type { Leases } from "./ports/leases.ts";
 
-/** Credentials that a node shows and asks for, by its configuration. */
+/** Credentials that a node presents and demands, from its configuration. */
 
-/** @returns whether a peer may use the API and the gateway, by its `Authorization` */
+/** @returns a check whether a peer may use the API and the gateway, by its `Authorization` header */
 export function authorization({
   apiKey,
   apiKeyAlso,
@@ -12,14 +12,15 @@ export function authorization({
   return apiKey === null ? () => true : authorizes(apiKey, apiKeyAlso);
 }
 
-/** Secrets of the cluster, the one in use first. */
+/** Secrets of the cluster; the first one is in use. */
 export function secretsOf({ clusterSecret, clusterSecretAlso }: Config): string[] {
   return [clusterSecret, clusterSecretAlso].filter((secret) => secret !== null);
 }
 
 /**
- * A node that the others do not hear would own shards, and get nothing done.
- * @throws {ClusterSecretMissing} the others would refuse this one
+ * Refuses a start without the cluster's secret. Other nodes would reject the messages of such a node, so its shards
+ * would stand still.
+ * @throws {ClusterSecretMissing} the other nodes would refuse this one
  */
 export async function checkSecret(leases: Pick<Leases, "list">, { clusterSecret }: Config): Promise<void> {
   if (clusterSecret !== null) return;

@@ -42,7 +42,10 @@ describe("a cluster that is given a secret, node by node", () => {
     const { nodes: listed } = await client.cluster.status();
     return new Map(listed.filter(({ state }) => state === "LIVING").map(({ address, nodeId }) => [address, nodeId]));
   };
-  /** A holder of the API key opens a stream as another node of the cluster. @returns how it ends; null: it is welcome */
+  /**
+   * Opens a stream as another node of the cluster, with the API key alone.
+   * @returns how the stream ends; null: the node accepts it
+   */
   const forge = async (to: RunningNode, from: string): Promise<string | null> => {
     const stream = new RawStream(to.grpcAddress, KEY);
     streams.push(stream);
@@ -78,7 +81,7 @@ describe("a cluster that is given a secret, node by node", () => {
     const ids = await idsOf(first);
     const of = (node: RunningNode) => ids.get(node.grpcAddress) ?? "";
     let refused = await forge(first, of(second));
-    // Until the last of the nodes without one is out of the leases.
+    // The node refuses strangers once the leases contain no node without a secret any more.
     while (refused === null) refused = await forge(first, of(second));
     assert.match(refused, /UNAUTHENTICATED: every node of this cluster proves/);
     await runs(first);
@@ -106,7 +109,7 @@ describe("a cluster that is given a secret, node by node", () => {
     assert.match(said.detail, /do not all reach each other, so it takes none: its cluster secret, /);
     for (const node of [first, second]) {
       let theirs = await readyz(node);
-      // Shards that are on their way make a node unready for a moment.
+      // A node is not ready while its shards are being moved.
       while (theirs.status !== "ready") theirs = await readyz(node);
     }
     const { nodes: listed } = await new Client({ url: first.httpUrl, apiKey: KEY }).cluster.status();

@@ -1,4 +1,4 @@
-/** The server, for those who start one from a program. Everything else is reached over HTTP and gRPC. */
+/** The server, for programs that start one. Everything else is available over HTTP and gRPC. */
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";

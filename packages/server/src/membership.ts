@@ -5,52 +5,55 @@ import { isCutOff, isLinked, largestGroup } from "./domain/cluster/reach.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases, NodeLease } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { livingNodes, SUSPECT_AFTER_MS, suspects } from "./scheduler/ownership/ownership.ts";
+import { livingNodes, SUSPECT_AFTER_MS, suspects } from "./scheduler/ownership/ownership-rules.ts";
 
-/** A node that has just come is cut off until the others have connected to it: only later is it worth a word. */
+/**
+ * Time in ms for which a node must be cut off before it logs a warning: a node that has just started is cut off until
+ * the others have connected to it.
+ */
 const CUT_OFF_AFTER_MS = 2_000;
 
-export interface MembershipParts {
+export interface MembershipDependencies {
   leases: Leases;
   bus: Pick<Bus, "node" | "nodes" | "connected">;
   runtime: Runtime;
   log: Logger;
   /** Feature level of this node. */
   level: number;
-  /** Hears of every renewal that went well. */
+  /** Called with the leases of every successful renewal. */
   told(nodes: readonly NodeLease[]): void;
 }
 
-/** How this node and the others reach each other. */
+/** Reachability between this node and the others. */
 export interface Reach {
-  /** It can do nothing for the owners of shards. */
+  /** Whether the node is cut off: it and the owners of shards do not reach each other. */
   isCutOff: boolean;
-  /** Nodes that may own shards, this one included where it is one of them. */
+  /** Number of nodes that may own shards, including this node if it may. */
   owners: number;
-  /** Addresses of living nodes with which it has no link in both directions. */
+  /** Addresses of living nodes with which this node has no link in both directions. */
   unreached: string[];
 }
 
 /** A node's knowledge of the living nodes, from the renewals of its own lease. */
 export class Membership {
-  /** To be renewed by. */
+  /** The node's leases. Renewals through them update this membership. */
   readonly leases: Leases;
-  /** Renewals of this node's lease. */
+  /** Number of successful and failed renewals of this node's lease. */
   readonly renewals = { ok: 0, failed: 0 };
-  readonly #parts: MembershipParts;
+  readonly #deps: MembershipDependencies;
   readonly #links = new Links();
   #nodes: readonly NodeLease[] = [];
-  /** Nodes that may own shards, as of the last renewal, whatever the level of the cluster is. */
+  /** Nodes that may own shards as of the last renewal, regardless of the cluster's feature level. */
   #owners: readonly NodeLease[] = [];
   #renewedMs = Number.NEGATIVE_INFINITY;
   #trustUntilMs = Number.NEGATIVE_INFINITY;
-  /** On the monotonic clock; null: it is not. */
+  /** Time since which the node is cut off, on the monotonic clock; null: the node is not cut off. */
   #cutOffSinceMs: number | null = null;
   #hasWarned = false;
 
-  constructor(parts: MembershipParts) {
-    this.#parts = parts;
-    const { leases } = parts;
+  constructor(deps: MembershipDependencies) {
+    this.#deps = deps;
+    const { leases } = deps;
     this.leases = {
       release: (node) => leases.release(node),
       list: () => leases.list(),
@@ -59,37 +62,39 @@ export class Membership {
     };
   }
 
-  /** As of the last renewal. */
+  /** Living nodes as of the last renewal. */
   get nodes(): readonly NodeLease[] {
     return this.#nodes;
   }
 
-  /** Whether this node's own lease stands. */
+  /** Whether this node's own lease is valid. */
   get stands(): boolean {
-    return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;
+    return this.#deps.runtime.monotonicMs() < this.#trustUntilMs;
   }
 
-  /** Since the last renewal that went well; infinite before the first one. */
+  /** Milliseconds since the last successful renewal; infinite before the first one. */
   get silentMs(): number {
-    return this.#parts.runtime.monotonicMs() - this.#renewedMs;
+    return this.#deps.runtime.monotonicMs() - this.#renewedMs;
   }
 
   /** Feature level that every living node understands; a node must not use newer features yet. */
   get level(): number {
-    return clusterLevel(this.#nodes, this.#parts.level);
+    return clusterLevel(this.#nodes, this.#deps.level);
   }
 
-  /** A living node that does not know the feature, so that nobody may use it; null: all know it. */
+  /** A living node that lacks the feature, so that no node may use it; null: all nodes have it. */
   lacking(feature: Feature): Pick<NodeLease, "address" | "version" | "level"> | null {
     return lackingNode(this.#nodes, feature);
   }
 
-  /** Whether this node is to give its work to the others. */
+  /** Whether this node must hand its work to the other nodes. */
   get isDraining(): boolean {
     return this.#me?.draining === true && isOn("DRAINING", this.level);
   }
 
-  /** Whether the workers of this node are to go to another gateway, because there is one and this one is of no use to them. */
+  /**
+   * Whether this node sends its workers to other gateways: it drains or is cut off, and there is a gateway that is not.
+   */
   get sendsWorkersAway(): boolean {
     const owners = this.#owners;
     const isUseless = this.#isCutOffForLong && this.#me !== undefined && isCutOff(this.#me, owners, false);
@@ -99,7 +104,7 @@ export class Membership {
     );
   }
 
-  /** As of the last renewal. */
+  /** Reachability as of the last renewal. */
   get reach(): Reach {
     const [me, owners] = [this.#me, this.#owners];
     if (me === undefined) return { isCutOff: false, owners: owners.length, unreached: [] };
@@ -111,16 +116,16 @@ export class Membership {
   }
 
   get #me(): NodeLease | undefined {
-    return this.#nodes.find(({ incarnation }) => incarnation === this.#parts.bus.node);
+    return this.#nodes.find(({ incarnation }) => incarnation === this.#deps.bus.node);
   }
 
   get #isCutOffForLong(): boolean {
     if (this.#cutOffSinceMs === null) return false;
-    return this.#parts.runtime.monotonicMs() - this.#cutOffSinceMs >= CUT_OFF_AFTER_MS;
+    return this.#deps.runtime.monotonicMs() - this.#cutOffSinceMs >= CUT_OFF_AFTER_MS;
   }
 
   async #renew(profile: Parameters<Leases["renew"]>[0], ttlMs: number): Promise<NodeLease[]> {
-    const { leases, runtime, told } = this.#parts;
+    const { leases, runtime, told } = this.#deps;
     const beganMs = runtime.monotonicMs();
     try {
       const wasDraining = this.#me?.draining ?? false;
@@ -138,19 +143,19 @@ export class Membership {
   }
 
   #reached(): string[] {
-    const { bus, runtime } = this.#parts;
+    const { bus, runtime } = this.#deps;
     const connected = new Set(bus.connected());
     const others = this.#nodes.filter(({ incarnation }) => incarnation !== bus.node);
-    const sightings = others.map(({ incarnation, renewedAgoMs }) => ({
+    const observations = others.map(({ incarnation, renewedAgoMs }) => ({
       incarnation,
       isConnected: connected.has(incarnation),
       isFresh: renewedAgoMs <= SUSPECT_AFTER_MS,
     }));
-    return [bus.node, ...this.#links.look(runtime.monotonicMs(), sightings)];
+    return [bus.node, ...this.#links.look(runtime.monotonicMs(), observations)];
   }
 
   #lookAtReach(): void {
-    const { bus, log, runtime } = this.#parts;
+    const { bus, log, runtime } = this.#deps;
     this.#owners = largestGroup(livingNodes(this.#nodes, suspects(this.#nodes, bus.node, bus.nodes("scheduler"))));
     const { isCutOff: isOut, ...reach } = this.reach;
     if (!isOut) {

@@ -12,25 +12,29 @@ import { StoreUnusable } from "./ports/store.ts";
 
 const STANDARD_ERROR = 2;
 
-/** Which store, of a server's configuration. */
+/** Settings of a server that name its store. */
 type StoreOf = Pick<Config, "store" | "storeSchema" | "dataDir">;
 
 export interface MoveOptions {
-  /** The data folder of the embedded store; it is left as it is. */
+  /** Data folder of the embedded store, which stays as it is. */
   dataDir: string;
-  /** postgres://user:password@host:port/database, of 14 to 18, with no Mainspring in it. */
+  /**
+   * URL of the target, postgres://user:password@host:port/database: PostgreSQL 14 to 18 that contains no Mainspring
+   * store.
+   */
   to: string;
-  /** Schema of PostgreSQL for the copy; null: the one of new stores. */
+  /** Schema of PostgreSQL for the copy; null: the default schema of new stores. */
   schema: string | null;
-  /** Told of each table once it is compared. */
+  /** Called for each table when its copy has been compared. */
   onTable: (table: CopiedTable) => void;
-  /** Gives up, with nothing changed; the promise rejects with the signal's reason. */
+  /** Aborts the copy with nothing changed. The promise then rejects with the signal's reason. */
   signal: AbortSignal;
 }
 
 /**
- * Copies everything from the embedded store to a PostgreSQL of one's own, while no server uses either; all or nothing.
- * @throws {StoreUnusable} a server runs on one of them, the target cannot take it, or there is nothing to move
+ * Copies everything from the embedded store to another PostgreSQL, while no server uses either; all or nothing.
+ * @throws {StoreUnusable} a server runs on one of the stores, the target cannot take the copy, or there is nothing to
+ * move
  * @throws {StoreUnavailable} the target does not answer
  */
 export async function moveStore({ dataDir, ...options }: MoveOptions): Promise<CopiedTable[]> {
@@ -41,8 +45,8 @@ export async function moveStore({ dataDir, ...options }: MoveOptions): Promise<C
 
 /**
  * Moves a store to another schema of its database, while no server uses it; all or nothing. Safe to repeat.
- * @param from schema that it is in; null: where it is found
- * @throws {StoreUnusable} a server runs on it, there is none, or the schema cannot take it
+ * @param from schema that contains the store; null: the schema in which it is found
+ * @throws {StoreUnusable} a server runs on the store, there is none, or the schema cannot take it
  * @throws {StoreUnavailable} PostgreSQL does not answer
  */
 export async function moveStoreSchema(config: StoreOf, from: string | null): Promise<MovedSchema> {

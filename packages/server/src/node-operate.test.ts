@@ -100,7 +100,7 @@ describe("a node that is operated", () => {
 
   it("starts no more of a pool than it allows, and says what is used of that", async () => {
     await client.pools.set("narrow", { maxRunning: 1 });
-    // The home of the pool knows what is used of it once every owner has told it.
+    // The coordinator of the pool knows its use once every owner has declared its attempts.
     while ((await client.pools.get("narrow")).limitUse === null);
     const ends: (() => void)[] = [];
     const narrow = task({ name: "narrow", run: () => new Promise<void>((resolve) => ends.push(resolve)) });
@@ -155,7 +155,7 @@ describe("a node that is operated", () => {
       ],
     );
     assert.equal(executionsTotal, 2);
-    // The owner hears of slots with the next roll.
+    // The owner learns of slots with the next full sync.
     const stuckOf = async () => (await client.explain(second.executionId)).reasons[1]?.["stuck"];
     while ((await stuckOf()) !== 1);
     const { reasons } = await client.explain(second.executionId);
@@ -187,12 +187,12 @@ describe("a node that is operated", () => {
     const first = await slow.submit(client, undefined as never);
     await running.promise;
     const second = await slow.submit(client, undefined as never);
-    // It waits at the worker, behind the first.
+    // The execution waits at the worker, behind the first one.
     while ((await second.get()).state !== "SCHEDULED");
     const [known] = (await client.workers()).filter(({ handlers }) => handlers.includes("slow"));
     assert.ok(known);
     assert.equal((await client.drainWorker(known.workerId)).state, "DRAINING");
-    // The worker has heard of it, and has handed back what it had not begun.
+    // The worker has received the order and has handed back what it had not started.
     while ((await second.get()).state !== "PENDING");
     finish.resolve("finished");
     await worker.closed;

@@ -8,7 +8,7 @@ import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
 
-/** The whole of it: HTTP, the real embedded store, gRPC, a worker with its thread. */
+/** A whole node: HTTP, the real embedded store, gRPC, and a worker with its thread. */
 describe("a node", () => {
   let folder: string;
   let node: RunningNode;

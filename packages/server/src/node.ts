@@ -12,12 +12,14 @@ import { offeredZones } from "./adapters/system/time-zone-data.ts";
 import { addressOf, checkAdvertised, listening } from "./addresses.ts";
 import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
-import type { MissedWatch } from "./api/missed-watch.ts";
+import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
-import { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
+import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { logsOf } from "./gateway/logs/log-keeper.ts";
+import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import type { Config } from "./ops/config.ts";
@@ -25,63 +27,60 @@ import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
-import { Parting } from "./parting.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnavailable } from "./ports/store.ts";
-import { ALONE, SHARED, type Share } from "./scheduler/ownership/holdings.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
+import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
+import { WorkerDrain } from "./worker-drain.ts";
 
-/** A server that serves. */
+/** A running server. */
 export interface RunningNode {
-  /** http://host:port in use: of the api, or where the node has no such role of its health and metrics alone. */
+  /** http://host:port of the api; without the role api, of health and metrics only. */
   readonly httpUrl: string;
-  /** host:port in use */
+  /** host:port of the gRPC server. */
   readonly grpcAddress: string;
-  /** Resolves with the reason if the node can no longer serve by itself; then stop it. */
+  /** Resolves with the reason if the node can no longer serve. The program must then stop the node. */
   readonly failed: Promise<Error>;
   /**
-   * A worker for tasks of the program that the server lives in: without a socket between, and without the thread that
-   * lets a handler block the loop unharmed. To be started; it stops with the node at the latest.
+   * Creates a worker for tasks of the program that the server runs in: without a socket in between, and without a
+   * thread that lets a handler block the event loop safely. The caller starts it; it stops with the node at the latest.
    * @throws {MainspringError} BAD_OPTION
    * @throws {Error} the node has no gateway
    */
   attachWorker(options: InnerWorkerOptions): WorkerLife;
-  /** Takes no more work, finishes or hands back what runs in it, writes down what it knows, and lets go. Idempotent. */
+  /** Takes no more work, finishes or hands back running attempts, commits, and releases its shards. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** How long dead letters are kept, whatever the retention. */
+/** Days for which dead letters are kept, regardless of the retention of other executions. */
 const DEAD_LETTER_DAYS = 90;
-/**
- * Time in which the built-in worker may finish attempts when the node stops; the rest is handed back or started again
- * elsewhere.
- */
+/** Time in ms that the built-in worker has to finish attempts at a stop. It hands back the rest. */
 const FINISH_WITHIN_MS = 20_000;
 
-/** How long a start waits for a store that does not answer, and how often it asks. */
+/** Time in ms that a start waits for a store that does not answer, and interval of its attempts. */
 const STORE_PATIENCE_MS = 60_000;
 const STORE_RETRY_MS = 500;
-/** Share of a node that has not joined the others. */
+/** Share of a node that has not joined the cluster yet. */
 const NOTHING_YET = { placed: 0, had: 0, isSettled: false };
 
-/** A program as other nodes see it. */
+/** Version and feature level that a node announces to others. */
 export interface Program {
   version: string;
-  /** See domain/cluster/feature-level.ts. */
+  /** Feature level; see domain/cluster/feature-level.ts. */
   level: number;
 }
 const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };
 
 /** Dependencies of every part of a node. */
-interface Ground {
+interface NodeContext {
   config: Config;
   program: Program;
   clock: Pick<StoreClock, "look" | "onLeap">;
@@ -92,17 +91,17 @@ interface Ground {
 }
 
 /**
- * Composes a node from its configuration and starts it: the one place that knows every adapter.
+ * Composes a node from its configuration and starts it. Only this file knows every adapter.
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
- * @throws {AddressUnusable} an address cannot be listened on, or does not lead here; the message names it
- * @throws {ClusterSecretMissing} the other nodes would refuse it
- * @param program default: this one
+ * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
+ * @throws {ClusterSecretMissing} the other nodes would refuse this one
+ * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
   const log = createLog(config.logLevel, undefined, systemRuntime());
   for (const warning of config.warnings) log.warn(warning);
   const life = new Lifecycle(log);
-  // Until it listens, nothing else may hold the process: the timers of a runtime do not.
+  // Until the node listens, nothing else keeps the process alive: the timers of a runtime do not.
   const sleep = stayAwake();
   try {
     return await start(config, program, log, life);
@@ -115,7 +114,7 @@ export async function startNode(config: Config, program: Program = THIS): Promis
 }
 
 async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
-  // First of all: what cannot be used is said before anything is touched.
+  // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
@@ -127,8 +126,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
 
-  const gateway = config.roles.includes("gateway") ? createGateway(ground) : null;
-  // Before the node is known to others, who will connect at once.
+  const takesSteps = () => isOn("DURABLE_STEPS", membership.level);
+  const own = { ...ground, ...policiesOf(ground, store), ...logsOf({ ...ground, metrics }, store), takesSteps };
+  const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
+  // The server listens before the node is known to others, because they will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
   if (mesh !== null) {
@@ -136,13 +137,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await checkSecret(store.leases, config);
   }
   const makeWorker = workersOf(ground, gateway);
-  const parting = gateway === null ? null : partingOf(ground, gateway, makeWorker);
+  const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
     leases: mesh === null ? soloLeases() : store.leases,
     ...{ bus, runtime: ground.runtime, log, level: program.level },
     told: (nodes) => {
       mesh?.meet(nodes);
-      parting?.look(membership.sendsWorkersAway);
+      workerDrain?.look(membership.sendsWorkersAway);
     },
   });
   const { leases } = membership;
@@ -151,7 +152,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
-  // Before it owns anything: a node whose port is taken must not move shards.
+  // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
   const serving = { store, metrics, membership, grpcAddress, zones, missed };
@@ -159,11 +160,11 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const joined = await join(ground, { store, metrics, membership, address, zones });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
-  if (parting !== null) {
-    life.started("built-in worker", () => parting.stop());
-    await parting.start();
+  if (workerDrain !== null) {
+    life.started("built-in worker", () => workerDrain.stop());
+    await workerDrain.start();
   }
-  // Closed before what it serves from; and before that, load balancers see that it goes.
+  // The api is closed before the parts that it uses, and load balancers are notified before that.
   life.started("api", api.close);
   life.started("notice to load balancers", () => passed(system, config.stopDelaySec * 1_000));
   return {
@@ -192,19 +193,19 @@ interface Joining {
   store: SqlStore;
   metrics: ReturnType<typeof createMetrics>;
   membership: Membership;
-  /** Advertised. */
+  /** Advertised address of the node. */
   address: string;
   zones: TimeZones;
 }
 
 interface Joined {
-  /** Resolves when the node cannot own anything any more. */
+  /** Resolves when the node can own nothing any more. */
   readonly failed: Promise<Error>;
   share(): Share | null;
 }
 
-/** Lets the node live, and own what is placed on it. */
-async function join(ground: Ground, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
+/** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
+async function join(ground: NodeContext, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
@@ -234,7 +235,10 @@ interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   missed: MissedWatch | null;
 }
 
-async function serveHttp(ground: Ground, serving: Serving): Promise<{ httpUrl: string; close: () => Promise<void> }> {
+async function serveHttp(
+  ground: NodeContext,
+  serving: Serving,
+): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, missed, share } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
@@ -257,10 +261,7 @@ async function serveHttp(ground: Ground, serving: Serving): Promise<{ httpUrl: s
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        store,
-        metrics,
-        about,
-        leases: membership.leases,
+        ...{ store, metrics, about, leases: membership.leases },
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });
@@ -307,7 +308,7 @@ function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program
   };
 }
 
-async function openStore(ground: Omit<Ground, "clock">): Promise<{ store: SqlStore; failed: Promise<Error> }> {
+async function openStore(ground: Omit<NodeContext, "clock">): Promise<{ store: SqlStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
   let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
   let failed = new Promise<Error>(() => undefined);
@@ -326,8 +327,14 @@ async function openStore(ground: Omit<Ground, "clock">): Promise<{ store: SqlSto
   return { store, failed };
 }
 
-/** A PostgreSQL that was started together with the server, or is being repaired, may need a moment. */
-async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Pick<Ground, "runtime" | "log">): Promise<T> {
+/**
+ * Opens the store with retries: a PostgreSQL that starts together with the server, or that is being repaired, may need
+ * a moment.
+ */
+async function openPatiently<T>(
+  open: () => Promise<T>,
+  { runtime, log }: Pick<NodeContext, "runtime" | "log">,
+): Promise<T> {
   const untilMs = runtime.monotonicMs() + STORE_PATIENCE_MS;
   for (;;) {
     try {
@@ -344,7 +351,7 @@ async function openPatiently<T>(open: () => Promise<T>, { runtime, log }: Pick<G
   }
 }
 
-async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {
+async function serveGrpc(ground: NodeContext, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
@@ -358,7 +365,7 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
   );
   life.started("gRPC", async () => {
     gateway?.close();
-    // Last: until then it says to others what was committed at the end.
+    // The mesh closes last, because it carries the messages of the final commit.
     mesh?.close();
     await server.stop();
   });
@@ -367,8 +374,8 @@ async function serveGrpc(ground: Ground, gateway: Gateway | null, mesh: MeshBus 
 
 type MakeWorker = (options: InnerWorkerOptions) => WorkerLife;
 
-/** Makes workers inside this server; each has a name of its own, also where one follows another. */
-function workersOf({ runtime, log, bus }: Ground, gateway: Gateway | null): MakeWorker {
+/** Makes workers inside this server. Each has a name of its own, also if one replaces another. */
+function workersOf({ runtime, log, bus }: NodeContext, gateway: Gateway | null): MakeWorker {
   let turn = 0;
   return (options) => {
     if (gateway === null) throw new Error("a node without the role gateway has no workers: see MAINSPRING_ROLES");
@@ -376,15 +383,15 @@ function workersOf({ runtime, log, bus }: Ground, gateway: Gateway | null): Make
   };
 }
 
-function partingOf({ config, runtime, log }: Ground, gateway: Gateway, make: MakeWorker): Parting {
+function workerDrainOf({ config, runtime, log }: NodeContext, gateway: Gateway, make: MakeWorker): WorkerDrain {
   const makeWorker = () => {
     const worker = make({ tasks: builtInTasks(runtime, config.handlers) });
     return { start: () => worker.start(), stop: () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }) };
   };
-  return new Parting(gateway, config.builtInWorker ? makeWorker : null, log);
+  return new WorkerDrain(gateway, config.builtInWorker ? makeWorker : null, log);
 }
 
-function attacherOf({ life }: Ground, make: MakeWorker): RunningNode["attachWorker"] {
+function attacherOf({ life }: NodeContext, make: MakeWorker): RunningNode["attachWorker"] {
   return (options) => {
     const worker = make(options);
     life.started("worker", () => worker.stop({ timeoutMs: FINISH_WITHIN_MS }));

@@ -29,12 +29,12 @@ describe("commands of a node with thousands of open ones", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** An answer may come before the owner has obeyed. */
+  /** An answer may come before the owner has applied. */
   async function stateIs(jobId: string, state: string): Promise<void> {
     while ((await client.getJob(jobId)).state !== state);
   }
 
-  it("are obeyed: a recurring job is paused, edited and resumed", async () => {
+  it("are applied: a recurring job is paused, edited and resumed", async () => {
     const end = Promise.withResolvers<void>();
     const began = Promise.withResolvers<void>();
     const deaf = task({ name: "deaf", run: () => (began.resolve(), end.promise) });

@@ -27,7 +27,7 @@ describe("recurring jobs of a node", () => {
 
   const target = { handler: "echo" };
 
-  /** The ledger, oldest first, once it has so many instants of the kind. */
+  /** Waits until the ledger has this many instants of the outcome. @returns the ledger, oldest first */
   async function ledgerWith(jobId: string, outcome: LedgerItem["outcome"], count: number): Promise<LedgerItem[]> {
     for (;;) {
       const items: LedgerItem[] = [];

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { MissedWatch } from "./api/missed-watch.ts";
+import { MissedWatch } from "./api/recurring/missed-watch.ts";
 import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { createMetrics } from "./ops/metrics.ts";
@@ -9,8 +9,8 @@ import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
 import { BacklogWatch } from "./scheduler/watches/backlog-watch.ts";
 import { OverdueWatch } from "./scheduler/watches/overdue-watch.ts";
 
-/** Parts of a node that its looks at the whole store are made of. */
-interface WatchParts {
+/** Parts of a node that the watches of the whole store use. */
+interface WatchDependencies {
   config: Config;
   runtime: Runtime;
   log: Logger;
@@ -19,16 +19,19 @@ interface WatchParts {
   metrics: ReturnType<typeof createMetrics>;
 }
 
-/** Looks for overdue jobs and for what waits in each pool, of the whole cluster. */
-export function watchStore({ runtime, log, life, store, metrics }: WatchParts): void {
+/** Starts the watches for overdue jobs and for the backlog of each pool, over the whole cluster. */
+export function watchStore({ runtime, log, life, store, metrics }: WatchDependencies): void {
   for (const Watch of [OverdueWatch, BacklogWatch]) {
     begin(new Watch(store.queries, runtime, log), "watch of the store", { life, metrics });
   }
 }
 
-/** Searches the ledgers of the whole cluster on a node that answers for it. @returns null: the node has no api */
+/**
+ * Starts the search for missed instants in the ledgers of the whole cluster, on nodes that serve the api.
+ * @returns null: the node has no api
+ */
 export function watchMissed(
-  { config, runtime, log, life, store, metrics }: WatchParts,
+  { config, runtime, log, life, store, metrics }: WatchDependencies,
   zones: TimeZoneRules,
 ): MissedWatch | null {
   if (!config.roles.includes("api")) return null;
@@ -38,11 +41,11 @@ export function watchMissed(
   return watch;
 }
 
-/** The watch shows its readings as metrics, and stops with the node. */
+/** Starts a watch, which shows its readings as metrics and stops with the node. */
 function begin(
   watch: OverdueWatch | BacklogWatch | MissedWatch,
   name: string,
-  { life, metrics }: Pick<WatchParts, "life" | "metrics">,
+  { life, metrics }: Pick<WatchDependencies, "life" | "metrics">,
 ): void {
   metrics.watch(() => watch.readings());
   watch.start();

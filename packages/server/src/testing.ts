@@ -1,41 +1,42 @@
-/** The door for the repository's own tools and tests that need a part of the server rather than a whole one. */
+/** Exports for the repository's own tools and tests that need a part of the server rather than a whole one. */
+export { packagedBinaries, readyBinaries } from "./adapters/embedded/binaries.ts";
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
-export { memoryBus } from "./adapters/memory/memory-bus.ts";
-export { soloLeases } from "./adapters/memory/solo-leases.ts";
+export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+export type { Latency } from "./adapters/simulated/fate.ts";
+export type { AppliedChange, AppliedPlan, Committed, TakenOver, WentBack } from "./adapters/simulated/history.ts";
+export {
+  latencyAtOnce,
+  noFaults,
+  randomLatency,
+  type StoreFaultProfile,
+} from "./adapters/simulated/random-latency.ts";
+export type { JobRow } from "./adapters/simulated/rows/job-table.ts";
+export { putPool } from "./adapters/simulated/rows/reads.ts";
+export { type Tables } from "./adapters/simulated/store-data.ts";
 export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
-export { packagedZones, readZoneFolder, usePackagedZones } from "./adapters/system/time-zone-data.ts";
-export { BODY_BUDGET_BYTES } from "./api/body-budget.ts";
+export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
-export { createApi } from "./api/create-api.ts";
-export { createIntake } from "./api/create-intake.ts";
-export { DeadLetterRuns } from "./api/dead-letter-runs.ts";
-export { describeProblem, PROBLEM_NAMES } from "./api/errors.ts";
-export { STREAM_MAX_MS } from "./api/events-route.ts";
-export { FOLLOWERS_MAX } from "./api/followers.ts";
-export { HTTP_LIMITS } from "./api/http-server.ts";
+export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
+export { STREAM_MAX_MS } from "./api/executions/events-route.ts";
+export { FOLLOWERS_MAX } from "./api/executions/followers.ts";
+export { WAITERS_MAX } from "./api/executions/waiters.ts";
+export { BODY_BUDGET_BYTES } from "./api/http/body/body-budget.ts";
+export { describeProblem, PROBLEM_NAMES } from "./api/http/errors.ts";
+export { HTTP_LIMITS } from "./api/http/http-server.ts";
 export { Inbox } from "./api/inbox.ts";
-export { type ChangedJob, JobChanger } from "./api/job-changer.ts";
-export type { JobIntake } from "./api/job-intake.ts";
-export { JobPlans } from "./api/job-plans.ts";
-export { JobRuns } from "./api/job-runs.ts";
-export { type ChangedPool, PoolChanger } from "./api/pool-changer.ts";
-export { PoolOrders } from "./api/pool-orders.ts";
-export { WAITERS_MAX } from "./api/waiters.ts";
-export { linkTo } from "./builtin-worker.ts";
+export { type ChangedJob, JobChanger } from "./api/jobs/job-changer.ts";
+export { JobRuns } from "./api/jobs/job-runs.ts";
+export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
+export { PoolOrderings } from "./api/pools/pool-orderings.ts";
+export { JobPlans } from "./api/recurring/job-plans.ts";
+export { createIntake } from "./api/submit/create-intake.ts";
+export type { JobIntake } from "./api/submit/job-intake.ts";
+export { OwnShards } from "./api/submit/own-shards.ts";
 export { type Changeover } from "./domain/changeover.ts";
-export { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
-export type {
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  ExecutionState,
-  Queue,
-  Trigger,
-} from "./domain/execution.ts";
-export { isFinal } from "./domain/execution.ts";
+export type { Candidate, EndedAttempt, ExecutionError, Queue, Trigger } from "./domain/execution.ts";
 export {
   type Epoch,
   type EpochMs,
@@ -61,33 +62,31 @@ export { zoneOffsetSec } from "./domain/schedule/testing/offset.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
 export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
-export { Heap } from "./engine/heap.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";
 export { WorkerIntake } from "./gateway/connections/worker-intake.ts";
-export { createGateway, type Gateway } from "./gateway/gateway.ts";
-export { WORKER_LIMITS } from "./gateway/limits.ts";
+export { AHEAD_MAX, WORKER_LIMITS } from "./gateway/limits.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
-export { createLog } from "./ops/logging.ts";
 export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
+export * from "./parts.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { storeConformance } from "./ports/conformance/store.conformance.ts";
 export { Scene, takeShards } from "./ports/conformance/store-scene.conformance.ts";
-export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "./ports/leases.ts";
+export { type KnownNode, type Leases, LeasesUnavailable, type NodeLease } from "./ports/leases.ts";
 export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-page.ts";
 export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
-export type { Runtime, Timer } from "./ports/runtime.ts";
+export type { Timer } from "./ports/runtime.ts";
 export * from "./ports/store.ts";
+export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";
 export type * from "./ports/store-recurrences.ts";
 export type { StoreTimeZones } from "./ports/store-time-zones.ts";
-export { ALONE, SHARED } from "./scheduler/ownership/holdings.ts";
-export { Scheduler, type SchedulerParts } from "./scheduler/scheduler.ts";
-export { followStoreClock } from "./scheduler/store-clock.ts";
-export { fixedRules, TimeZones } from "./time-zones.ts";
+export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
+export { type SchedulerDependencies } from "./scheduler/scheduler.ts";
+export { TimeZones } from "./time-zones.ts";

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const dataOf = (version: string): ZoneFilesText => ({ ...packagedZones(), version });
 
-/** The changeovers of a cluster, and the nodes that live beside the one that is looked at. */
+/** The changeovers of a cluster, and the living nodes beside the one under test. */
 class Cluster {
   readonly runtime = new ManualRuntime();
   changeovers: Changeover[] = [];

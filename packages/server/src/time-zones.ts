@@ -15,27 +15,30 @@ import type { Runtime, Timer } from "./ports/runtime.ts";
 import type { StoreTimeZones } from "./ports/store-time-zones.ts";
 import type { RulesInForce, TimeZoneRules } from "./ports/time-zone-rules.ts";
 
-/** Changeovers whose data a node has at hand: plans that were made before the others are few, and are read without their former rules. */
+/**
+ * Latest changeovers whose data a node keeps loaded. Plans made before them are few, and are read without their former
+ * rules.
+ */
 const AT_HAND = 8;
 
-interface NodeParts extends Omit<TimeZonesParts, "isOn"> {
+interface NodeDependencies extends Omit<TimeZonesDependencies, "isOn"> {
   leases: Pick<Leases, "list">;
   /** Feature level of this node. */
   level: number;
 }
 
-/** The time zone data of a node, once it is known. @throws {StoreUnavailable} */
-export async function followTimeZones({ leases, level, ...parts }: NodeParts): Promise<TimeZones> {
+/** Creates the time zone data of a node; resolves when the data in force is known. @throws {StoreUnavailable} */
+export async function followTimeZones({ leases, level, ...deps }: NodeDependencies): Promise<TimeZones> {
   const isOn = async () => {
     const living = (await leases.list()).filter(({ isLiving }) => isLiving);
     return isKnown("TIME_ZONE_DATA", clusterLevel(living, level));
   };
-  const zones = new TimeZones({ ...parts, isOn });
+  const zones = new TimeZones({ ...deps, isOn });
   await zones.start();
   return zones;
 }
 
-/** One version for ever: of a server whose time is not real. */
+/** Rules with a single version for ever, for a server whose time is simulated. */
 export function fixedRules(version: string): TimeZoneRules {
   const { releasedOn } = zoneData(version);
   return {
@@ -47,40 +50,40 @@ export function fixedRules(version: string): TimeZoneRules {
   };
 }
 
-export interface TimeZonesParts {
+export interface TimeZonesDependencies {
   store: StoreTimeZones;
   runtime: Runtime;
   log: Logger;
-  /** Versions that this node brings; at least one. */
+  /** Versions that this node's program contains; at least one. */
   offered: readonly ZoneFilesText[];
-  /** Whether every living node knows of changeovers. */
+  /** Whether every living node supports changeovers. */
   isOn(): Promise<boolean>;
 }
 
 /**
- * Keeps a node at the time zone data that is in force. The store says which that is; a node that brings a version newer than all before
- * brings it into force.
+ * Keeps a node at the time zone data in force, which the store names. A node whose program contains a newer version
+ * than all before brings this version into force.
  */
 export class TimeZones implements TimeZoneRules {
-  readonly #parts: TimeZonesParts;
+  readonly #deps: TimeZonesDependencies;
   readonly #listeners: (() => void)[] = [];
   readonly #loaded = new Set<string>();
   #changeovers: readonly Changeover[] = [];
-  /** Time zone data in use, as the last log line says. */
+  /** Time zone data in use, as last logged. */
   #told: string;
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: TimeZonesParts) {
-    this.#parts = parts;
-    for (const data of parts.offered) if (!hasZoneData(data.version)) keepZoneData(new ZoneData(zoneFilesOf(data)));
+  constructor(deps: TimeZonesDependencies) {
+    this.#deps = deps;
+    for (const data of deps.offered) if (!hasZoneData(data.version)) keepZoneData(new ZoneData(zoneFilesOf(data)));
     useZoneData(this.newest.version);
     this.#told = this.newest.version;
   }
 
-  /** The newest of the versions that this node brings. */
+  /** The newest version that this node's program contains. */
   get newest(): ZoneFilesText {
-    return this.#parts.offered.reduce((newest, one) => (one.version > newest.version ? one : newest));
+    return this.#deps.offered.reduce((newest, one) => (one.version > newest.version ? one : newest));
   }
 
   /** @throws {StoreUnavailable} */
@@ -95,10 +98,10 @@ export class TimeZones implements TimeZoneRules {
   }
 
   offered(): readonly string[] {
-    return this.#parts.offered.map(({ version }) => version);
+    return this.#deps.offered.map(({ version }) => version);
   }
 
-  /** @param heard called when changeovers become known, and when one comes into force */
+  /** @param heard called when changeovers become known, and when a changeover comes into force */
   listen(heard: () => void): void {
     this.#listeners.push(heard);
   }
@@ -114,17 +117,17 @@ export class TimeZones implements TimeZoneRules {
 
   readings(): Readings {
     const { version, releasedOn } = this.inForce();
-    const ageSec = releasedOn === null ? null : (this.#parts.runtime.now() - Date.parse(releasedOn)) / 1_000;
+    const ageSec = releasedOn === null ? null : (this.#deps.runtime.now() - Date.parse(releasedOn)) / 1_000;
     return {
       timeZoneDataAgeSec: new Map(ageSec === null ? [] : [[version, ageSec]]),
       timeZoneDataBehind: this.newest.version > version ? 1 : 0,
     };
   }
 
-  /** Reads the changeovers, and brings about one where this node has newer data. @throws {StoreUnavailable} */
+  /** Reads the changeovers, and adds one if this node has newer data. @throws {StoreUnavailable} */
   async look(): Promise<void> {
     await this.#read();
-    if (this.#isNews() && (await this.#parts.isOn())) {
+    if (this.#isNews() && (await this.#deps.isOn())) {
       await this.#bring(this.newest.version, this.newest);
       await this.#read();
     }
@@ -132,11 +135,11 @@ export class TimeZones implements TimeZoneRules {
   }
 
   /**
-   * Brings a version into force that the store has or this node brings.
-   * @returns when it will be; null: nobody has it, or another node was faster
+   * Brings a version into force that the store or this node's program contains.
+   * @returns the changeover; null: no source has the version, or another node was faster
    */
   async changeTo(version: string): Promise<Changeover | null> {
-    const own = this.#parts.offered.find((data) => data.version === version) ?? null;
+    const own = this.#deps.offered.find((data) => data.version === version) ?? null;
     await this.#read();
     const isDone = await this.#bring(version, own);
     await this.#read();
@@ -146,7 +149,7 @@ export class TimeZones implements TimeZoneRules {
 
   #current(): Changeover {
     const first = { number: 0, version: this.newest.version, since: 0 };
-    return inForceAt(this.#changeovers, this.#parts.runtime.now()) ?? first;
+    return inForceAt(this.#changeovers, this.#deps.runtime.now()) ?? first;
   }
 
   #isNews(): boolean {
@@ -154,7 +157,7 @@ export class TimeZones implements TimeZoneRules {
   }
 
   async #bring(version: string, data: ZoneFilesText | null): Promise<boolean> {
-    const { store, log } = this.#parts;
+    const { store, log } = this.#deps;
     const number = (this.#changeovers.at(-1)?.number ?? 0) + 1;
     const isDone = await store.changeOver(number, version, data, CHANGEOVER_LEAD_MS);
     if (isDone) log.info({ version, number }, "the node brings time zone data into force for all nodes");
@@ -162,22 +165,22 @@ export class TimeZones implements TimeZoneRules {
   }
 
   async #read(): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const changeovers = await store.changeovers();
     for (const { version } of changeovers.slice(-AT_HAND)) {
       if (this.#loaded.has(version)) continue;
-      // The store's word counts, also where this node brings a version of the same name.
+      // The store's data counts, even if this node's program contains a version of the same name.
       const data = await store.read(version);
       if (data !== null) keepZoneData(new ZoneData(zoneFilesOf(data)));
       this.#loaded.add(version);
     }
-    // A store that went back to an earlier state may have as many as before, and others.
+    // A store that was set back may have as many changeovers as before, but others.
     if (JSON.stringify(changeovers) === JSON.stringify(this.#changeovers)) return;
     this.#changeovers = changeovers;
     this.#tell();
   }
 
-  /** Goes by what is in force now. */
+  /** Makes the node use the data that is in force now. */
   #follow(): void {
     const { number, version } = this.#current();
     const tag = tzdataTag({ number, version });
@@ -185,7 +188,7 @@ export class TimeZones implements TimeZoneRules {
     this.#told = tag;
     if (hasZoneData(version)) useZoneData(version);
     const { releasedOn } = zoneData(version);
-    this.#parts.log.info({ version, releasedOn, number }, "the node plans by this time zone data");
+    this.#deps.log.info({ version, releasedOn, number }, "the node plans by this time zone data");
     this.#tell();
   }
 
@@ -195,7 +198,7 @@ export class TimeZones implements TimeZoneRules {
 
   #again(): void {
     if (this.#stopped) return;
-    const { runtime, log } = this.#parts;
+    const { runtime, log } = this.#deps;
     const now = runtime.now();
     const next = this.#changeovers.find(({ since }) => since > now)?.since ?? Number.POSITIVE_INFINITY;
     this.#timer = runtime.setTimer(Math.min(CHANGEOVERS_READ_EVERY_MS, next - now), async () => {

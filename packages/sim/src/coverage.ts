@@ -1,12 +1,11 @@
-import type { Pool } from "@mainspring/server/testing";
-import { isOver, type Ledger } from "./checkers/ledger.ts";
-import type { Moment, Observer } from "./history.ts";
-import { PLANS_SOMETIMES, PlanSightings } from "./plan-sightings.ts";
-import type { StoreEvent } from "./store/history.ts";
+import type { Pool, StoreEvent } from "@mainspring/server/testing";
+import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import type { Observer, SimEvent } from "./history.ts";
+import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
 
 /**
- * Events that have to occur in every campaign, or it has shown nothing: kinds of faults, and the rare ways through the
- * system.
+ * Events that must occur in every campaign, or the campaign proves nothing: kinds of faults, and the rare ways through
+ * the system.
  */
 const SOMETIMES = [
   "SERVER_KILLED",
@@ -57,12 +56,12 @@ const SOMETIMES = [
   "pool at its limit after a takeover in flight",
 ] as const;
 
-/** From so much simulated time on, what never happened is missed. */
+/** Simulated hours from which on a missing event is reported. */
 const ENOUGH_HOURS = 20;
-/** Each hour has few recurring jobs. */
+/** The same for recurring jobs, of which each hour has few. */
 const ENOUGH_HOURS_OF_PLANS = 100;
 
-/** Events that have to occur and did not. @param hours of simulated time */
+/** Required events that did not occur. @param hours simulated hours */
 export function neverHappened(seen: ReadonlySet<string>, hours: number): string[] {
   const wanted = [
     ...(hours < ENOUGH_HOURS ? [] : SOMETIMES),
@@ -71,8 +70,8 @@ export function neverHappened(seen: ReadonlySet<string>, hours: number): string[
   return wanted.filter((what) => !seen.has(what));
 }
 
-/** Counts what came about. */
-export class Sightings implements Observer {
+/** Counts events. */
+export class Coverage implements Observer {
   readonly name = "sometimes";
   readonly #counts = new Map<string, number>();
   readonly #ledger: Ledger;
@@ -80,10 +79,13 @@ export class Sightings implements Observer {
   readonly #lost = new Set<string>();
   readonly #cancelling = new Map<string, string>();
   readonly #running = new Set<string>();
-  /** Limits of pools on current attempts, and pools that were limited when shards were taken over with attempts in flight. */
+  /**
+   * Limits of pools on current attempts, and pools that were limited when shards with attempts in flight were taken
+   * over.
+   */
   readonly #limits = new Map<string, number>();
   readonly #takenOver = new Set<string>();
-  readonly #plans = new PlanSightings();
+  readonly #plans = new PlanCoverage();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -169,24 +171,24 @@ export class Sightings implements Observer {
     else this.#count(hasRun ? "cancelled while it ran" : "cancelled before it started");
   }
 
-  noticed(moment: Moment): void {
-    this.#count(moment.kind);
-    if (moment.kind === "FAULT") this.#count(moment.fault);
-    else if (moment.kind === "NETWORK_FAULT") this.#count(`packet ${moment.fault}`);
-    else if (moment.kind === "OPERATED") this.#count(moment.deed);
-    else if (moment.kind === "STORE_FAULT") this.#storeFault(moment.fault, moment.operation);
-    else if (moment.kind === "HINTED") for (const id of moment.executionIds) this.#hinted.add(id);
-    else if (moment.kind === "REFUSED") this.#count("stale attempt refused");
-    else if (moment.kind === "HANDLER_STARTED") this.#running.add(moment.executionId);
-    else if (moment.kind === "HANDLER_ENDED") this.#running.delete(moment.executionId);
-    else this.#worker(moment);
+  noticed(event: SimEvent): void {
+    this.#count(event.kind);
+    if (event.kind === "FAULT") this.#count(event.fault);
+    else if (event.kind === "NETWORK_FAULT") this.#count(`packet ${event.fault}`);
+    else if (event.kind === "OPERATED") this.#count(event.deed);
+    else if (event.kind === "STORE_FAULT") this.#storeFault(event.fault, event.operation);
+    else if (event.kind === "HINTED") for (const id of event.executionIds) this.#hinted.add(id);
+    else if (event.kind === "REFUSED") this.#count("stale attempt refused");
+    else if (event.kind === "HANDLER_STARTED") this.#running.add(event.executionId);
+    else if (event.kind === "HANDLER_ENDED") this.#running.delete(event.executionId);
+    else this.#worker(event);
   }
 
-  #worker(moment: Moment): void {
-    if (moment.kind === "DECLARED_LOST") {
-      this.#lost.add(moment.worker);
+  #worker(event: SimEvent): void {
+    if (event.kind === "DECLARED_LOST") {
+      this.#lost.add(event.worker);
       this.#count("worker declared lost");
-    } else if (moment.kind === "GREETED" && this.#lost.delete(moment.worker) && moment.holds.length > 0) {
+    } else if (event.kind === "GREETED" && this.#lost.delete(event.worker) && event.holds.length > 0) {
       this.#count("zombie came back");
     }
   }

@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
-import type { StoreEvent } from "./store/history.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { StoreEvent } from "@mainspring/server/testing";
+import type { VirtualClock } from "@mainspring/testkit/time";
 
-/** Part of a job's definition that can be seen where it runs. */
+/** Part of a job's definition that is visible where the job runs. */
 export interface SeenDefinition {
-  /** Which of its client's texts it is. */
+  /** Number of the text among its client's texts. */
   text: string;
   handler: string;
   maxAttempts: number;
 }
 
-/** Something that was seen from outside of the system: by clients, by workers, on the wires between processes. */
-export type Seen =
+/** An event that is visible from outside of the system: to clients, to workers, or in messages between processes. */
+export type Observation =
   // ---- clients
   | { kind: "SUBMITTED"; key: string; handler: string }
   | { kind: "ACCEPTED"; key: string; executionId: string; deduplicated: boolean }
-  /** A recurring job. */
+  /** The submit of a recurring job was accepted. */
   | { kind: "PLAN_ACCEPTED"; key: string; jobId: string }
   | { kind: "CANCEL_ASKED"; executionId: string }
   | { kind: "CHANGE_ASKED"; jobId: string; change: string }
   | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
   | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }
   | { kind: "RETRY_ANSWERED"; jobId: string; executionId: string }
-  /** The final answer to a client's command. */
+  /** A client received the final answer to a command. */
   | { kind: "COMMAND_ANSWERED"; commandId: string; outcome: string }
   // ---- workers
-  | { kind: "WORKER_BORN"; worker: string; slots: number; prefetch: number; capabilities: readonly string[] }
+  | { kind: "WORKER_BORN"; worker: string; slots: number; prefetch: number | "auto"; capabilities: readonly string[] }
   | {
       kind: "HANDLER_STARTED";
       executionId: string;
@@ -35,36 +35,43 @@ export type Seen =
       asked: SeenDefinition;
     }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
+  /** A handler ran the function of a step. */
+  | { kind: "STEP_RAN"; executionId: string; attempt: number; worker: string; name: string }
+  /** A handler has the value of a step, which is durable. */
+  | { kind: "STEP_DURABLE"; executionId: string; attempt: number; worker: string; name: string; value: string }
+  | { kind: "CHECKPOINTED"; executionId: string; attempt: number; worker: string; checkpoint: number }
+  /** Checkpoint of earlier attempts that a handler found at its start. */
+  | { kind: "CHECKPOINT_SEEN"; executionId: string; attempt: number; worker: string; last: number | null }
   // ---- between a worker and a gateway
-  /** Its hello arrived; `server` is the process of the gateway. */
+  /** A hello arrived at a gateway; `server` is the process of the gateway. */
   | {
       kind: "GREETED";
       worker: string;
       server: string;
       connection: number;
-      /** The how-manieth of the worker it is, as the worker says. */
+      /** Number of the worker's connection, as the worker counts. */
       count: number;
       holds: readonly (Ref & { finished: boolean })[];
     }
-  /** The connection is no more, whether somebody has noticed or not. */
+  /** A connection has ended, whether or not either end has noticed. */
   | { kind: "PARTED"; worker: string; server: string; connection: number }
-  /** A gateway gave the Assign to the connection. */
+  /** A gateway sent an Assign. */
   | ({ kind: "ASSIGN_SENT"; worker: string; server: string } & Ref)
-  /** The Assign reached the worker. */
+  /** An Assign reached the worker. */
   | ({ kind: "DELIVERED"; worker: string } & Ref)
-  /** The worker sends a result. */
+  /** The worker sent a result. */
   | ({ kind: "REPORTED"; worker: string } & Ref)
-  /** Told to forget its result, or its attempt. */
+  /** The worker was told to forget its result, or its attempt. */
   | ({ kind: "ACKED"; worker: string } & Ref)
   | ({ kind: "REFUSED"; worker: string } & Ref)
   // ---- between owners and gateways
-  /** An owner sends an assignment; `owner` is its incarnation. */
+  /** An owner sent an assignment; `owner` is its incarnation. */
   | ({ kind: "ASSIGN_LEFT"; owner: string } & Ref)
-  /** An owner has a worker told to stop an attempt. */
+  /** An owner told a worker to stop an attempt. */
   | ({ kind: "STOP_LEFT"; owner: string } & Ref)
-  /** An owner says what has become of a command. */
+  /** An owner answered a command. */
   | { kind: "ANSWER_LEFT"; owner: string; commandId: string; outcome: string }
-  /** Said anew only when it changed. */
+  /** Recorded only when it changed. */
   | {
       kind: "OWNER_ARRIVED";
       server: string;
@@ -75,50 +82,50 @@ export type Seen =
     }
   | { kind: "VOID_ARRIVED"; server: string; worker: string; owner: string; account: number; credits: readonly number[] }
   | ({ kind: "ASSIGN_ARRIVED"; server: string; worker: string; owner: string; account: number; credit: number } & Ref)
-  /** Said anew only when it changed. */
+  /** Recorded only when it changed. */
   | { kind: "LENT"; server: string; worker: string; owner: string; account: number; granted: number }
   | { kind: "DECLARED_LOST"; server: string; worker: string; reason: string }
   | { kind: "HINTED"; executionIds: readonly string[] }
-  // ---- what is done to them
+  // ---- faults and operators
   | { kind: "OPERATED"; deed: string; forMs: number }
-  /** An operator who had asked for a pause at `askedMs` was told that every owner goes by it. */
+  /** An operator that requested a pause at `askedMs` was told that every owner applies it. */
   | { kind: "PAUSE_CONFIRMED"; pool: string; askedMs: number }
-  /** An operator asks a server to bring a version of the time zone data into force. */
+  /** An operator requested a version of the time zone data from a server. */
   | { kind: "TIME_ZONES_ASKED"; server: string; version: string }
   | { kind: "FAULT"; fault: string; on: string; forMs?: number }
   | { kind: "STORE_FAULT"; fault: string; operation: string }
   | { kind: "NETWORK_FAULT"; fault: string }
   | { kind: "CALM" }
-  /** A server logged an error: something that its authors hold to be impossible. */
+  /** A server logged an error, which means a state that its authors consider impossible. */
   | { kind: "ERROR_LOGGED"; server: string; message: string };
 
-/** The token of an attempt. */
+/** Token of an attempt. */
 export interface Ref {
   executionId: string;
   attempt: number;
 }
 
-export type Moment = Seen & { atMs: number };
+export type SimEvent = Observation & { atMs: number };
 
-/** A change of the store; `atMs` as for moments. */
+/** A change of the store, with `atMs` in simulated milliseconds, as in events. */
 export interface Written {
   kind: "WRITTEN";
   atMs: number;
   event: StoreEvent;
 }
 
-/** Told of everything as it happens. */
+/** Receives everything as it happens. */
 export interface Observer {
   saw?(event: StoreEvent): void;
-  noticed?(moment: Moment): void;
+  noticed?(event: SimEvent): void;
 }
 
-/** Line by line the hash would cost more than what it is taken of. */
+/** Number of characters that are hashed at once, because hashing each line alone would cost more than creating it. */
 const HASH_CHARS = 65_536;
 
-/** Observed moments and changes in order; only ever added to. The trace is all of it, as one hash. */
+/** Observed events and changes in order. The list only grows. The trace is a hash of all of it. */
 export class History {
-  readonly entries: (Moment | Written)[] = [];
+  readonly entries: (SimEvent | Written)[] = [];
   readonly #clock: VirtualClock;
   readonly #observer: Observer;
   readonly #hash = createHash("sha256");
@@ -129,11 +136,11 @@ export class History {
     this.#observer = observer;
   }
 
-  add(seen: Seen): void {
-    const moment = { ...seen, atMs: this.#clock.nowMs };
-    this.entries.push(moment);
-    this.#trace(JSON.stringify(seen));
-    this.#observer.noticed?.(moment);
+  add(seen: Observation): void {
+    const event = { ...seen, atMs: this.#clock.nowMs };
+    this.entries.push(event);
+    this.#trace(JSON.stringify(seen, seen.kind === "STORE_FAULT" ? withoutStacks : undefined));
+    this.#observer.noticed?.(event);
   }
 
   wrote(event: StoreEvent): void {
@@ -149,8 +156,8 @@ export class History {
     this.#unhashed = "";
   }
 
-  of<K extends Seen["kind"]>(kind: K): Extract<Moment, { kind: K }>[] {
-    return this.entries.filter((entry): entry is Extract<Moment, { kind: K }> => entry.kind === kind);
+  of<K extends Observation["kind"]>(kind: K): Extract<SimEvent, { kind: K }>[] {
+    return this.entries.filter((entry): entry is Extract<SimEvent, { kind: K }> => entry.kind === kind);
   }
 
   traceHash(): string {
@@ -158,7 +165,7 @@ export class History {
   }
 }
 
-/** Stacks tell of the program around the simulation too. */
+/** Leaves out stack traces, which depend on the program around the simulation, too. */
 function withoutStacks(key: string, value: unknown): unknown {
   return key === "stack" ? undefined : value;
 }

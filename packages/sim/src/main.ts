@@ -15,8 +15,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --remembered          every seed that ever found something
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
-       npm run sim -- --mutants --proven    tries the recorded seeds, and the tests of mutants that have no record
-       npm run sim -- --mutants --recorded  first the seeds that were written down; with --record others take their places
+       npm run sim -- --mutants --recorded  first the recorded seeds, then tests and other seeds; --record writes them down
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
 
@@ -35,7 +34,6 @@ const { values } = parseArgs({
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
-    proven: { type: "boolean", default: false },
     record: { type: "boolean", default: false },
     recorded: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -75,11 +73,10 @@ function waysBack(): WayBack[] {
 async function run(): Promise<boolean> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const replay = values.record ? "REFRESH" : "REPLAY";
-  const hunt = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
-  const mode = values.proven ? "PROVE" : hunt;
+  const mode = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
   if (values.mutants) return await huntAll(allMutants, mode, say);
   if (values.mutant !== undefined) return await huntAll([mutantNamed(values.mutant)], mode, say);
-  if (!values.shrink) return await campaign(asked(), say);
+  if (!values.shrink) return await campaign(asked(), !values.remembered, say);
   const [options] = asked();
   return options === undefined || (await shrinkAndTell(options, say));
 }

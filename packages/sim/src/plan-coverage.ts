@@ -1,6 +1,6 @@
-import type { AppliedPlan, Committed } from "./store/history.ts";
+import type { AppliedPlan, Committed } from "@mainspring/server/testing";
 
-/** Events of recurring jobs that have to occur in every campaign. */
+/** Events of recurring jobs that must occur in every campaign. */
 export const PLANS_SOMETIMES = [
   "instant ran",
   "instant skipped: OVERLAP",
@@ -16,40 +16,40 @@ export const PLANS_SOMETIMES = [
   "plan paused",
   "plan resumed",
 ] as const;
-/** The last three are counted and not demanded: they need a rule, a zone or a race that few seeds have. */
-type Sighting =
+/** The last three are counted but not required, because they need a rule, a zone or a race that few seeds have. */
+type CoverageItem =
   | (typeof PLANS_SOMETIMES)[number]
   | "instant made up for after a gap"
   | "instant in both passes of a fold"
   | "plan missed";
 
-type Birth = Committed["born"][number];
+type Created = Committed["born"][number];
 
 const HOUR_MS = 3_600_000;
 
-/** Tells what commits did to plans. */
-export class PlanSightings {
-  /** Instants of jobs that are to fire in both passes of a repeated hour. */
+/** Counts what commits did to plans. */
+export class PlanCoverage {
+  /** Instants of jobs that must fire in both passes of a repeated hour. */
   readonly #fired = new Set<string>();
 
-  seenIn({ outcome, planned, born, applied }: Committed): Sighting[] {
+  seenIn({ outcome, planned, born, applied }: Committed): CoverageItem[] {
     const superseded = applied.filter(({ after }) => after.reason === "SUPERSEDED");
     return [
-      ...outcome.missedPlans.map((): Sighting => "plan missed"),
-      ...superseded.map((): Sighting => "execution superseded"),
+      ...outcome.missedPlans.map((): CoverageItem => "plan missed"),
+      ...superseded.map((): CoverageItem => "execution superseded"),
       ...planned.flatMap(moved),
       ...born.flatMap((row) => this.#born(row)),
     ];
   }
 
-  #born({ trigger, job }: Birth): Sighting[] {
+  #born({ trigger, job }: Created): CoverageItem[] {
     if (trigger === "BACKFILL") return ["instant backfilled"];
     const { recurrence, scheduledAt: at } = job.definition;
     if (recurrence === null) return [];
     const { times } = recurrence;
     if (times.type === "INTERVAL")
       return times.mode === "FIXED_DELAY" ? ["instant ran", "fixed delay fired"] : ["instant ran"];
-    const seen: Sighting[] = ["instant ran"];
+    const seen: CoverageItem[] = ["instant ran"];
     if (isFixedTime(times.cron) && recurrence.spreadSec === 0) {
       if (times.dst.gap === "SHIFT" && isMadeUp(times, at)) seen.push("instant made up for after a gap");
       if (times.dst.fold === "BOTH" && this.#isSecondPass(job.jobId, times.timezone, at)) {
@@ -65,9 +65,9 @@ export class PlanSightings {
   }
 }
 
-function moved({ before, after, skips }: AppliedPlan): Sighting[] {
+function moved({ before, after, skips }: AppliedPlan): CoverageItem[] {
   const [from, to] = [before.plan, after.plan];
-  const seen: Sighting[] = skips.map(({ reason }): Sighting => `instant skipped: ${reason}`);
+  const seen: CoverageItem[] = skips.map(({ reason }): CoverageItem => `instant skipped: ${reason}`);
   if (to.bufferedAt !== null && from.bufferedAt === null) seen.push("instant waits for the one before");
   if (to.version > from.version) seen.push("plan follows an edit");
   if (to.state === "PAUSED" && from.state === "ACTIVE") seen.push("plan paused");
@@ -82,7 +82,7 @@ function isFixedTime(cron: string): boolean {
   return fields.length === 5 && !/[*/]/.test(fields.slice(0, 2).join(""));
 }
 
-/** At a minute that the job does not name: only after a gap. */
+/** Whether a fire has a minute that the job's schedule does not have, which happens only after a gap. */
 function isMadeUp({ cron, timezone }: { cron: string; timezone: string }, at: number): boolean {
   const [minutes = ""] = cron.split(" ");
   return !minutes.split(",").includes(String(Number(wallOf(timezone, at).slice(3))));

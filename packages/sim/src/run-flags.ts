@@ -1,6 +1,5 @@
 /**
- * For processes that run simulations. Objects that live while a simulation begins are unlike all later ones: the engine
- * concludes from them that messages live long, and puts each of them where collecting it is dear: a quarter of the
- * time.
+ * Flags for processes that run simulations. Without the flag, the engine concludes from objects of the start that
+ * messages live long, and allocates them where collecting them is expensive, which costs a quarter of the time.
  */
 export const RUN_FLAGS: string[] = ["--no-allocation-site-pretenuring"];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { SimulationOptions } from "./simulation.ts";
 
-/** The seeds that once found something. */
+/** Seeds that once found a violation. */
 export function rememberedSeeds(): SimulationOptions[] {
   const text = readFileSync(new URL("../seeds.txt", import.meta.url), "utf8");
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

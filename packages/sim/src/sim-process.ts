@@ -1,45 +1,45 @@
 import type { Runtime } from "@mainspring/server/testing";
-import type { Dice } from "./dice.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "@mainspring/testkit/time";
+import { type SeededRandom, simUuid } from "@mainspring/testkit/time";
 
 /**
- * Where simulated time begins. Within the next hour the clocks were set forward in Cuiabá, and back on Miquelon and in
- * St. John's: recurring jobs meet both.
+ * Start of simulated time, in milliseconds since 1970. Within the next hour the clocks were set forward in Cuiabá, and
+ * back on Miquelon and in St. John's, so recurring jobs meet both.
  */
 export const EPOCH_MS = Date.UTC(2018, 10, 4, 3, 40);
 
 const OVER = (): void => undefined;
 
 /**
- * One simulated process: its clock, its timers, its dice. When it dies, nothing that it planned happens any more and
- * nothing that it waits for comes. While it is paused everything waits, and then comes at once.
+ * One simulated process: its clock, its timers, its random numbers. When the process dies, its planned events and
+ * awaited answers are dropped. While it is paused, they wait, and then all happen at once.
  */
 export class SimProcess {
   readonly name: string;
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
-  /** The process that this is a thread of. */
+  readonly #random: SeededRandom;
+  /** Process to which this thread belongs; null: this is a process. */
   readonly #whole: SimProcess | null;
   #alive = true;
   #pausedUntilMs = 0;
-  /** How far its wall clock is off. */
+  /** Error of its wall clock, in milliseconds. */
   skewMs = 0;
   #uuids = 0;
 
-  constructor(name: string, clock: VirtualClock, dice: Dice, whole: SimProcess | null = null) {
+  constructor(name: string, clock: VirtualClock, random: SeededRandom, whole: SimProcess | null = null) {
     this.#whole = whole;
     this.name = name;
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
   }
 
   get isAlive(): boolean {
     return this.#alive && (this.#whole?.isAlive ?? true);
   }
 
-  /** Another thread of it: dies and pauses with it, and can be held up alone. */
+  /** Creates another thread of the process, which dies and pauses with it, and can be blocked alone. */
   thread(name: string): SimProcess {
-    return new SimProcess(`${this.name} ${name}`, this.#clock, this.#dice.fork(name), this);
+    return new SimProcess(`${this.name} ${name}`, this.#clock, this.#random.fork(name), this);
   }
 
   kill(): void {
@@ -58,7 +58,10 @@ export class SimProcess {
     return Math.max(this.#pausedUntilMs, this.#whole === null ? 0 : this.#whole.#resumesMs);
   }
 
-  /** Happens in this process, if it is there then; when it is paused, as soon as it goes on. */
+  /**
+   * Plans an event in this process. It happens if the process lives then; if the process is paused, it happens at the
+   * resume.
+   */
   plan(delayMs: number, run: () => void): () => void {
     let cancel = this.#clock.plan(delayMs, () => {
       cancel = this.take(run);
@@ -67,8 +70,8 @@ export class SimProcess {
   }
 
   /**
-   * Happens in this process now, if it is there; when it is paused, as soon as it goes on. @returns takes it back until
-   * then
+   * Runs an event in this process now, if the process lives; if it is paused, at the resume. @returns function that
+   * cancels the event until then
    */
   take(run: () => void): () => void {
     if (!this.isAlive) return OVER;
@@ -77,27 +80,19 @@ export class SimProcess {
     return OVER;
   }
 
-  /** Platform for the production code. */
+  /** Runtime for the production code. */
   runtime(): Runtime {
     return {
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs + this.skewMs),
       monotonicMs: () => this.#clock.nowMs,
       setTimer: (delayMs, run) => ({ cancel: this.plan(delayMs, run) }),
-      random: () => this.#dice.roll(),
+      random: () => this.#random.next(),
       uuid: () => this.#uuid(),
       defer: (run) => queueMicrotask(() => this.isAlive && run()),
     };
   }
 
   #uuid(): string {
-    return simUuid(Math.floor(EPOCH_MS + this.#clock.nowMs), this.#uuids++, this.#dice);
+    return simUuid(Math.floor(EPOCH_MS + this.#clock.nowMs), this.#uuids++, this.#random);
   }
-}
-
-/** UUIDv7, growing with its time and then with the count. */
-export function simUuid(timeMs: number, count: number, dice: Dice): string {
-  const time = timeMs.toString(16).padStart(12, "0");
-  const number = (count & 0xfff).toString(16).padStart(3, "0");
-  const rest = Array.from({ length: 4 }, () => dice.between(0, 0xffff).toString(16).padStart(4, "0"));
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${number}-8${rest[0]?.slice(1)}-${rest.slice(1).join("")}`;
 }

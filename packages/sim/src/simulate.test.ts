@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { neverHappened } from "./sightings.ts";
+import { neverHappened } from "./coverage.ts";
 import { simulate } from "./simulate.ts";
 
 const small = { hours: 0.2, nodes: 3, workers: 5, jobs: 300 };

@@ -1,22 +1,26 @@
-import { isFinal, type Role } from "@mainspring/server/testing";
+import type { Latency } from "@mainspring/server/testing";
+import {
+  isFinal,
+  latencyAtOnce,
+  noFaults,
+  type Role,
+  randomLatency,
+  SimStore,
+  StoreData,
+  type StoreFaultProfile,
+} from "@mainspring/server/testing";
+import { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import { allCheckers } from "./checkers/all.ts";
 import { Broken, type Checker } from "./checkers/checker.ts";
-import { Ledger } from "./checkers/ledger.ts";
-import { Dice } from "./dice.ts";
+import { Ledger } from "./checkers/recurring/ledger.ts";
+import { Coverage } from "./coverage.ts";
 import { History } from "./history.ts";
-import { Sightings } from "./sightings.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
 import type { Only, SimulationOptions, Verdict } from "./simulation.ts";
-import { diceLatency, fairWeather, latencyAtOnce, type StoreWeather } from "./store/dice-latency.ts";
-import type { Latency } from "./store/fate.ts";
-import { SimStore } from "./store/sim-store.ts";
-import { StoreData } from "./store/store-data.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 import type { PlannedPart } from "./world/changes.ts";
 import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
-import { Fleet } from "./world/fleet.ts";
 import { GoingBack } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { type Machine, machinesOf } from "./world/machines.ts";
@@ -29,43 +33,58 @@ import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { POISON } from "./world/sim-worker.ts";
+import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
+import { Fleet } from "./world/workers.ts";
 import { Workload } from "./world/workload.ts";
 
-/** Stands for a checker where the product, or the store, finds by itself that something cannot be. */
+/** Name that stands for a checker if the product or the store itself reports an impossible state. */
 const OWN_INVARIANTS = "an invariant of the program's own";
 const HOUR_MS = 3_600_000;
-/** Once faults have stopped, everything must be final within this. */
+/** Time after the faults within which every execution must be final, in simulated milliseconds. */
 const CALM_MS = 3 * HOUR_MS;
-/** Until then what faults began may still have to end. */
+/** Time after the faults in which their effects may still have to end, in simulated milliseconds. */
 const CALM_LEAST_MS = 120_000;
-/** Recurring jobs of one simulation. */
+/** Number of recurring jobs of one simulation. */
 export const RECURRING_MAX = 12;
-/** So long after the faults recurring jobs still fire. */
+/** Time after the faults for which recurring jobs still fire, in simulated milliseconds. */
 const STILL_RECURRING_MS = 100_000;
 const LOOK_EVERY_MS = 5_000;
-/** Nothing in a world waits for the platform. */
+/**
+ * Number of events in one turn of the platform's event loop, because no code of a simulation waits for the platform.
+ */
 const EVENTS_A_TURN = 256;
-/** How often somebody who runs the servers does something, */
+/** Mean interval of operators' actions, in simulated milliseconds. */
 const OPERATE_EVERY_MS = 120_000;
-/** and drains a server. */
+/** Mean interval of drains, in simulated milliseconds. */
 const DRAIN_EVERY_MS = 240_000;
 /**
- * One of so many seeds has a crowded inbox once its faults have ended. The others, and all before that, stay as they
- * were.
+ * One in this number of seeds has a crowded inbox once its faults have ended. Other seeds, and everything before that,
+ * stay unchanged.
  */
 const CROWDED_EVERY = 16;
-/** How often a node loses its links for minutes. */
+/** One in this number of seeds has spurts of quick jobs and slow ones. Other seeds stay unchanged. */
+const SPURTS_EVERY = 4;
+/**
+ * One in this number of seeds reads a few rows at a time, so that a few rows that are due are a herd, which is read by turns of flows. Other
+ * seeds stay unchanged.
+ */
+const SMALL_READS_EVERY = 8;
+const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
+/** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
-/** How long a killed server is away. */
+/** Time until a killed server starts again, in simulated milliseconds. */
 const RESTART_MS = [200, 10_000] as const;
 
-/** One simulation, from a seed to a verdict: first faults, then calm; everything must hold in both. */
+/**
+ * Runs one simulation, from a seed to a verdict: first with faults, then without. Every invariant must hold in both
+ * phases.
+ */
 export async function simulate(options: SimulationOptions): Promise<Verdict> {
   return (await simulateAndTell(options)).verdict;
 }
 
-/** The same, and all that was seen. */
+/** The same, with the whole history. */
 export async function simulateAndTell(options: SimulationOptions): Promise<{ verdict: Verdict; history: History }> {
   const world = new World(options);
   let violation: string | null = null;
@@ -92,15 +111,16 @@ function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
 class World {
   readonly #options: SimulationOptions;
   readonly #clock = new VirtualClock(EVENTS_A_TURN);
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly history: History;
   readonly #checkers: readonly Checker[];
   readonly #data: StoreData;
-  readonly #weather: StoreWeather = fairWeather();
+  readonly #profile: StoreFaultProfile = noFaults();
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #recurring: Recurring;
   readonly #crowd: CrowdedInbox;
+  readonly #spurts: Spurts;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
@@ -108,22 +128,22 @@ class World {
   readonly #faults: Faults;
   readonly #goingBack: GoingBack;
   readonly #ruleChanges: RuleChanges;
-  /** Every connection to the store that may still have something on its way. */
+  /** Every connection to the store that may still have calls on their way. */
   readonly #stores = new Set<{ store: SimStore; process: SimProcess }>();
-  readonly #sightings: Sightings;
+  readonly #coverage: Coverage;
   readonly #network: Network;
   readonly #leases: LeaseService;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
-  /** Which server a worker or a client turns to. */
-  readonly #turns: Dice;
+  /** Random choice of the server to which a worker or a client connects. */
+  readonly #turns: SeededRandom;
   #broken: Error | null = null;
 
   constructor(options: SimulationOptions) {
     this.#options = options;
-    this.#dice = new Dice(options.seed);
+    this.#random = new SeededRandom(options.seed);
     const ledger = new Ledger();
-    this.#sightings = new Sightings(ledger);
+    this.#coverage = new Coverage(ledger);
     const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
     const views = viewsOf(rules, () => ({
       servers: () => this.#servers(),
@@ -131,40 +151,41 @@ class World {
       data: this.#data,
       network: this.#network,
     }));
-    this.#checkers = [ledger, this.#sightings, ...allCheckers(ledger, views)];
+    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, views)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
       saw: (event) => this.#judge(seers, (checker) => checker.saw?.(event)),
-      noticed: (moment) => this.#judge(noticers, (checker) => checker.noticed?.(moment)),
+      noticed: (event) => this.#judge(noticers, (checker) => checker.noticed?.(event)),
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
       refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
     });
     this.#data.observe((event) => this.history.wrote(event));
-    this.#network = new Network(this.#clock, this.#dice.fork("network"));
-    this.#leases = new LeaseService(this.#clock, this.#dice.fork("leases"));
+    this.#network = new Network(this.#clock, this.#random.fork("network"));
+    this.#leases = new LeaseService(this.#clock, this.#random.fork("leases"));
     this.#network.observe((what) => this.history.add({ kind: "NETWORK_FAULT", fault: what }));
     this.#exchange = new Exchange(this.#network);
-    this.#machines = machinesOf(options.nodes, this.#dice.fork("machines"));
-    this.#turns = this.#dice.fork("turns");
+    this.#machines = machinesOf(options.nodes, this.#random.fork("machines"));
+    this.#turns = this.#random.fork("turns");
     const server = (role: Role) => this.#anyServer(role);
-    this.#fleet = new Fleet(this.#clock, this.#dice.fork("fleet"), this.history, () => server("gateway"));
-    this.#workload = new Workload(this.#clock, this.#dice.fork("workload"), this.history, () => server("api"));
-    this.#recurring = new Recurring(this.#clock, this.#dice.fork("recurring"), this.history, () => server("api"));
-    this.#crowd = new CrowdedInbox(this.#clock, this.#dice.fork("crowd"), this.history, () => server("api"));
+    this.#fleet = new Fleet(this.#clock, this.#random.fork("fleet"), this.history, () => server("gateway"));
+    this.#workload = new Workload(this.#clock, this.#random.fork("workload"), this.history, () => server("api"));
+    this.#recurring = new Recurring(this.#clock, this.#random.fork("recurring"), this.history, () => server("api"));
+    this.#spurts = new Spurts(this.#clock, this.#random.fork("spurts"), this.history, () => server("api"));
+    this.#crowd = new CrowdedInbox(this.#clock, this.#random.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
-    const dice = this.#dice.fork("operators");
-    this.#ruleChanges = new RuleChanges(this.#clock, this.#dice.fork("rule changes"), this.history, () =>
+    const random = this.#random.fork("operators");
+    this.#ruleChanges = new RuleChanges(this.#clock, this.#random.fork("rule changes"), this.history, () =>
       server("api"),
     );
-    this.#operators = new Operators(this.#clock, dice, this.history, () => server("api"), isPaused);
-    this.#limits = new PoolLimits(this.#clock, this.#dice.fork("limits"), () => server("api"));
-    this.#drains = new Drains(this.#clock, this.#dice.fork("drains"), this.history, this.#leases);
+    this.#operators = new Operators(this.#clock, random, this.history, () => server("api"), isPaused);
+    this.#limits = new PoolLimits(this.#clock, this.#random.fork("limits"), () => server("api"));
+    this.#drains = new Drains(this.#clock, this.#random.fork("drains"), this.history, this.#leases);
     const machines = this.#machines.map(({ name }) => name);
-    this.#lonely = new LonelyNodes(this.#clock, this.#dice.fork("lonely"), this.history, this.#network, machines);
-    this.#faults = new Faults(this.#clock, this.#dice.fork("faults"), this.history, {
+    this.#lonely = new LonelyNodes(this.#clock, this.#random.fork("lonely"), this.history, this.#network, machines);
+    this.#faults = new Faults(this.#clock, this.#random.fork("faults"), this.history, {
       fleet: this.#fleet,
       store: {
         down: (forMs) => this.#storeDown(forMs),
@@ -175,7 +196,7 @@ class World {
       machines,
       kill: (victim) => this.#kill(victim),
     });
-    this.#goingBack = new GoingBack(this.#clock, this.#dice.fork("going back"), this.history, {
+    this.#goingBack = new GoingBack(this.#clock, this.#random.fork("going back"), this.history, {
       copy: () => this.#data.copy(),
       goBack: (copy) => this.#data.goBack(copy),
       breakConnections: () => this.#breakStoreConnections(),
@@ -193,16 +214,17 @@ class World {
     for (const machine of this.#machines) this.#start(machine);
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, partOf(only, only.jobs));
-    const recurring = tzChanges ? 5 * RECURRING_MAX : this.#dice.fork("recurring jobs").between(0, RECURRING_MAX);
+    const recurring = tzChanges ? 5 * RECURRING_MAX : this.#random.fork("recurring jobs").between(0, RECURRING_MAX);
     this.#recurring.plan(
       recurring,
       hours * HOUR_MS,
       hours * HOUR_MS + STILL_RECURRING_MS,
       partOf(only, only.recurring),
     );
+    if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
-    this.#faults.start(this.#dice.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
+    this.#faults.start(this.#random.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
     if (waysBack.length > 0) this.#goingBack.start(waysBack);
     this.#operators.start(OPERATE_EVERY_MS);
     if (nodes > 1) this.#drains.start(DRAIN_EVERY_MS);
@@ -215,12 +237,17 @@ class World {
     this.#operators.stop();
     this.#limits.stop(this.#data);
     this.#drains.stop();
-    this.#weather.shares = fairWeather().shares;
+    this.#profile.shares = noFaults().shares;
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
+    if (this.#hasSpurts) this.#spurts.planLast();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
+  }
+
+  get #hasSpurts(): boolean {
+    return this.#options.seed % SPURTS_EVERY === 2;
   }
 
   async #calm(): Promise<void> {
@@ -231,7 +258,7 @@ class World {
       const isRunning = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
       const isPlanned = [...this.#data.plans.all()].some(({ plan }) => plan.state === "ACTIVE");
       if (
-        this.#workload.open + this.#recurring.open === 0 &&
+        this.#workload.open + this.#recurring.open + this.#spurts.open === 0 &&
         !isOpen &&
         !isPlanned &&
         !isRunning &&
@@ -272,8 +299,8 @@ class World {
 
   #start(machine: Machine): void {
     const name = `${machine.name}.${++machine.lives}`;
-    const dice = this.#dice.fork(name);
-    const process = new SimProcess(name, this.#clock, dice);
+    const random = this.#random.fork(name);
+    const process = new SimProcess(name, this.#clock, random);
     machine.server = new SimServer(process, machine.name, machine.roles, {
       exchange: this.#exchange,
       leases: this.#leases,
@@ -281,11 +308,12 @@ class World {
         this.#connect(
           at,
           node,
-          diceLatency(() => dice.roll(), this.#weather),
+          randomLatency(() => random.next(), this.#profile),
         ),
-      connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#weather)),
+      connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#profile)),
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
+      readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();
   }
@@ -301,15 +329,18 @@ class World {
       node,
       time,
       latency,
-      // Answers reach a process that is there, when it goes on.
+      // Answers reach a living process, after a pause if need be.
       deliver: (run) => process.take(run),
-      sighted: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
+      onFault: ({ kind, operation }) => this.history.add({ kind: "STORE_FAULT", fault: kind, operation }),
     });
     if (this.#options.waysBack !== undefined) this.#stores.add({ store, process });
     return store;
   }
 
-  /** The connections of dead servers break too, because a call that one of them sent may still arrive. */
+  /**
+   * Breaks all connections to the store, including those of dead servers, because a call that such a server sent may
+   * still arrive.
+   */
   #breakStoreConnections(): void {
     for (const connected of this.#stores) {
       connected.store.breakOff();
@@ -323,23 +354,23 @@ class World {
     machine.server = null;
     server.process.kill();
     this.#fleet.breakConnections((connection) => connection.server === server.process);
-    this.#clock.plan(this.#dice.between(...RESTART_MS), () => this.#start(machine));
+    this.#clock.plan(this.#random.between(...RESTART_MS), () => this.#start(machine));
   }
 
   #unsettleNetwork(): void {
-    const share = this.#dice.pick([0, 0.005, 0.03]);
+    const share = this.#random.pick([0, 0.005, 0.03]);
     this.#network.shares = { lost: share, repeated: share, held: share };
   }
 
   #unsettleStore(): void {
-    const share = this.#dice.pick([0, 0.001, 0.01]);
-    this.#weather.shares = { slow: 2 * share, neverArrives: share, answerLost: share, late: share };
+    const share = this.#random.pick([0, 0.001, 0.01]);
+    this.#profile.shares = { slow: 2 * share, neverArrives: share, answerLost: share, late: share };
   }
 
   #storeDown(forMs: number): void {
-    this.#weather.isDown = true;
+    this.#profile.isDown = true;
     this.#clock.plan(forMs, () => {
-      this.#weather.isDown = false;
+      this.#profile.isDown = false;
     });
   }
 
@@ -348,7 +379,7 @@ class World {
       traceHash: this.history.traceHash(),
       simulatedMs: this.#clock.nowMs,
       events: this.#clock.ran,
-      figures: this.#sightings.figures(),
+      figures: this.#coverage.figures(),
     };
   }
 }

@@ -1,45 +1,45 @@
 import type { WayBack } from "./world/going-back.ts";
 
 export interface SimulationOptions {
-  /** Decides everything that is left open here. */
+  /** Seed that decides everything that the other options leave open. */
   seed: number;
-  /** How long there are submits and faults. */
+  /** Time with submits and faults, in simulated hours. */
   hours: number;
-  /** Servers with every role, that share the shards. */
+  /** Number of servers, each with every role, that share the shards. */
   nodes: number;
   workers: number;
   jobs: number;
-  /** In which ways the store goes back to an earlier state, every five minutes or so; default: it never does. */
+  /** Ways in which the store is restored to an earlier state, every five minutes or so; default: none. */
   waysBack?: readonly WayBack[];
-  /** Whether the rules of clocks change every few minutes; default: one version of the time zone data is in force. */
+  /** Whether the time zone data changes every few minutes; default: one version is in force. */
   tzChanges?: boolean;
-  /** Part of the seed's plan that is left in; absent: everything. For making a failing seed smaller. */
+  /** Part of the seed's plan that remains; absent: all of it. Used to shrink a failing seed. */
   only?: Only;
 }
 
-/** Parts of a plan. A part that is left out does not change the rest, as far as one does not depend on the other. */
+/** Parts of a plan. Removing a part does not change the others, unless they depend on it. */
 export interface Only {
-  /** Numbers of faults, from 0. */
+  /** Numbers of the faults that remain, from 0. */
   faults?: ReadonlySet<number>;
-  /** Numbers of jobs, from 1. */
+  /** Numbers of the jobs that remain, from 1. */
   jobs?: ReadonlySet<number>;
-  /** Recurring jobs, by their numbers, from 1. */
+  /** Numbers of the recurring jobs that remain, from 1. */
   recurring?: ReadonlySet<number>;
-  /** No call of the store meets a fault, but for those of the plan. */
+  /** Whether calls of the store meet no faults except those of the plan. */
   reliableStore?: boolean;
-  /** The network between servers loses, repeats and holds up nothing, but for what the plan cuts off. */
+  /** Whether the network between servers loses, repeats and delays nothing, except where the plan cuts it. */
   reliableNetwork?: boolean;
-  /** Faults and new submits end after this; the plan is the same. */
+  /** Time after which faults and new submits end, in simulated milliseconds; the plan stays the same. */
   untilMs?: number;
 }
 
 export interface Verdict {
   seed: number;
-  /** null: everything held. */
+  /** Violation; null: every invariant held. */
   violation: string | null;
   /**
-   * The checker that saw it; null: none saw one, or the program itself failed in another way than by an invariant of
-   * its own.
+   * Checker that found the violation; null: there is no violation, or the program itself failed other than by an
+   * invariant of its own.
    */
   checker: string | null;
   traceHash: string;

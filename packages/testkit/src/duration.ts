@@ -1,6 +1,6 @@
 import { MainspringError } from "@mainspring/sdk";
 
-/** Milliseconds, or a text as `3 days`, `90s`, `1h 30m`. */
+/** A time span: a number of milliseconds, or a text such as `3 days`, `90s`, `1h 30m`. */
 export type Duration = number | string;
 
 const UNIT_MS: readonly [name: RegExp, ms: number][] = [
@@ -14,7 +14,7 @@ const UNIT_MS: readonly [name: RegExp, ms: number][] = [
 const PART = /(\d+(?:[.]\d+)?)\s*([a-z]+)\s*/giy;
 const MAX_MS = 3_660 * 86_400_000;
 
-/** @throws {MainspringError} BAD_OPTION: it is none, or more than ten years */
+/** @throws {MainspringError} BAD_OPTION: the value is no duration, or is more than ten years */
 export function durationMs(name: string, duration: Duration): number {
   const ms = typeof duration === "number" ? duration : sumOf(duration);
   if (ms >= 0 && ms <= MAX_MS) return ms;
@@ -34,7 +34,7 @@ function unitMs(unit: string): number {
   return UNIT_MS.find(([name]) => name.test(unit))?.[1] ?? Number.NaN;
 }
 
-/** For people: the two greatest units. */
+/** Text of a duration for people, in its two greatest units. */
 export function durationText(ms: number): string {
   const units = [...UNIT_MS.slice(0, 5)].reverse();
   const names = ["d", "h", "min", "s", "ms"];

@@ -1,18 +1,17 @@
-import { isFinal } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreData } from "../store/store-data.ts";
+import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
+import { isFinal } from "@mainspring/server/parts";
 
-/** An execution that waits. */
+/** An execution that waits to run. */
 export interface Enqueued<P = unknown> {
   jobId: string;
   executionId: string;
   payload: P;
   pool: string;
-  /** 0 to 9 */
+  /** Priority of the execution, 0 to 9. */
   priority: number;
-  /** When it may start; in the past where it waits for a worker or a limit. */
+  /** Earliest start; lies in the past if the execution waits for a worker or a limit. */
   dueAt: Date;
-  /** Attempts that failed or timed out so far. */
+  /** Number of attempts that have failed or timed out. */
   failures: number;
   labels: Readonly<Record<string, string>>;
 }

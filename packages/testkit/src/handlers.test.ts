@@ -26,3 +26,18 @@ it("says which handler the clock has waited for too long, what is under way, and
   await run;
   assert.equal(handlers.areRunning, false);
 });
+
+it("gives a handler the whole of ctx.checkpoint", async () => {
+  const seen: unknown[] = [];
+  const checkpoint = Object.assign(async (value: unknown) => void seen.push(value), { last: { row: 1 } });
+  const reading = task({
+    name: "reading",
+    run: async (_payload: unknown, ctx: TaskContext) => {
+      seen.push(ctx.checkpoint.last);
+      await ctx.checkpoint({ row: 2 });
+    },
+  });
+  const facts = { executionId: "e1", attempt: 1, deadline: new Date(0), signal: new AbortController().signal };
+  await new Handlers(() => 0).watched(reading).invoke(null, { ...facts, checkpoint } as unknown as TaskContext);
+  assert.deepEqual(seen, [{ row: 1 }, { row: 2 }]);
+});

@@ -4,23 +4,23 @@ import { realTime, sinceThen, type UnderWay, underWay } from "./real-time.ts";
 
 /** Error that a handler threw. */
 export interface HandlerFailure {
-  /** The task's name. */
+  /** Name of the task. */
   task: string;
   executionId: string;
   attempt: number;
-  /** As it was thrown: with its class, its stack and its cause. */
+  /** Error as the handler threw it: with its class, its stack and its cause. */
   error: unknown;
 }
 
 const FIRST_TURNS = 10;
 const LOOK_EVERY_MS = 2;
 /**
- * How often is looked at a handler that waits for nothing which can be seen, some 0.2 s: what it waits for may come over a
- * connection that was open before, or from a thread of the platform. After that only the clock, or the test, can wake it.
- * Looks, because a busy machine makes time pass without anything happening.
+ * Number of polls, about 0.2 s in all, of a handler that has no visible work, because it may wait for a connection that
+ * was open before, or for a thread of the platform. After that, only the clock or the test can wake the handler. A
+ * number of polls, because on a busy machine time passes without any progress.
  */
 const UNSEEN_LOOKS = 80;
-/** How long one is waited for that has something under way, before that is a mistake. */
+/** Longest real time that a handler may have visible work in progress, in milliseconds. A longer wait is an error. */
 const SEEN_MAX_MS = 10_000;
 
 /** One call of a handler. */
@@ -30,11 +30,11 @@ class Call {
   readonly attempt: number;
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** How many waits of it end by the clock. */
+  /** Number of this call's waits that end by the clock. */
   waits = 0;
-  /** When those end that it sleeps through. */
+  /** Times at which the sleeps of this call end. */
   readonly wakesAt = new Set<{ at: number }>();
-  /** Was waited for long enough. */
+  /** Whether the poll limit is reached, so that settling no longer waits for this call. */
   isGivenUp = false;
 
   constructor(task: string, { executionId, attempt, deadline, signal }: TaskContext) {
@@ -53,39 +53,39 @@ class Call {
   }
 }
 
-/** Knows which handlers run, what they wait for and what they threw. */
+/** Tracks the handlers that run: their waits and their errors. */
 export class Handlers {
   readonly failures: HandlerFailure[] = [];
   readonly #calls = new Set<Call>();
   readonly #current = new AsyncLocalStorage<Call>();
-  /** Work that was under way while no handler ran. */
+  /** Work that was in progress in this process while no handler ran. */
   #before: UnderWay = new Map();
   #changes = 0;
   readonly #now: () => number;
   readonly #seenMaxMs: number;
 
   /**
-   * @param now milliseconds since 1970, by the simulated clock
-   * @param seenMaxMs how long, in real time, a handler may be at work on something that can be seen
+   * @param now simulated wall clock, in milliseconds since 1970
+   * @param seenMaxMs longest real time that a handler may have visible work in progress, in milliseconds
    */
   constructor(now: () => number, seenMaxMs: number = SEEN_MAX_MS) {
     this.#now = now;
     this.#seenMaxMs = seenMaxMs;
   }
 
-  /** The task as a worker is to have it. */
+  /** The task with a handler that reports its calls here. */
   watched(task: Task<never, unknown>): Task<never, unknown> {
     return { ...task, invoke: (payload, ctx) => this.#run(task, payload, ctx) };
   }
 
-  /** These attempts have ended for the server: whatever their handlers still do, nobody hears it. */
+  /** Records that these attempts have ended for the server; results of handlers that still run are dropped. */
   over(executionId: string, attempts: readonly number[]): void {
     for (const call of this.#calls) {
       if (call.executionId === executionId && attempts.includes(call.attempt)) this.#end(call);
     }
   }
 
-  /** Whether a handler is at the execution's current attempt. */
+  /** Whether a handler runs for the execution's current attempt. */
   runs(executionId: string): boolean {
     return [...this.#calls].some((call) => call.executionId === executionId);
   }
@@ -94,22 +94,22 @@ export class Handlers {
     return this.#calls.size > 0;
   }
 
-  /** Whether one was told to stop and has not yet. */
+  /** Whether a handler was told to stop and has not ended. */
   get areStopping(): boolean {
     return [...this.#calls].some(({ signal }) => signal.aborted);
   }
 
-  /** When something is due for those that run. */
+  /** Times at which a running handler has something due. */
   instants(): number[] {
     return [...this.#calls].flatMap(({ deadline, wakesAt }) => [deadline, ...[...wakesAt].map(({ at }) => at)]);
   }
 
-  /** Whether the caller is a handler. */
+  /** Whether the caller of this getter is a handler. */
   get isCalling(): boolean {
     return this.#current.getStore() !== undefined;
   }
 
-  /** The handler that asks, if it is one, waits for something that the clock brings about. */
+  /** Waits for a promise that the clock resolves. If the caller is a handler, the call counts as one that waits. */
   async waiting<T>(promise: Promise<T>): Promise<T> {
     const call = this.#current.getStore();
     if (call === undefined) return promise;
@@ -122,8 +122,8 @@ export class Handlers {
   }
 
   /**
-   * Waits until no handler is at work on anything real.
-   * @throws {Error} one has been for too long
+   * Waits until no handler has real work in progress.
+   * @throws {Error} a handler has had work in progress for too long
    */
   async settle(isDone: () => boolean): Promise<void> {
     await realTime.turn();
@@ -162,7 +162,7 @@ export class Handlers {
     if (this.#calls.delete(call)) this.#changes++;
   }
 
-  /** Sleeps, and is known to. */
+  /** Sleeps, and records when the sleep ends. */
   async #sleep(ctx: TaskContext, call: Call, delayMs: number): Promise<void> {
     const wake = { at: this.#now() + delayMs };
     call.wakesAt.add(wake);
@@ -180,6 +180,8 @@ export class Handlers {
       get: (_, name) => {
         if (name === "sleep") return (delayMs: number) => this.#sleep(ctx, call, delayMs);
         const member: unknown = Reflect.get(ctx, name, ctx);
+        // This function has a property, which a bound one would lack.
+        if (name === "checkpoint") return member;
         return typeof member === "function" ? member.bind(ctx) : member;
       },
     });

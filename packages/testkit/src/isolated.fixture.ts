@@ -1,2 +1,2 @@
-/** For a test of handlers that run apart. */
+/** Handler for a test of isolated handlers. */
 export default ({ n }: { n: number }) => 2 * n;

@@ -8,9 +8,9 @@ export interface Wait {
 }
 
 /**
- * Requests as over the network, without one.
- * @param waits is told of requests that the server answers when an execution is final, and returns when there is an
- * answer, or with what is to be answered instead
+ * A `fetch` that calls the API directly, without a network.
+ * @param waits called for requests that the server answers once an execution is final; resolves with null when that
+ * answer may come, or with another answer to give instead
  */
 export function localFetch(api: Api, waits: (wait: Wait) => Promise<Response | null>): typeof fetch {
   return async (input, init = {}) => {
@@ -24,7 +24,7 @@ export function localFetch(api: Api, waits: (wait: Wait) => Promise<Response | n
       ...(typeof body === "string" && { payload: body }),
     });
     const answer = Promise.race([answering, ...(signal ? [aborted(signal)] : [])]);
-    // The caller ignores any other answer.
+    // The caller ignores every later answer.
     answer.catch(() => undefined);
     const waitsFor = WAIT.exec(pathname + search)?.[1];
     if (waitsFor !== undefined) {

@@ -1,3 +1,4 @@
+import type { StoreData } from "@mainspring/server/parts";
 import {
   ALONE,
   createApi,
@@ -7,21 +8,22 @@ import {
   fixedRules,
   followStoreClock,
   type Gateway,
+  HandlerPolicies,
+  LogKeeper,
   memoryBus,
   type NodeProfile,
   Scheduler,
+  SimMetrics,
+  SimStore,
   soloLeases,
   usePackagedZones,
-} from "@mainspring/server/testing";
-import { SimStore } from "../store/sim-store.ts";
-import type { StoreData } from "../store/store-data.ts";
-import { SimMetrics } from "../world/sim-metrics.ts";
+} from "@mainspring/server/parts";
 import type { Timekeeper } from "./timekeeper.ts";
 
 const log = createLog("silent");
-/** The store takes no time: whoever asks is answered while the clock stands. */
+/** The store takes no simulated time, so that it answers while the clock stands. */
 const AT_ONCE = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 12_000 };
-/** A submitted job starts when the clock moves, and not while it stands. */
+/** Delay of hints, in milliseconds: a submitted job starts when the clock moves, and not while it stands. */
 const HINT_MS = 1;
 
 export type Api = Awaited<ReturnType<typeof createApi>>;
@@ -29,10 +31,12 @@ export type Api = Awaited<ReturnType<typeof createApi>>;
 export interface LocalServer {
   api: Api;
   gateway: Gateway;
+  /** Brings the policies of tasks to the store: every job that is submitted afterwards gets them. */
+  keepPolicies(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A server as a node composes it, but for sockets. */
+/** Starts a server with the same parts as a node, except for sockets. */
 export async function startLocalServer(time: Timekeeper, data: StoreData): Promise<LocalServer> {
   const system = time.runtime("server");
   const bus = memoryBus(system.uuid());
@@ -40,7 +44,10 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const clock = await followStoreClock(store, system, log);
   const zones = fixedRules(usePackagedZones());
   const parts = { store, bus, clock, runtime: clock.runtime, log, metrics: new SimMetrics(), zones };
-  const gateway = createGateway(parts);
+  const leases = soloLeases();
+  const policies = new HandlerPolicies({ ...parts, leases, level: FEATURE_LEVEL });
+  const logs = new LogKeeper(parts);
+  const gateway = createGateway({ ...parts, policies, logs });
   const profile: NodeProfile = {
     incarnation: bus.node,
     name: "local",
@@ -50,7 +57,6 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     level: FEATURE_LEVEL,
     startedAt: parts.runtime.now(),
   };
-  const leases = soloLeases();
   const scheduler = new Scheduler({ ...parts, leases, profile, terms: ALONE });
   await scheduler.start();
   const api = await createApi({
@@ -69,10 +75,12 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
   const stop = async () => {
     await api.close();
     gateway.close();
+    await logs.stop();
+    await policies.stop();
     await scheduler.stop();
     clock.stop();
   };
-  return { api, gateway, stop };
+  return { api, gateway, keepPolicies: () => policies.flush(), stop };
 }
 
 function later(time: Timekeeper, message: { kind: string }, send: () => void): void {

@@ -1,25 +1,28 @@
-import { isFinal } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreData } from "../store/store-data.ts";
+import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
+import { isFinal } from "@mainspring/server/parts";
 import type { Handlers } from "./handlers.ts";
 
-/** Nothing has happened for so long: what was under way is through. */
+/** Time without any event after which all work in progress counts as finished, in milliseconds. */
 const QUIET_MS = 3_000;
-/** So long before something is due, server and workers are awake again. */
+/**
+ * Time before the next due instant at which a skip ends, in milliseconds, so that server and workers are running
+ * normally again by then.
+ */
 const AWAKE_MS = 2_000;
-/** The longest skip: whatever may be due unknown to this page is late by this at most. */
+/** Longest skip, in milliseconds. An instant that this class does not know is late by at most this time. */
 const SKIP_MAX_MS = 12 * 3_600_000;
 
 /**
- * Knows when nobody has anything to do. Then the clock may be put forward, as when a laptop is closed and opened again,
- * which server and workers bear: else three days would be a million heartbeats.
+ * Detects that neither server nor workers nor handlers have anything to do. The clock may then skip ahead, as when a
+ * laptop is closed and opened again, which server and workers tolerate. Without skips, three simulated days would cost
+ * a million heartbeats.
  */
 export class Quiet {
   readonly #data: StoreData;
   readonly #handlers: Handlers;
   #lastMs = 0;
 
-  /** @param nowMs milliseconds since the beginning */
+  /** @param nowMs milliseconds since the start of the simulation */
   constructor(data: StoreData, handlers: Handlers, nowMs: () => number) {
     this.#data = data;
     this.#handlers = handlers;
@@ -28,7 +31,7 @@ export class Quiet {
     });
   }
 
-  /** @returns how far the clock may be put forward, to `untilMs` at most; `nowMs`: not at all */
+  /** @returns time to which the clock may skip, at most `untilMs`; `nowMs`: no skip */
   skippable(nowMs: number, untilMs: number): number {
     if (nowMs - this.#lastMs < QUIET_MS || this.#handlers.areStopping) return nowMs;
     const skipMs = Math.min(untilMs - nowMs, SKIP_MAX_MS, this.#untilNextMs() - AWAKE_MS);
@@ -37,13 +40,13 @@ export class Quiet {
     return nowMs + skipMs;
   }
 
-  /** Whether nothing happens any more, unless somebody brings it about: nothing is due, and no handler runs. */
+  /** Whether nothing more happens by itself: nothing is due, and no handler runs. */
   isOver(nowMs: number): boolean {
     const isQuiet = nowMs - this.#lastMs >= QUIET_MS && !this.#handlers.areRunning;
     return isQuiet && this.#untilNextMs() === Number.POSITIVE_INFINITY;
   }
 
-  /** How long it is until something is due; infinite: nothing is. */
+  /** Time until the next due instant, in milliseconds; Infinity: nothing is due. */
   #untilNextMs(): number {
     const now = this.#data.now();
     let nextAt = Number.POSITIVE_INFINITY;
@@ -56,7 +59,7 @@ export class Quiet {
     return nextAt - now;
   }
 
-  /** When a recurring job fires next; infinite: none does. */
+  /** Time at which a recurring job fires next; Infinity: none does. */
   #nextFireAt(now: number): number {
     let nextAt = Number.POSITIVE_INFINITY;
     this.#data.plans.due(nextAt, ({ plan: { nextFireAt } }) => {

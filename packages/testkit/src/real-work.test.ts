@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
 import { task } from "@mainspring/sdk";
-import { simulate } from "../index.ts";
+import { simulate } from "./index.ts";
 import { realTime } from "./real-time.ts";
 
 describe("the clock, while handlers do something real,", () => {

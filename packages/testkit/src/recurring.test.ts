@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type LedgerItem, task } from "@mainspring/sdk";
-import { type Simulation, simulate } from "../index.ts";
+import { type Simulation, simulate } from "./index.ts";
 
 const START = "2026-03-27T12:00:00Z";
 

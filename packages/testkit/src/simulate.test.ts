@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MainspringError, type TaskContext, TerminalError, task } from "@mainspring/sdk";
-import { type NotReached, simulate } from "../index.ts";
+import { type NotReached, simulate } from "./index.ts";
 
 const MIDNIGHT = "2026-03-01T00:00:00Z";
 
 interface Mail {
   to: string;
 }
-/** Error that a promise is rejected with. */
+/** Error with which a promise rejects. */
 async function errorOf<E extends Error>(promise: Promise<unknown>): Promise<E> {
   const [{ status, reason }] = (await Promise.allSettled([promise])) as [PromiseRejectedResult];
   assert.equal(status, "rejected");
@@ -61,6 +61,26 @@ describe("a simulated Mainspring", () => {
     );
   });
 
+  it("keeps what handlers log, of each attempt", async () => {
+    const talks = task({
+      name: "talks",
+      retry: { maxAttempts: 2, initialDelayMs: 60_000, jitter: false },
+      run: (_: null, ctx) => {
+        ctx.log(`attempt ${ctx.attempt}`);
+        if (ctx.attempt === 1) throw new Error("once more");
+      },
+    });
+    await using m = await simulate({ tasks: [talks], startAt: MIDNIGHT });
+    const { executionId } = await m.waitFor(await talks.submit(m.client, null));
+    const linesOf = async (attempt?: number) => {
+      const { lines } = await m.client.getLogs(executionId, attempt === undefined ? {} : { attempt });
+      return lines.map(({ line }) => line);
+    };
+    assert.deepEqual([await linesOf(1), await linesOf()], [["attempt 1"], ["attempt 2"]]);
+    await m.clock.advance("3 days");
+    assert.deepEqual([await linesOf(1), await linesOf(2)], [["attempt 1"], ["attempt 2"]]);
+  });
+
   it("runs what is delayed when it is due, however far that is, and not before", async () => {
     await using m = await simulate({ tasks: [mail], startAt: MIDNIGHT });
     const later = await mail.submit(m.client, { to: "ada" }, { runAt: "2026-03-08T09:00:00Z" });
@@ -76,7 +96,7 @@ describe("a simulated Mainspring", () => {
     const order: string[] = [];
     const note = task({ name: "note", run: (name: string) => void order.push(name) });
     await using m = await simulate({ tasks: [note], slots: 1 });
-    // All jobs of one batch are known at once.
+    // The server learns of all jobs of one batch at once.
     await m.client.submitBatch([
       await note.job("low", { priority: "LOW" }),
       await note.job("normal"),
@@ -234,6 +254,17 @@ describe("a simulated Mainspring", () => {
     await using m = await simulate({ tasks: [mail], pools: ["default", "bulk"], capabilities: ["smtp"] });
     const job = await mail.submit(m.client, { to: "ada" }, { pool: "bulk", requires: ["smtp"] });
     assert.equal((await m.waitFor(job)).pool, "bulk");
+  });
+
+  it("serves the pools that tasks name, and goes by their policies for jobs that leave them out", async () => {
+    const bulk = task({ name: "bulk", pool: "bulk", timeoutSec: 5, run: () => "sent" });
+    await using m = await simulate({ tasks: [mail, bulk] });
+    const { jobId, executionId } = await m.client.submit({ target: { handler: "bulk" } });
+    const { target, timeoutSec } = await m.client.getJob(jobId);
+    assert.deepEqual([target.pool, timeoutSec], ["bulk", 5]);
+    assert.equal((await m.waitFor(executionId)).result, "sent");
+    const { value } = await m.client.handlers.list({ handler: "bulk" }).next();
+    assert.deepEqual(value && [value.pool, value.home, value.workers], ["bulk", true, 1]);
   });
 
   it("does the same from the same start, jitter included", async () => {

@@ -1,8 +1,7 @@
 import { MainspringError, type Task } from "@mainspring/sdk";
 import { createWorkerCore, type WorkerLife } from "@mainspring/sdk/worker-core";
-import { linkTo } from "@mainspring/server/testing";
-import type { StoreEvent } from "../store/history.ts";
-import { StoreData } from "../store/store-data.ts";
+import type { StoreEvent } from "@mainspring/server/parts";
+import { linkTo, StoreData } from "@mainspring/server/parts";
 import { Handlers } from "./handlers.ts";
 import { startLocalServer } from "./local-server.ts";
 import { Quiet } from "./quiet.ts";
@@ -13,23 +12,25 @@ import { Timekeeper } from "./timekeeper.ts";
 export interface SimulateOptions {
   /** Tasks that the workers run. Jobs for other handlers wait, and `enqueued` lists them. Default: none. */
   tasks?: readonly Task<never, unknown>[];
-  /** A worker serves each; default `["default"]`. */
+  /** Pools, each served by one worker, beside those that tasks name; default `["default"]` if a task names none. */
   pools?: readonly string[];
-  /** How many handlers each worker runs at once; default 20. */
+  /** Number of handlers that each worker runs at once; default 20. */
   slots?: number;
   /** Capabilities of the workers, such as `gpu`; default none. */
   capabilities?: readonly string[];
-  /** Start of the clock: a Date, or ISO 8601 with a zone. Default: the present. */
+  /** Start of the clock: a Date, or ISO 8601 with a zone. Default: the present time. */
   startAt?: Date | string;
 }
 
 /**
- * Starts Mainspring within this process, without a server or a database, on a clock that stands still until it is moved:
- * what production runs, but for sockets and PostgreSQL. A few milliseconds, and nothing is left of it but memory.
+ * Starts Mainspring within this process, without a server or a database, on a clock that stands still until the test
+ * moves it. The simulation runs the production code, except for sockets and PostgreSQL. It starts in a few milliseconds
+ * and leaves nothing behind but memory.
  * @throws {MainspringError} BAD_OPTION
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
-  const { tasks = [], pools = ["default"], slots = 20, capabilities = [] } = options;
+  const { tasks = [], slots = 20, capabilities = [] } = options;
+  const pools = poolsOf(tasks, options.pools);
   const handlers: Handlers = new Handlers(() => time.now());
   const time: Timekeeper = new Timekeeper({
     startMs: startOf(options.startAt),
@@ -42,19 +43,30 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   const server = await startLocalServer(time, data);
   const watched = tasks.map((task) => handlers.watched(task));
   const workers: WorkerLife[] = [];
-  // A worker has to offer something.
-  for (const pool of tasks.length === 0 ? [] : pools) {
+  // A worker needs at least one task.
+  for (const pool of pools.filter((name) => ofPool(watched, name).length > 0)) {
     const runtime = time.runtime(`worker of ${pool}`);
     const profile = { workerId: runtime.uuid(), name: `worker-${pool}`, pool, slots, prefetch: 0, capabilities };
     const worker = createWorkerCore(
-      { stallMs: Number.POSITIVE_INFINITY, ...profile, tasks: watched, runtime, warn: () => undefined },
+      { stallMs: Number.POSITIVE_INFINITY, ...profile, tasks: ofPool(watched, pool), runtime, warn: () => undefined },
       linkTo(server.gateway),
     );
     await worker.start();
     workers.push(worker);
   }
+  await server.keepPolicies();
   const able = { pools, capabilities, slots, handlers: tasks.map(({ name }) => name) };
   return new Simulation({ time, quiet, data, handlers, server, workers, able });
+}
+
+function poolsOf(tasks: readonly Task<never, unknown>[], given: readonly string[] | undefined): string[] {
+  const named = tasks.flatMap(({ pool = null }) => pool ?? []);
+  const others = given ?? (named.length < tasks.length || tasks.length === 0 ? ["default"] : []);
+  return [...new Set([...others, ...named])];
+}
+
+function ofPool(tasks: readonly Task<never, unknown>[], pool: string): Task<never, unknown>[] {
+  return tasks.filter((task) => (task.pool ?? pool) === pool);
 }
 
 function tellOfEnds(event: StoreEvent, handlers: Handlers): void {

@@ -1,8 +1,7 @@
 import { Client, type Execution, type ExecutionState, type JobHandle, type Task } from "@mainspring/sdk";
 import type { WorkerLife } from "@mainspring/sdk/worker-core";
-import { isFinal } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreData } from "../store/store-data.ts";
+import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
+import { isFinal } from "@mainspring/server/parts";
 import { type Duration, durationMs, durationText } from "./duration.ts";
 import { type Enqueued, enqueuedOf } from "./enqueued.ts";
 import type { HandlerFailure, Handlers } from "./handlers.ts";
@@ -16,25 +15,25 @@ import type { Timekeeper } from "./timekeeper.ts";
 export type Awaited = Extract<ExecutionState, "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD">;
 
 export interface WaitForOptions {
-  /** How much simulated time it may take; default a day. */
+  /** Longest simulated wait; default: one day. */
   within?: Duration;
 }
 
 export interface SimulatedClock {
-  /** The present, as the server and its workers know it. */
+  /** Present time, by the clock of the server and its workers. */
   now(): Date;
   /**
-   * Lets so much time pass, and returns when all that was due in it has been done. Handlers that wait for something real
-   * are waited for, in real time.
-   * @param duration milliseconds, or a text as `3 days`, `90s`, `1h 30m`; at most ten years
+   * Moves the clock by a duration, and returns when everything that was due has been done. If handlers wait for
+   * something real, the call waits for them in real time.
+   * @param duration milliseconds, or a text such as `3 days`, `90s`, `1h 30m`; at most ten years
    */
   advance(duration: Duration): Promise<void>;
 }
 
-/** An execution did not get where it was expected; the message tells what happened to it. */
+/** Thrown when an execution did not reach the expected state; the message lists the events of the execution. */
 export class NotReached extends Error {
   override readonly name = "NotReached";
-  /** As it is now. */
+  /** The execution as it is now. */
   readonly execution: Execution;
 
   constructor(message: string, execution: Execution) {
@@ -54,19 +53,19 @@ interface Parts {
 }
 
 const DAY_MS = 86_400_000;
-/** Longer than the server lets anybody wait in one request. */
+/** Time limit of one request, in milliseconds: longer than the longest wait that the server allows in one request. */
 const REQUEST_MAX_MS = 61_000;
 
-/** A Mainspring of a test's own, made by `simulate`. */
+/** A simulated Mainspring for one test, created by `simulate`. */
 export class Simulation implements AsyncDisposable {
   /**
-   * The client for the code under test, and for tests. Requests are answered while the clock stands; a wait for a result
-   * (`handle.result()`) lets as much time pass as it takes, a day at most.
+   * Client for the code under test, and for tests. The server answers requests while the clock stands. A wait for a
+   * result (`handle.result()`) lets as much time pass as the result takes, at most a day.
    */
   readonly client: Client;
   readonly clock: SimulatedClock;
   readonly #parts: Parts;
-  /** Since when executions are waited for through the client. */
+  /** Time since which the client waits for an execution, by execution id. */
   readonly #waitedSince = new Map<string, number>();
 
   constructor(parts: Parts) {
@@ -80,15 +79,15 @@ export class Simulation implements AsyncDisposable {
     this.client = new Client({ url: "http://localhost", fetch, runtime: time.runtime("client") });
   }
 
-  /** All that handlers threw, in that order. */
+  /** All errors that handlers threw, in the order in which they were thrown. */
   get failures(): readonly HandlerFailure[] {
     return this.#parts.handlers.failures;
   }
 
   /**
-   * Executions submitted for a task that do not run, in the order of the submits: including those that wait for their
-   * time or for another attempt. While the clock stands nothing starts.
-   * @param task or its name
+   * Executions of a task that have not started, in the order of the submits. Executions that wait for their time or for
+   * another attempt are included. Nothing starts while the clock stands.
+   * @param task task, or its name
    */
   enqueued<P>(task: Task<P, unknown> | string): Enqueued<P>[] {
     const { data, handlers } = this.#parts;
@@ -96,10 +95,10 @@ export class Simulation implements AsyncDisposable {
   }
 
   /**
-   * Lets time pass until the execution is in that state.
-   * @param state default SUCCEEDED
+   * Lets time pass until the execution is in a state.
+   * @param state state to wait for; default SUCCEEDED
    * @returns the execution
-   * @throws {NotReached} it became final otherwise, is not there in time, or nothing is left that could bring it there
+   * @throws {NotReached} the execution became final in another state, did not reach the state in time, or nothing is left that could change its state
    */
   async waitFor<R = unknown>(
     job: JobHandle<R> | string,
@@ -120,7 +119,10 @@ export class Simulation implements AsyncDisposable {
     throw new NotReached(`expected ${state} ${passed}, but ${this.#story(id)}`, execution);
   }
 
-  /** Workers leave and the server stops; what still runs has its `ctx.signal` aborted. Idempotent. */
+  /**
+   * Stops the workers and the server. Handlers that still run have their `ctx.signal` aborted. Repeated calls do
+   * nothing.
+   */
   async stop(): Promise<void> {
     const { time, server, workers } = this.#parts;
     await Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 0 })));
@@ -132,7 +134,7 @@ export class Simulation implements AsyncDisposable {
     return this.stop();
   }
 
-  /** A client waits for a result: time passes until there is one, unless it is a handler that waits. */
+  /** Called when a client waits for a result: lets time pass until there is one, unless a handler is the client. */
   async #answered({ executionId, answer }: Wait): Promise<Response | null> {
     const { time, quiet, handlers } = this.#parts;
     const sinceMs = this.#waitedSince.get(executionId) ?? time.nowMs;
@@ -168,7 +170,7 @@ export class Simulation implements AsyncDisposable {
   }
 }
 
-/** Answer to the client where the simulation cannot go on: the client does not ask again after that. */
+/** Answer to the client when the simulation cannot go on. The client does not retry after this answer. */
 function failed(detail: string): Response {
   const body = JSON.stringify({ type: "about:blank", title: "The simulation cannot go on", status: 500, detail });
   return new Response(body, { status: 500, headers: { "content-type": "application/problem+json" } });

@@ -1,9 +1,7 @@
-import type { ExecutionState } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreData } from "../store/store-data.ts";
+import type { ExecutionRow, ExecutionState, StoreData } from "@mainspring/server/parts";
 import { durationText } from "./duration.ts";
 
-/** Capabilities of the workers of a rehearsal. */
+/** Capabilities of the workers of a simulation. */
 export interface Able {
   pools: readonly string[];
   handlers: readonly string[];
@@ -17,7 +15,9 @@ export interface Teller {
   runs(executionId: string): boolean;
 }
 
-/** Events of an execution so far and, where it is not final, the reason why it waits. For people, over several lines. */
+/**
+ * Events of an execution so far and, if it is not final, the reason why it waits: a text of several lines, for people.
+ */
 export function storyOf(row: ExecutionRow, teller: Teller): string {
   const { definition } = row.job;
   const budget = `${row.failures} of ${definition.policy.retry.maxAttempts} failures`;
@@ -30,12 +30,12 @@ export function storyOf(row: ExecutionRow, teller: Teller): string {
   return [head, ...attempts, ...reason, ...waitOf(row, teller).map((line) => `  ${line}`)].join("\n");
 }
 
-/** @param isRunning whether its handler runs: the row says so only when the attempt is a second old */
+/** @param isRunning whether the execution's handler runs; the row shows that only once the attempt is a second old */
 export function stateOf({ state }: ExecutionRow, isRunning: boolean): ExecutionState {
   return state === "PENDING" && isRunning ? "RUNNING" : state;
 }
 
-/** Why it is not final yet. */
+/** Reasons why the execution is not final yet. */
 function waitOf(row: ExecutionRow, teller: Teller): string[] {
   const { data, able, runs } = teller;
   const now = data.now();

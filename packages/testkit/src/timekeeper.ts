@@ -1,28 +1,28 @@
-import type { Runtime } from "@mainspring/server/testing";
-import { Dice } from "../dice.ts";
-import { simUuid } from "../sim-process.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import type { Runtime } from "@mainspring/server/parts";
+import { deferred } from "@mainspring/server/parts";
+import { SeededRandom, simUuid } from "./time/seeded-random.ts";
+import { VirtualClock } from "./time/virtual-clock.ts";
 
 export interface TimekeeperOptions {
-  /** Milliseconds since 1970. */
+  /** Start of the simulation, in milliseconds since 1970. */
   startMs: number;
-  /** Waits, in real time, for what must be over before the clock may move on, unless `isDone` comes true meanwhile. */
+  /** Waits, in real time, for work that must end before the clock may move on, or until `isDone` returns true. */
   settle(isDone: () => boolean): Promise<void>;
   /**
-   * How far the clock may be put forward, to `untilMs` at most, although something is planned before that; it then
-   * happens late. `nowMs`: not at all.
+   * Time to which the clock may skip, at most `untilMs`, although events are planned before; these then happen late.
+   * `nowMs`: no skip.
    */
   skippable(nowMs: number, untilMs: number): number;
 }
 
 /**
- * The clock of a rehearsal: it stands still until somebody drives it. Timers that are due fire also while the clock
- * stands, so that the server answers its clients.
+ * Clock of a simulation, which stands still until a caller drives it. Due timers also fire while the clock stands, so
+ * that the server answers its clients.
  */
 export class Timekeeper {
   readonly #options: TimekeeperOptions;
   readonly #clock = new VirtualClock();
-  /** The end of the last drive: they go one after the other. */
+  /** End of the last drive, for which the next drive waits. */
   #lastDrive: Promise<void> = Promise.resolve();
   #working: Promise<void> | null = null;
   #isStopped = false;
@@ -31,12 +31,12 @@ export class Timekeeper {
     this.#options = options;
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start of the simulation. */
   get nowMs(): number {
     return this.#clock.nowMs;
   }
 
-  /** Milliseconds since 1970, whole. */
+  /** Wall clock, in whole milliseconds since 1970. */
   now(): number {
     return Math.floor(this.#options.startMs + this.#clock.nowMs);
   }
@@ -48,24 +48,24 @@ export class Timekeeper {
     return cancel;
   }
 
-  /** Platform for the production code. The same dice each time: what came of them once does so again. */
+  /** Runtime for the production code. The random numbers are the same in each run, so a run can be repeated. */
   runtime(name: string): Runtime {
-    const dice = new Dice(1).fork(name);
+    const random = new SeededRandom(1).fork(name);
     let uuids = 0;
     return {
       now: () => this.now(),
       monotonicMs: () => this.#clock.nowMs,
       setTimer: (delayMs, run) => ({ cancel: this.plan(delayMs, run) }),
-      random: () => dice.roll(),
-      uuid: () => simUuid(this.now(), uuids++, dice),
+      random: () => random.next(),
+      uuid: () => simUuid(this.now(), uuids++, random),
       defer: (run) => queueMicrotask(run),
     };
   }
 
-  /** Lets time pass, by so much at most, until `isDone`. Drives go one after the other. */
+  /** Lets time pass until `isDone` returns true, by at most `byMs`. Drives run one after the other. */
   async drive(byMs: number, isDone: () => boolean = () => false): Promise<void> {
     const before = this.#lastDrive;
-    const drive = Promise.withResolvers<void>();
+    const drive = deferred<void>();
     this.#lastDrive = drive.promise;
     await before;
     try {
@@ -76,12 +76,12 @@ export class Timekeeper {
     }
   }
 
-  /** Nothing happens any more. */
+  /** Stops the clock: no further event happens. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** To the next event. @returns whether there is more to come */
+  /** Moves to the next event. @returns whether more events are to come */
   async #step(untilMs: number, isDone: () => boolean): Promise<boolean> {
     await this.#settle(isDone);
     if (this.#isStopped || isDone()) return false;
@@ -103,7 +103,7 @@ export class Timekeeper {
     return nextMs !== null && nextMs <= nowMs && !this.#isStopped;
   }
 
-  /** Runs what is due, and what comes of it. */
+  /** Runs due events and the events that these cause. */
   #work(): Promise<void> {
     this.#working ??= this.#clock.runUntil(this.#clock.nowMs).finally(() => {
       this.#working = null;

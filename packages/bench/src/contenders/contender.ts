@@ -1,87 +1,116 @@
 import type { Stage } from "../services/stage.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 
-/** A job of the benchmark. The handler does nothing, except hold its slot where the case says so. */
+/** A job of the benchmark. Its handler does nothing, except hold its slot if the case says so. */
 export interface BenchJob {
   readonly n: number;
   readonly holdMs?: number;
-  /** Milliseconds since 1970, whole ones; left out: now. */
+  /** Planned time in whole milliseconds since 1970; absent: now. */
   readonly runAtMs?: number;
-  /** A capability that its worker must have; only where `Contender.hasCapabilities`. */
+  /** Capability that a worker must have; only for contenders with `Contender.hasCapabilities`. */
   readonly requires?: string;
+  /** Pool or queue other than the worker's; only for Mainspring. */
+  readonly pool?: string;
+  /** Priority; only for Mainspring. */
+  readonly priority?: "CRITICAL";
+  /** Text that makes the payload large. */
+  readonly filler?: string;
 }
 
 export interface OpenOptions {
-  /** How many single submits are on their way at once; default 16. */
+  /** Number of single submits in progress at once; default 16. */
   connections?: number;
-  /** Whether jobs of a worker that died are to come back soon, at a price; only where that must be asked for. */
+  /** Whether jobs of a dead worker must return soon, at a cost; only for contenders where that is optional. */
   comesBack?: boolean;
 }
 
 /** Bytes that the store has written so far. */
 export interface Ledger {
-  /** Its log: the WAL, the append-only file. */
+  /** Bytes of its log: the WAL, or the append-only file. */
   readonly logBytes: number;
-  /** How often it has replaced the log by a shorter one; then the difference of two sizes says nothing. */
+  /**
+   * Number of times that the store replaced the log by a shorter one, after which the difference of two sizes is
+   * meaningless.
+   */
   readonly rewrites: number;
-  /** Transactions that wrote; null where it does not tell them. */
+  /** Number of transactions that wrote; null: the store does not count them. */
   readonly writes: number | null;
 }
 
-/** Whether a store that plans by statistics is to take fresh ones. */
+/** Whether a store that plans by statistics shall take new ones. */
 export type Statistics = "FRESH" | "AS_THEY_ARE";
 
-/** Something that is measured: Mainspring in one of its forms, or a peer. */
+/** A system that is measured: Mainspring in one of its forms, or a peer. */
 export interface Contender {
   readonly name: string;
-  /** For people. */
+  /** Title for people. */
   readonly title: string;
-  /** How it was set up, in a line. */
+  /** Settings of the contender, in one line. */
   readonly settings: string;
   readonly isPeer: boolean;
-  /** Another setting of a peer that is there already: takes part where `Case.hasVariants`. */
+  /** Whether this is another setting of an existing contender, which takes part if `Case.hasVariants` is set. */
   readonly isVariant?: boolean;
   readonly hasCapabilities: boolean;
-  /** On an empty store of its own. */
+  /** Whether it differs from another contender only in the settings of its worker. */
+  readonly hasOwnWorkerOnly?: boolean;
+  /** Starts the contender on an empty store of its own. */
   open(stage: Stage, options?: OpenOptions): Promise<Rig>;
 }
 
-/** Process ids of all parts. With a store's all of its descendants count. */
+/** Process ids of all parts. For a store, all of its descendants count. */
 export interface Processes {
   readonly server: readonly number[];
   readonly worker: readonly number[];
   readonly store: readonly number[];
+  /** Processes that submit for the benchmark, where it does not do so itself. */
+  readonly client?: readonly number[];
 }
 
 /** Counts of all jobs since the rig was opened, from the store. */
 export interface Recount {
   readonly finished: number;
-  /** Waiting, running, failed: all that is due and has not finished well. */
+  /** Number of jobs that are due and have not succeeded: waiting, running, failed. */
   readonly unfinished: number;
 }
 
-/** A contender that is set up: its store, its server where it has one, and one worker process that is not started. */
+export interface SettleOptions {
+  /** Number of due jobs that must never run. */
+  readonly stuck: number;
+  /** Longest wait in milliseconds; default: three minutes. */
+  readonly withinMs?: number | undefined;
+  /** Called when the work seems done, before a recount whose cost must not count. */
+  atRest(): Promise<void>;
+}
+
+/** A running contender: its store, its server if it has one, and one worker process that is not started. */
 export interface Rig extends AsyncDisposable {
   readonly worker: ForkedWorker;
   submit(job: BenchJob): Promise<void>;
   submitBatch(jobs: readonly BenchJob[]): Promise<void>;
-  /** Has the worker's process, which is started, take no job until `release`, and forget nothing of what it has compiled. */
+  /** Keeps the started worker process from taking jobs until `release`, without losing its compiled code. */
   hold(): Promise<void>;
   release(): Promise<void>;
   /**
-   * @returns when the store had that many finished in all, in milliseconds since 1970: of a peer when the question was asked
-   * that was answered so, for counting rows takes it longer the more there are; of Mainspring when the answer came
+   * Waits until the store has this number of finished jobs, without adding load to what is measured.
+   * @returns time in milliseconds since 1970: of the last write to PostgreSQL, or of the question with that answer
    */
-  settled(finished: number): Promise<number>;
-  /** @param finished how many there should be; a store that deletes what has finished can only say what is left */
+  settled(finished: number, options: SettleOptions): Promise<number>;
+  /** @param finished expected number; a store that deletes finished jobs can only count the others */
   recount(finished: number): Promise<Recount>;
   processes(): Processes;
-  /** null where nobody can ask the store. */
+  /** Bytes written by the store; null: the store cannot be asked. */
   readonly ledger: (() => Promise<Ledger>) | null;
-  /** How many statements the store was given meanwhile; null where nobody can ask it. */
+  /** Number of statements that the store received meanwhile; null: the store cannot be asked. */
   readonly statementsDuring: ((work: () => Promise<void>) => Promise<number>) | null;
-  /** Has the store clear away what finished jobs left, as it does by itself sooner or later, and write all through. */
+  /**
+   * Takes a snapshot of a PostgreSQL (REPEATABLE READ) and holds it open until it is disposed of; null: the rig knows no PostgreSQL.
+   */
+  readonly holdSnapshot: (() => Promise<AsyncDisposable>) | null;
+  /**
+   * Makes the store clear away the remains of finished jobs, as it does by itself at some time, and write everything to
+   * disk.
+   */
   vacuum(statistics: Statistics): Promise<void>;
-  /** Another worker process like `worker`. */
+  /** Starts another worker process like `worker`. */
   anotherWorker(): Promise<ForkedWorker>;
 }

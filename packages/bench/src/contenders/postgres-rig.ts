@@ -1,32 +1,32 @@
 import type { Database } from "../services/postgres.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 import { RigWorkers } from "../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig, Statistics } from "./contender.ts";
-import { settled } from "./settled.ts";
+import type { BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "./contender.ts";
+import { settledStore } from "./settled.ts";
 
 export interface PostgresRigParts {
   database: Database;
   worker: ForkedWorker;
   openWorker(): Promise<ForkedWorker>;
-  /** A statement that gives `finished` and `unfinished`, of what is due. */
+  /** Process that submits jobs; absent: the benchmark's own. */
+  clientPid?: number;
+  /** Statement that returns `finished` and `unfinished` of all due jobs. */
   recount: string;
-  /** false: a finished job is deleted, and `finished` is what is not left. */
+  /** Whether finished jobs stay; false: they are deleted, and `finished` is the number of missing ones. */
   keepsFinished: boolean;
   submit(job: BenchJob): Promise<void>;
   submitBatch(jobs: readonly BenchJob[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Counting rows costs the store more than counting itself; it begins when all handlers have run. */
-const ASK_EVERY_MS = 10;
-
-/** A peer that lives in PostgreSQL and in its worker's process. */
+/** A peer that runs in PostgreSQL and in its worker's process. */
 export class PostgresRig implements Rig {
   readonly worker: ForkedWorker;
   readonly submit: Rig["submit"];
   readonly submitBatch: Rig["submitBatch"];
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
+  readonly holdSnapshot: Rig["holdSnapshot"];
   readonly #parts: PostgresRigParts;
   readonly hold: Rig["hold"];
   readonly release: Rig["release"];
@@ -39,6 +39,7 @@ export class PostgresRig implements Rig {
     this.submit = parts.submit;
     this.submitBatch = parts.submitBatch;
     this.ledger = () => parts.database.ledger();
+    this.holdSnapshot = () => parts.database.holdSnapshot();
     this.statementsDuring = (work) => parts.database.statementsDuring(work);
     this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
     this.hold = this.#workers.hold;
@@ -46,8 +47,8 @@ export class PostgresRig implements Rig {
     this.anotherWorker = this.#workers.another;
   }
 
-  async settled(finished: number): Promise<number> {
-    return (await settled(finished, ASK_EVERY_MS, (count) => this.recount(count))).askedAtMs;
+  settled(finished: number, options: SettleOptions): Promise<number> {
+    return settledStore(this.#parts.database, { ...options, finished, recount: (count) => this.recount(count) });
   }
 
   async recount(finished: number): Promise<Recount> {
@@ -58,7 +59,9 @@ export class PostgresRig implements Rig {
   }
 
   processes(): Processes {
-    return { server: [], worker: this.#workers.pids, store: [this.#parts.database.pid] };
+    const { database, clientPid } = this.#parts;
+    const client = clientPid === undefined ? [] : [clientPid];
+    return { server: [], worker: this.#workers.pids, store: [database.pid], client };
   }
 
   vacuum(statistics: Statistics): Promise<void> {

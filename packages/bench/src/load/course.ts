@@ -4,18 +4,20 @@ import { Meter } from "../meter/meter.ts";
 import type { Stage } from "../services/stage.ts";
 import { prefill } from "./prefill.ts";
 
-/** A rig, and what it has done so far. */
+/** A rig, and the jobs that it has run so far. */
 export class Course implements AsyncDisposable {
   readonly rig: Rig;
   #finished = 0;
-  /** Jobs that are due and are never to be run. */
+  /** Number of due jobs that must never run. */
   stuck = 0;
 
   private constructor(rig: Rig) {
     this.rig = rig;
   }
 
-  /** Opens a rig, and has it run jobs until all is compiled, cached and connected. Its worker goes on waiting for more. */
+  /**
+   * Opens a rig, and runs jobs until everything is compiled, cached and connected. Its worker keeps waiting for more.
+   */
   static async warm(contender: Contender, stage: Stage, options?: OpenOptions): Promise<Course> {
     const course = new Course(await contender.open(stage, options));
     await course.#warmUp(stage.warmUpJobs).catch(async (error: unknown) => {
@@ -35,12 +37,15 @@ export class Course implements AsyncDisposable {
     await rig.vacuum("AS_THEY_ARE");
   }
 
-  /** How many jobs have finished since the rig was opened. */
+  /** Number of jobs that have finished since the rig was opened. */
   get jobsBefore(): number {
     return this.#finished;
   }
 
-  /** Prefilled jobs, one worker process: from the first handler's start until the store has the last finish. */
+  /**
+   * Runs prefilled jobs with one worker process, and measures from the first handler's start until the store has the
+   * last finish.
+   */
   async drain(jobs: number): Promise<Figures> {
     const { rig } = this;
     await rig.hold();
@@ -50,20 +55,25 @@ export class Course implements AsyncDisposable {
     if (runs > 0) throw new Error(`${runs} of ${jobs} jobs ran before they were to`);
     const meter = await Meter.begin(rig);
     await rig.release();
-    const endedAtMs = await this.finished(jobs);
+    const endedAtMs = await this.finished(jobs, { meter });
     const costs = await meter.perJob(jobs);
     const { firstAtMs } = await this.verified(jobs);
     return { jobsPerSec: jobs / ((endedAtMs - firstAtMs) / 1_000), ...costs };
   }
 
-  /** @returns when the store had so many finished beyond those before, in milliseconds since 1970 */
-  async finished(jobs: number): Promise<number> {
-    // Asking the store how far it is would be a part of the load.
-    await this.rig.worker.reached(jobs);
-    return await this.rig.settled(this.#finished + jobs);
+  /**
+   * @param options.meter ends its measurement before the rig counts the jobs in the store
+   * @param options.withinMs longest wait for a start and for the store, in milliseconds; default: three minutes
+   * @returns time at which the store had this number of further finished jobs, in milliseconds since 1970
+   */
+  async finished(jobs: number, { meter, withinMs }: { meter?: Meter; withinMs?: number } = {}): Promise<number> {
+    // Polling the store for its progress would add load.
+    await this.rig.worker.reached(jobs, withinMs);
+    const atRest = async () => meter?.pause();
+    return await this.rig.settled(this.#finished + jobs, { stuck: this.stuck, atRest, withinMs });
   }
 
-  /** The jobs since `expect`, as the worker saw them. @throws one of them did not run and finish exactly once */
+  /** Records of the worker about the jobs since `expect`. @throws a job did not run and finish exactly once */
   async verified(jobs: number) {
     const report = await this.rig.worker.report();
     this.#finished += jobs;

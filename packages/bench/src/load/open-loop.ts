@@ -8,12 +8,13 @@ export interface OpenLoop {
   send(n: number): Promise<void>;
 }
 
-/** Lets the thread start before the first send is due. */
+/** Time for the thread to start before the first send is due, in milliseconds. */
 const LEAD_MS = 300;
 
 /**
- * Sends at a rate, whatever becomes of what was sent before: a system that stalls is not spared what comes meanwhile.
- * @returns when each send was intended; that is what lateness is counted from
+ * Sends at a fixed rate, independent of earlier answers, so that a system that stalls is still measured with the sends
+ * that come meanwhile.
+ * @returns intended time of each send, from which lateness is counted
  */
 export async function openLoop({ sends, perSec, send }: OpenLoop): Promise<Float64Array> {
   const everyMs = 1_000 / perSec;

@@ -1,7 +1,10 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nowMs } from "../clock.ts";
 
-/** Says when it is time for each of a row of sends, to a fraction of a millisecond: timers of the event loop cannot. */
+/**
+ * Signals the time of each of a series of sends, to a fraction of a millisecond, which timers of the event loop cannot
+ * do.
+ */
 const { beginAtMs, everyMs, sends } = workerData as { beginAtMs: number; everyMs: number; sends: number };
 const port = parentPort as MessagePort;
 const never = new Int32Array(new SharedArrayBuffer(4));

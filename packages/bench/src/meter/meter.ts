@@ -8,10 +8,12 @@ interface Reading extends Ledger {
   storeUs: number;
 }
 
-/** Cost of some work: CPU of all that takes part, and what the store wrote. */
+/** Cost of some work: CPU time of all parts, and bytes that the store wrote. */
 export class Meter {
   readonly #rig: Rig;
   readonly #before: Reading;
+  /** Reading at the latest pause; null: none. */
+  #paused: Reading | null = null;
 
   private constructor(rig: Rig, before: Reading) {
     this.#rig = rig;
@@ -22,10 +24,15 @@ export class Meter {
     return new Meter(rig, await readingOf(rig));
   }
 
-  /** Since `begin`, for each of that many jobs. */
+  /** Takes a reading as the end of the measurement, unless a later one follows. */
+  async pause(): Promise<void> {
+    this.#paused = await readingOf(this.#rig);
+  }
+
+  /** Cost per job from `begin` until the latest pause; until now if there was none. */
   async perJob(jobs: number): Promise<Figures> {
     const before = this.#before;
-    const after = await readingOf(this.#rig);
+    const after = this.#paused ?? (await readingOf(this.#rig));
     const each = (name: Exclude<keyof Reading, "writes" | "rewrites">) => (after[name] - before[name]) / jobs;
     const writes = after.writes === null || before.writes === null ? null : after.writes - before.writes;
     return {

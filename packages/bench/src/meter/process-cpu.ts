@@ -1,22 +1,22 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Ticks in a second on Linux; no program can ask for it without a compiler, and it has been 100 for decades. */
+/** Ticks in a second on Linux. A program cannot ask for it without a compiler, and it has been 100 for decades. */
 const TICKS_PER_SEC = 100;
 export const US_PER_TICK = 1_000_000 / TICKS_PER_SEC;
 
 interface ProcessStat {
   parent: number;
-  /** Processor time of the process, and of its children that have ended. */
+  /** CPU time of the process and of its children that have ended, in ticks. */
   ownTicks: number;
   childTicks: number;
 }
 
-/** CPU time in microseconds that a process has used, all of its threads. 0 where it is gone, or this is not Linux. */
+/** CPU time of a process with all its threads, in microseconds; 0: the process has ended, or this is not Linux. */
 export function cpuUsOf(pid: number): number {
   return (statOf(pid)?.ownTicks ?? 0) * US_PER_TICK;
 }
 
-/** The same with all of its descendants, also those that have ended and were waited for. */
+/** The same with all of its descendants, including those that have ended and were waited for. */
 export function treeCpuUsOf(root: number): number {
   const members = treeOf(root);
   let ticks = 0;
@@ -24,13 +24,7 @@ export function treeCpuUsOf(root: number): number {
   return ticks * US_PER_TICK;
 }
 
-/** Resident memory in bytes. */
-export function residentBytesOf(pid: number): number {
-  const text = read(`/proc/${pid}/status`);
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(text ?? "")?.[1] ?? 0) * 1_024;
-}
-
-/** The living children of a process. */
+/** Living children of a process. */
 export function childrenOf(pid: number): number[] {
   return allProcesses()
     .filter(([, stat]) => stat.parent === pid)
@@ -59,7 +53,8 @@ function allProcesses(): [number, ProcessStat][] {
 function statOf(pid: number): ProcessStat | null {
   const text = read(`/proc/${pid}/stat`);
   if (text === null) return null;
-  // The name, second, may hold anything, also blanks; what follows its bracket is numbers, and begins with the third.
+  // The second field, the name, may contain anything, even spaces; the numbers after its closing bracket start with the
+  // third field.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const at = (position: number) => Number(fields[position - 3]);
   return { parent: at(4), ownTicks: at(14) + at(15), childTicks: at(16) + at(17) };

@@ -1,9 +1,9 @@
-/** A bar, or several on top of each other. */
+/** A bar, or several parts stacked. */
 export interface Bar {
   label: string;
   /** Values of the parts, in the order of the legend. */
   values: readonly number[];
-  /** How far it moved over the runs; only of a bar with one part. */
+  /** Range of the value over the runs; only for a bar with one part. */
   min?: number;
   max?: number;
   /** Label at its end. */
@@ -13,10 +13,10 @@ export interface Bar {
 
 export interface BarChart {
   title: string;
-  /** Names of the parts; empty where there is one. */
+  /** Names of the parts; empty: there is one part. */
   legend: readonly string[];
   bars: readonly Bar[];
-  /** Bars grow by the logarithm: for what differs by orders of magnitude. */
+  /** Whether the axis is logarithmic, for values that differ by orders of magnitude. */
   isLogarithmic: boolean;
 }
 
@@ -24,11 +24,11 @@ const [WIDTH, LEFT, RIGHT, TOP, ROW, BAR] = [800, 220, 110, 52, 30, 18];
 const OURS = ["#1f6feb", "#79b8ff", "#c8e1ff"];
 const THEIRS = ["#6e7781", "#a8b0b8", "#d5d9dd"];
 
-/** A horizontal bar chart as SVG: readable on light and dark pages, and without a font of its own. */
+/** Creates a horizontal bar chart as SVG, which is readable on light and dark pages, and uses no font of its own. */
 export function barChart({ title, legend, bars, isLogarithmic }: BarChart): string {
   const largest = Math.max(...bars.map(({ values, max }) => Math.max(sum(values), max ?? 0)));
   const smallest = Math.min(...bars.map(({ values, min }) => Math.min(sum(values), min ?? Number.POSITIVE_INFINITY)));
-  // A decade below the smallest, so that it has a bar too.
+  // The axis starts below the smallest value, so that this value has a visible bar too.
   const floor = 10 ** Math.floor(Math.log10(Math.max(smallest, 1e-3)) - 0.3);
   const share = (value: number) =>
     isLogarithmic ? Math.log(Math.max(value, floor) / floor) / Math.log(largest / floor) : value / largest;

@@ -1,20 +1,22 @@
 import type { FigureName } from "../figures.ts";
 
-/** Goals of Mainspring. */
+/** A goal of Mainspring. */
 export interface Goal {
-  /** Name of the case, or how it begins. */
+  /** Name of the case, or a prefix of it. */
   readonly case: string;
   readonly figure: FigureName;
   readonly contender: string;
   readonly goal: number;
-  /** Figure of the best peer on the machine where the goal was set; elsewhere the ratio to the best peer counts. */
+  /**
+   * Figure of the best peer on the machine where the goal was set; on other machines the ratio to the best peer counts.
+   */
   readonly bestPeer?: number;
 }
 
 const REMOTE = "mainspring";
 const INSIDE = "mainspring-inside";
 
-/** Set on 2 cores with PostgreSQL 15 and Redis 7, beside the figures of the peers there. */
+/** Goals, set on 2 cores with PostgreSQL 15 and Redis 7, with the figures of the peers there. */
 export const GOALS: readonly Goal[] = [
   { case: "drain-20k", figure: "jobsPerSec", contender: REMOTE, goal: 45_000, bestPeer: 43_700 },
   { case: "drain-20k", figure: "jobsPerSec", contender: INSIDE, goal: 60_000, bestPeer: 43_700 },

@@ -3,18 +3,20 @@ import { FIGURES, type FigureName } from "../figures.ts";
 import type { CaseResult } from "../measured.ts";
 import { GOALS, type Goal } from "./goals.ts";
 
-/** How a goal and what was measured compare. */
+/** Comparison of a goal with the measurement. */
 export interface Verdict {
   goal: Goal;
   title: string;
   measured: number;
-  /** Best figure of the peers here; null where none was measured. */
+  /** Best figure of the peers in this run; null: none was measured. */
   bestPeer: number | null;
-  /** Whether the figure reaches the goal or, since machines differ, the ratio to the best peer in the same run does. */
+  /**
+   * Whether the figure reaches the goal or, because machines differ, the ratio to the best peer of the same run does.
+   */
   reached: "yes" | "against the peers" | "no";
 }
 
-/** Judgements of the goals whose case was measured. */
+/** Verdicts for the goals whose case was measured. */
 export function judgeGoals(results: readonly CaseResult[]): Verdict[] {
   return GOALS.flatMap((goal) => {
     const result = results.find(

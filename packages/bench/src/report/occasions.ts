@@ -1,17 +1,17 @@
 import type { CaseResult, Occasion, Outcome } from "../measured.ts";
 import { contenderOf } from "./words.ts";
 
-/** From when to when, and of which commits. */
+/** Range of times, and commits, of the measurements. */
 export function whenMeasured(results: readonly CaseResult[]): string {
   const all = results.flatMap(({ outcomes }) => outcomes.flatMap(({ occasions }) => occasions));
   const times = all.map(({ at }) => at).sort();
   const [first = "", last = ""] = [times[0], times.at(-1)];
   const commits = [...new Set(all.map(({ commit }) => commit))];
   const of = commits.length === 1 ? `commit ${commits[0]}` : `several commits (${commits.join(", ")})`;
-  return `Cases began between ${instant(first)} and ${instant(last)} UTC, of ${of}; below each it says when, and what else the machine had to do: where others took much of its CPU, only CPU of a job says much.`;
+  return `Cases began between ${instant(first)} and ${instant(last)} UTC, of ${of}. Below each case you find when it was measured, and the load of the machine. If other programs took much of the CPU, only the CPU per job is meaningful.`;
 }
 
-/** When a case was measured; by contender where they were not all measured together. */
+/** Times of a case's measurement; by contender if they were not all measured together. */
 export function occasionsOf(outcomes: readonly Outcome[]): string {
   const groups = Map.groupBy(outcomes, ({ occasions }) => occasions.map(wordsOf).join("; and "));
   if (groups.size === 1) return `Measured ${timesOf(outcomes)}, ${[...groups.keys()][0]}.`;

@@ -10,12 +10,12 @@ export interface Plot {
   svg: string;
 }
 
-/** Main figure of a case: the first of these that it has. */
+/** Candidates for the main figure of a case, of which the first existing one counts. */
 const MAIN: readonly FigureName[] = ["ratio", "backMs", "jobsPerSec", "p99Ms", "statementsPerSec"];
 const LATENESS: readonly FigureName[] = ["p99Ms"];
 const COSTS: readonly FigureName[] = ["serverCpuUs", "workerCpuUs", "storeCpuUs"];
 
-/** The pictures of a case: what it is about, and the CPU of a job where throughput is measured. */
+/** Pictures of a case: its main figure, and the CPU per job if throughput is measured. */
 export function plotsOf(result: CaseResult): Plot[] {
   const outcomes = result.outcomes.filter(({ occasions }) => occasions.some(({ runs }) => runs.length > 0));
   if (outcomes.length < 2) return [];

@@ -14,31 +14,32 @@ import { contenderOf, formatted, spreadText, table } from "./words.ts";
 
 const introduction = (warmUpJobs: number) => `# Performance
 
-Made by \`npm run bench -- --report\`, which measures and writes this page, its pictures and \`performance/results.json\`; edit
-nothing here by hand. How it measures, and how to run it, tells [packages/bench](../packages/bench/README.md).
+\`npm run bench -- --report\` measures and writes this page, its pictures and \`performance/results.json\`. Do not edit them by
+hand. [packages/bench](../packages/bench/README.md) explains how the bench measures, and how to run it.
 
-All contenders ran in turns, on the same machine and the same PostgreSQL; each case with an empty database or Redis of its
-own. Before anything is measured, each one runs ${warmUpJobs.toLocaleString("en")} jobs in the very processes that are measured, so that all code is compiled,
-as it is in a server that has run for a minute; only crash and the recurring jobs begin without. Then PostgreSQL is vacuumed, for
-everybody alike. Where jobs are prefilled, the worker is kept from work meanwhile, and its process goes on. What a table says are medians, with the smallest and the largest of all runs
-where there were several. A run in which not every job had run and finished exactly once counts as failed and gives no figure.`;
+All contenders ran in turns, on the same machine and the same PostgreSQL. Each case had an empty database or Redis. Before the
+measurement each contender runs ${warmUpJobs.toLocaleString("en")} jobs in the same processes, so that all code is compiled, as in a server that has run
+for a minute; only crash and the recurring jobs begin without. Then PostgreSQL is vacuumed, for all contenders alike. If jobs
+are prefilled, the worker is kept from work meanwhile, and its process continues. Tables show medians, with the smallest and
+the largest of all runs if there were several. A run in which not every job ran and finished exactly once counts as failed and
+gives no figure.`;
 
 const NOT_COMPARABLE = `## What is not the same
 
-- **What is kept.** Mainspring keeps every job, execution and attempt, with who ran it and when; pg-boss keeps finished jobs.
-  Graphile Worker and BullMQ delete a job when it is done, and nothing is left to look at.
-- **Where the work is done.** A peer is a library in the worker's process; Mainspring is a server that any number of workers and
-  clients share, so its jobs cross two sockets more. "Worker inside" is Mainspring as the peers are: one process.
-- **How jobs arrive.** At Mainspring over HTTP in both forms. At the peers by a call of their library, which writes to the store
-  itself; that CPU is the caller's and is in no table.
-- **What "done" means for the disk.** PostgreSQL with fsync, and Redis with appendfsync always, have a finish on disk before it
-  counts. With everysec up to a second of it is lost in a power cut.
-- **What a finish holds up.** pg-boss runs and finishes a batch of a thousand at once, so one slow job holds up a thousand;
+- **History.** Mainspring keeps every job, execution and attempt, with its worker and times. pg-boss and River keep finished
+  jobs. Graphile Worker and BullMQ delete a job when it is done, so you cannot look at it later.
+- **Place of the work.** A peer is a library in the worker's process. Mainspring is a server that any number of workers and
+  clients share, so its jobs cross two more sockets. "Worker inside" is Mainspring in the form of the peers: one process.
+- **Arrival of jobs.** Mainspring gets them over HTTP in both forms. The peers get them by a call of their library, which writes
+  to the store itself (River's in a process of its own); that CPU is the caller's and is in no table but that of submits.
+- **"Done" and the disk.** PostgreSQL with fsync, and Redis with appendfsync always, have a finish on disk before it counts.
+  With everysec, a power cut loses up to a second of it.
+- **Batches of finishes.** pg-boss runs and finishes a batch of a thousand at once, so one slow job holds up a thousand.
   Graphile Worker gives up to 500 jobs to one process, which keeps them for hours when it dies.`;
 
 /** Only where somebody has told it. */
 const WHY = [
-  "## Why\n\nWhere the time goes, what was tried and what did not help is told in [internals/performance.md](internals/performance.md).",
+  "## Why\n\n[internals/performance.md](internals/performance.md) explains where the time goes, what was tried, and what did not help.",
 ];
 
 /** Writes the page, its pictures, and the figures as JSON. */
@@ -71,7 +72,7 @@ function machineOf({ isQuick, machine, results }: Measured): string {
     "## Where and with what",
     `${whenMeasured(results)}${scale}`,
     table(["", ""], Object.entries(machine)),
-    `PostgreSQL as it comes but for ${settings.join(", ")}. All connections to it and to Redis are Unix sockets.`,
+    `PostgreSQL has its default settings except ${settings.join(", ")}. All connections to it and to Redis are Unix sockets.`,
     table(["contender", "settings"], contenders),
   ].join("\n\n");
 }
@@ -89,7 +90,7 @@ function goalsOf(results: readonly CaseResult[]): string {
   if (rows.length === 0) return "## Goals\n\nNone of them was measured.";
   const head = ["case", "figure", "contender", "goal", "measured", "best peer", "reached"];
   const note =
-    'The goals were set on another machine of this kind. "Against the peers": the figure is missed, but the ratio to the best peer of this report is the one that the goal had to the best peer there, or better.';
+    'The goals were set on another machine of this kind. "Against the peers" means that the figure misses the goal, but its ratio to the best peer of this report is at least as good as the ratio of the goal to the best peer there.';
   return ["## Goals", table(head, rows), note].join("\n\n");
 }
 

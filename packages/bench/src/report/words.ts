@@ -1,9 +1,13 @@
 import type { Contender } from "../contenders/contender.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
-import { mainspringClusters, mainspringEmbedded } from "../contenders/mainspring/mainspring.ts";
+import {
+  mainspringClusters,
+  mainspringEmbedded,
+  mainspringEmbeddedDefault,
+} from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
 
-const ALL: readonly Contender[] = [...CONTENDERS, mainspringEmbedded, ...mainspringClusters];
+const ALL: readonly Contender[] = [...CONTENDERS, mainspringEmbedded, mainspringEmbeddedDefault, ...mainspringClusters];
 
 export function contenderOf(name: string): Contender {
   const found = ALL.find((contender) => contender.name === name);
@@ -16,7 +20,7 @@ export function formatted(figure: FigureName, value: number): string {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** The median, and how far it moved where there were several runs. */
+/** The median, and the range if there were several runs. */
 export function spreadText(figure: FigureName, { min, median, max }: Spread): string {
   const text = formatted(figure, median);
   const [low, high] = [formatted(figure, min), formatted(figure, max)];

@@ -2,12 +2,12 @@ import { nowMs } from "../clock.ts";
 import type { Scenario } from "./scenario.ts";
 
 const RUNNING = 50;
-/** Longer than anybody waits for a worker that is gone. */
+/** Time for which jobs hold their slot, in milliseconds: longer than any wait for a dead worker. */
 const HOLD_MS = 600_000;
 
 export const crash: Scenario = {
   name: "crash",
-  about: `A worker process with ${RUNNING} running jobs is killed with SIGKILL: the time until another one has started them all. Graphile Worker is left out: its documentation says four hours. In a quick session the peers are left out, that take a minute.`,
+  about: `A worker process with ${RUNNING} running jobs is killed with SIGKILL. The time counts until another worker has started them all. Graphile Worker is left out: its documentation says four hours. A quick session leaves out the peers, because they take a minute.`,
   cases: ({ isQuick }) => [
     {
       name: "crash",

@@ -9,16 +9,16 @@ import type { Case, Scenario } from "./scenario.ts";
 export const cycle: Scenario = {
   name: "cycle",
   about:
-    "Submits in batches of a thousand while a worker process drains; the next batch is sent when fewer than 20,000 jobs wait, so the rate is the one that holds without the backlog growing. Costs are a job's for its whole life. A run is cut in three parts that count as one each.",
+    "Clients submit batches of a thousand while a worker process drains them. The next batch is sent when fewer than 20,000 jobs wait, so the rate holds without a growing backlog. Costs are those of a job for its whole life. A run has three parts that count as one run each.",
   cases: ({ isQuick }) => [cycleCase(isQuick ? 1_500 : 20_000)],
 };
 
-/** More waiting would be a backlog that grows, less a worker that has nothing to do. */
+/** Largest backlog. With more, the backlog would grow; with less, the worker would be idle. */
 const BACKLOG_MAX = 20_000;
 const CALLERS = 2;
 const PARTS = 3;
 const SETTLE_IN_MS = 2_000;
-/** More than anything measured here runs in a second. */
+/** Largest rate of submits per second, above every measured throughput. */
 const PER_SEC_MAX = 250_000;
 
 export function cycleCase(partMs: number): Case {
@@ -37,7 +37,7 @@ export function cycleCase(partMs: number): Case {
       const meter = await Meter.begin(rig);
       const before = rig.worker.runs;
       while (parts.length < PARTS) parts.push(await Promise.race([part(rig, partMs), failure(submitting)]));
-      // Cost of the whole run: jobs run in bursts, and the costs and jobs of a part that ends within a burst do not
+      // The cost covers the whole run: jobs run in bursts, so costs and jobs of a part that ends within a burst do not
       // belong together.
       const costs = await meter.perJob(rig.worker.runs - before);
       stopping.abort();
@@ -75,7 +75,7 @@ async function part(rig: Rig, lastsMs: number): Promise<Figures> {
   return { jobsPerSec: jobs / elapsedSec };
 }
 
-/** Never, unless submitting fails. */
+/** Never resolves; rejects if submitting fails. */
 async function failure(submitting: Promise<number>): Promise<never> {
   await submitting;
   throw new Error("submitting ended by itself");

@@ -4,7 +4,7 @@ import type { Case, Scenario } from "./scenario.ts";
 export const drain: Scenario = {
   name: "drain",
   about:
-    "Prefilled jobs that do nothing, and one worker process: from the first handler's start until the store has the last finish.",
+    "One worker process runs prefilled jobs that do nothing. The time counts from the first handler's start until the store has the last finish.",
   cases: ({ isQuick }) => (isQuick ? [drainCase(20_000)] : [drainCase(20_000), drainCase(200_000)]),
 };
 

@@ -4,7 +4,8 @@ import { MainspringRig } from "../contenders/mainspring/mainspring-rig.ts";
 import type { Figures } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { prefill } from "../load/prefill.ts";
-import { cpuUsOf, residentBytesOf } from "../meter/process-cpu.ts";
+import { cpuUsOf } from "../meter/process-cpu.ts";
+import { residentMiBOf } from "../meter/process-memory.ts";
 import { ForkedWorker } from "../worker/forked-worker.ts";
 import { ratioOf } from "./backlog.ts";
 import type { Scenario } from "./scenario.ts";
@@ -16,7 +17,7 @@ const DONE_WITHIN_MS = 600_000;
 
 export const fleet: Scenario = {
   name: "fleet",
-  about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, a connection and heartbeats of its own, at one server or spread over the gateways of three that form a cluster: the servers' memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
+  about: `Simulated workers in ${PROCESSES} processes, each with ${SLOTS} slots, its own connection and heartbeats, connect to one server, or to the gateways of three servers that form a cluster. The table shows the servers' memory and CPU (in percent of one core) while they have nothing to do, and the rate at which they run jobs of a pool that is resumed. The ratio is that rate to the one of a single worker process with the same pool.`,
   cases: ({ isQuick }) => {
     const workers = isQuick ? 500 : 10_000;
     const sizes = { workers, jobs: isQuick ? 10_000 : 100_000, idleMs: isQuick ? 5_000 : 30_000 };
@@ -41,7 +42,7 @@ interface Sizes {
   workers: number;
   jobs: number;
   idleMs: number;
-  /** How many jobs have finished already. */
+  /** Number of jobs that have finished already. */
   before: number;
 }
 
@@ -65,17 +66,17 @@ async function measureFleet(rig: MainspringRig, { workers, jobs, idleMs, before 
   }
 }
 
-/** Processor time of all servers together while only heartbeats happen. */
+/** CPU time of all servers together while only heartbeats happen. */
 async function restOf(rig: MainspringRig, lastsMs: number): Promise<Figures> {
   const { server } = rig.processes();
   const sum = (of: (pid: number) => number) => server.reduce((total, pid) => total + of(pid), 0);
   const [beginMs, beginUs] = [nowMs(), sum(cpuUsOf)];
   await pause(lastsMs);
   const cpuPercent = (sum(cpuUsOf) - beginUs) / (nowMs() - beginMs) / 10;
-  return { cpuPercent, residentMiB: sum(residentBytesOf) / 1_048_576 };
+  return { cpuPercent, residentMiB: residentMiBOf(server) };
 }
 
-/** Jobs that were submitted while the pool was paused, and then it is resumed: measured as any drain. */
+/** Measures jobs that were submitted while the pool was paused, from its resume on, as any drain. */
 async function resumed(
   rig: MainspringRig,
   processes: readonly ForkedWorker[],
@@ -87,7 +88,7 @@ async function resumed(
   await rig.release();
   const runs = () => processes.reduce((sum, process) => sum + process.runs, 0);
   await until(`${jobs} runs`, DONE_WITHIN_MS, 5, () => (runs() >= jobs ? true : null));
-  const endedAtMs = await rig.settled(before + jobs);
+  const endedAtMs = await rig.settled(before + jobs, { stuck: 0, atRest: async () => {} });
   const reports = await Promise.all(processes.map((process) => process.report()));
   const ran = new Set(
     reports.flatMap(({ startedAtMs }) => [...startedAtMs.keys()].filter((n) => startedAtMs[n] !== 0)),

@@ -4,13 +4,13 @@ import { Course } from "../load/course.ts";
 import { cpuUsOf, treeCpuUsOf } from "../meter/process-cpu.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Time for work that began before to come to rest. */
+/** Time for earlier work to come to rest, in milliseconds. */
 const REST_MS = 3_000;
 
 export const idle: Scenario = {
   name: "idle",
   about:
-    "A system with one worker process and nothing to do: statements (of Redis: commands) that reach the store each second, and CPU of all processes, the store's too, in percent of one core.",
+    "A system with one worker process has nothing to do. The table shows the statements (for Redis: commands) that reach the store each second, and the CPU of all processes, including the store's, in percent of one core.",
   cases: ({ isQuick }) => {
     const lastsMs = isQuick ? 3_000 : 20_000;
     return [

@@ -8,14 +8,14 @@ import type { Case, Scenario } from "./scenario.ts";
 export const pickup: Scenario = {
   name: "pickup",
   about:
-    "Single submits at a rate that does not wait for answers, on an idle system with one worker process: from the intended send until the handler's start.",
+    "A client sends single submits at a fixed rate, without waiting for answers, to an idle system with one worker process. The time counts from the intended send until the handler's start.",
   cases: ({ isQuick }) => {
     const seconds = isQuick ? 2 : 20;
     return [pickupCase(200, seconds), pickupCase(2_000, seconds)];
   },
 };
 
-/** Beyond that of every case: singly submitted jobs. */
+/** Warm-up with singly submitted jobs, in addition to that of every case. */
 const WARM_UP = { perSec: 1_000, seconds: 1 };
 
 export function pickupCase(perSec: number, seconds: number): Case {
@@ -32,14 +32,14 @@ export function pickupCase(perSec: number, seconds: number): Case {
   };
 }
 
-/** Its worker is started. */
+/** Measures pickup; the course's worker is started. */
 export async function pickUp(course: Course, { perSec, seconds }: typeof WARM_UP): Promise<Figures> {
   const { rig } = course;
   const jobs = perSec * seconds;
   await rig.worker.expect(jobs);
   const meter = await Meter.begin(rig);
   const intendedAtMs = await openLoop({ sends: jobs, perSec, send: (n) => rig.submit({ n }) });
-  await course.finished(jobs);
+  await course.finished(jobs, { meter });
   const costs = await meter.perJob(jobs);
   const { startedAtMs } = await course.verified(jobs);
   return { ...latenessOf(startedAtMs.map((atMs, n) => atMs - (intendedAtMs[n] ?? 0))), ...costs };

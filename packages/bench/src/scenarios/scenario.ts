@@ -2,27 +2,31 @@ import type { Contender } from "../contenders/contender.ts";
 import type { Figures } from "../figures.ts";
 import type { Stage } from "../services/stage.ts";
 
-/** How much of everything. */
+/** Sizes of all measurements. */
 export interface Scale {
   isQuick: boolean;
-  /** How many jobs wait for tomorrow in `backlog`. */
+  /** Number of jobs that wait for tomorrow in `backlog`. */
   backlogJobs: number;
+  /** Number of jobs that are due at one instant in `midnight`. */
+  herdJobs: number;
+  /** Numbers of jobs at which `storage` measures the store, in ascending order. */
+  storedJobs: readonly [number, number];
 }
 
-/** One thing to measure. */
+/** One measurement. */
 export interface Case {
-  /** Unique among all. */
+  /** Unique name of the case. */
   name: string;
-  /** For people. */
+  /** Title for people. */
   title: string;
-  /** Default: all that were asked for. */
+  /** Contenders of the case; default: all requested ones. */
   contenders?: readonly Contender[];
-  /** Whether the other settings of peers are of interest too. */
+  /** Whether other settings of peers take part. */
   hasVariants?: boolean;
   takes?(contender: Contender): boolean;
-  /** How often it is run at most. */
+  /** Largest number of runs. */
   runsMax?: number;
-  /** @returns the figures of one run, or of several parts of it that count as one each */
+  /** @returns figures of one run, or of several parts of it that each count as one */
   measure(contender: Contender, stage: Stage): Promise<Figures | Figures[]>;
 }
 
@@ -30,7 +34,7 @@ export interface Scenario {
   name: string;
   /** Title of the measurement, for people. */
   about: string;
-  /** Measured only where it is named. */
+  /** Whether it is measured only if it is named. */
   isOnRequest?: boolean;
   cases(scale: Scale): Case[];
 }

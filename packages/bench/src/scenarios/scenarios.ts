@@ -6,21 +6,30 @@ import { drain } from "./drain.ts";
 import { embedded } from "./embedded.ts";
 import { fleet } from "./fleet.ts";
 import { idle } from "./idle.ts";
+import { midnight } from "./midnight.ts";
+import { payload } from "./payload.ts";
 import { pickup } from "./pickup.ts";
-import { recurringHerd, recurringRest } from "./recurring.ts";
+import { recurringBurst, recurringRest } from "./recurring.ts";
 import type { Scenario } from "./scenario.ts";
+import { snapshot } from "./snapshot.ts";
+import { storage } from "./storage.ts";
 import { stuck } from "./stuck.ts";
 import { submit } from "./submit.ts";
 import { timers } from "./timers.ts";
+import { urgent } from "./urgent.ts";
 
-/** All that is measured, in the order of the report. */
+/** All measurements, in the order of the report. */
 export const SCENARIOS: readonly Scenario[] = [
   drain,
   cycle,
   submit,
   pickup,
   timers,
+  midnight,
+  urgent,
   backlog,
+  snapshot,
+  payload,
   stuck,
   crash,
   fleet,
@@ -28,5 +37,6 @@ export const SCENARIOS: readonly Scenario[] = [
   embedded,
   cluster,
   recurringRest,
-  recurringHerd,
+  recurringBurst,
+  storage,
 ];

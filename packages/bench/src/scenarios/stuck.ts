@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 export const stuck: Scenario = {
   name: "stuck",
   about:
-    "A drain; then jobs whose capability nobody has, and behind them as many runnable ones as in that drain. The ratio is the second drain's rate to the first one's. Only who knows capabilities is asked.",
+    "First comes a drain. Then come jobs that require a capability no worker has, and behind them as many runnable jobs as in the first drain. The ratio is the second drain's rate to the first one's. Only contenders with capabilities take part.",
   cases: ({ isQuick }) => {
     const [hopeless, runnable] = isQuick ? [10_000, 10_000] : [100_000, 50_000];
     return [

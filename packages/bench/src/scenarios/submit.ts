@@ -4,12 +4,13 @@ import { type Figures, latenessOf } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { BATCH } from "../load/prefill.ts";
 import { Meter } from "../meter/meter.ts";
+import { cpuUsOf } from "../meter/process-cpu.ts";
 import type { Case, Scenario } from "./scenario.ts";
 
 export const submit: Scenario = {
   name: "submit",
   about:
-    "Callers that submit one job, or a batch of a thousand, and the next when that was accepted; the worker is kept from work. The latency is a call's.",
+    "Each caller submits one job, or a batch of a thousand, and submits the next when the previous one was accepted. The worker does not work meanwhile. The latency is that of a call.",
   cases: ({ isQuick }) => {
     const lastsMs = isQuick ? 1_000 : 5_000;
     const single = (callers: number) => {
@@ -36,11 +37,13 @@ function submitCase(load: Load): Case {
     name,
     title,
     hasVariants: true,
+    // The worker does not work meanwhile.
+    takes: ({ hasOwnWorkerOnly }) => hasOwnWorkerOnly !== true,
     measure: async (contender, stage) => {
       await using course = await Course.warm(contender, stage, { connections: callers });
       const { rig } = course;
       await rig.hold();
-      // Beyond the warm-up of every case: such submits.
+      // Warm-up with submits of this kind, in addition to that of every case.
       await calls(rig, { ...load, lastsMs: load.lastsMs / 4 }, 0);
       const accepted = (await rig.recount(0)).unfinished;
       return await calls(rig, load, accepted);
@@ -48,9 +51,10 @@ function submitCase(load: Load): Case {
   };
 }
 
-/** @param before how many jobs were accepted earlier */
+/** @param before number of jobs that were accepted earlier */
 async function calls(rig: Rig, { callers, batch, lastsMs }: Load, before: number): Promise<Figures> {
   const meter = await Meter.begin(rig);
+  const clientUs = clientCpuUsOf(rig);
   const took: number[] = [];
   const beginMs = nowMs();
   const call = async () => {
@@ -65,8 +69,23 @@ async function calls(rig: Rig, { callers, batch, lastsMs }: Load, before: number
   await Promise.all(Array.from({ length: callers }, call));
   const jobs = took.length * batch;
   const elapsedSec = (nowMs() - beginMs) / 1_000;
+  const clientCpuUs = (clientCpuUsOf(rig) - clientUs) / jobs;
   const costs = await meter.perJob(jobs);
+  const withClientCpuUs = (costs.totalCpuUs ?? Number.NaN) + clientCpuUs;
   const { unfinished } = await rig.recount(0);
   if (unfinished !== before + jobs) throw new Error(`${before + jobs} jobs were accepted, and ${unfinished} are there`);
-  return { jobsPerSec: jobs / elapsedSec, ...latenessOf(Float64Array.from(took)), ...costs };
+  return {
+    jobsPerSec: jobs / elapsedSec,
+    ...latenessOf(Float64Array.from(took)),
+    ...costs,
+    clientCpuUs,
+    withClientCpuUs,
+  };
+}
+
+/** CPU time of the benchmark, which calls the contender's client, and of the client's own process if there is one. */
+function clientCpuUsOf(rig: Rig): number {
+  const { user, system } = process.cpuUsage();
+  const { client = [] } = rig.processes();
+  return client.reduce((us, pid) => us + cpuUsOf(pid), user + system);
 }

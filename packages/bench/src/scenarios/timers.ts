@@ -7,7 +7,8 @@ import type { Case, Scenario } from "./scenario.ts";
 
 export const timers: Scenario = {
   name: "timers",
-  about: "Jobs for later, submitted beforehand: from the instant when they are due until the handler's start.",
+  about:
+    "Delayed jobs are submitted beforehand. The time counts from the instant when a job is due until the handler's start.",
   cases: ({ isQuick }) => [
     timersCase({ name: "timers-spread", jobs: isQuick ? 200 : 2_000, overMs: isQuick ? 2_000 : 20_000 }),
     timersCase({ name: "timers-2k", jobs: 2_000, overMs: 0 }),
@@ -15,16 +16,16 @@ export const timers: Scenario = {
   ],
 };
 
-/** All must be submitted, and whatever looks ahead have looked, before the first is due. */
+/** Time before the first job is due, in milliseconds, in which all jobs must be submitted and read ahead. */
 const LEAD_MS = 4_000;
 
 interface TimersLoad {
   jobs: number;
-  /** 0: all at one instant. */
+  /** Range of the due times, in milliseconds; 0: all at one instant. */
   overMs: number;
 }
 
-/** Beyond that of every case. */
+/** Warm-up in addition to that of every case. */
 const WARM_UP: TimersLoad = { jobs: 500, overMs: 1_000 };
 const WARM_UP_LEAD_MS = 1_500;
 
@@ -42,7 +43,7 @@ function timersCase({ name, jobs, overMs }: TimersLoad & { name: string }): Case
   };
 }
 
-/** Its worker is started. */
+/** Measures timers; the course's worker is started. */
 export async function fire(course: Course, { jobs, overMs }: TimersLoad, leadMs = LEAD_MS): Promise<Figures> {
   const { rig } = course;
   await rig.worker.expect(jobs);
@@ -51,7 +52,7 @@ export async function fire(course: Course, { jobs, overMs }: TimersLoad, leadMs 
   const dueAtMs = (n: number) => beginAtMs + Math.round((overMs * n) / jobs);
   await prefill(rig, jobs, (n) => ({ n, runAtMs: dueAtMs(n) }));
   if (nowMs() > beginAtMs) throw new Error(`${jobs} timers could not be submitted within ${leadMs} ms`);
-  await course.finished(jobs);
+  await course.finished(jobs, { meter });
   const costs = await meter.perJob(jobs);
   const { startedAtMs } = await course.verified(jobs);
   return { ...latenessOf(startedAtMs.map((atMs, n) => atMs - dueAtMs(n))), ...costs };

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 
-/** Processes that must not outlive this one, and the folders that they leave. */
+/** Processes that must not outlive this one, and their folders. */
 const leashed = new Map<ChildProcess, string | null>();
 
 process.once("exit", () => {
@@ -10,13 +10,13 @@ process.once("exit", () => {
     if (folder !== null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 });
-// A signal alone ends a process without a word to anybody.
+// A signal alone would end the process without its exit handlers.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
 /**
- * However this process ends, the other one is killed and its folder is removed. A caller that stops the process in the
- * normal way removes the folder itself.
+ * Kills the other process and removes its folder when this process ends in any way. A caller that stops the other
+ * process in an orderly way removes the folder itself.
  */
 export function leash(child: ChildProcess, folder: string | null = null): void {
   leashed.set(child, folder);

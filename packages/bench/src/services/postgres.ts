@@ -5,19 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { postgresBinaries } from "../../../../tools/services/postgres-binaries.ts";
 import { until } from "../clock.ts";
 import type { Ledger, Statistics } from "../contenders/contender.ts";
 import { leash } from "./leash.ts";
+import { type PostgresRelease, programsOf } from "./postgres-programs.ts";
 
 const run = promisify(execFile);
 
-/** Settings that differ from PostgreSQL's own defaults. */
+/** Settings that differ from PostgreSQL's defaults. */
 export const POSTGRES_SETTINGS = {
   shared_buffers: "512MB",
   fsync: "on",
   max_connections: "200",
-  // Statements of a few microseconds gain nothing from being compiled; it is the peers' that would be.
+  // Statements of a few microseconds gain nothing from compilation; only the peers' statements would be compiled.
   jit: "off",
   shared_preload_libraries: "pg_stat_statements",
 } as const;
@@ -25,7 +25,7 @@ export const POSTGRES_SETTINGS = {
 const ROLE = "postgres";
 const PORT = 5432;
 
-/** The PostgreSQL of this machine, on a data folder of its own. */
+/** A PostgreSQL on a data folder of its own. */
 export class Postgres implements AsyncDisposable {
   readonly version: string;
   readonly #folder: string;
@@ -40,27 +40,23 @@ export class Postgres implements AsyncDisposable {
     this.version = version;
   }
 
-  static async start(): Promise<Postgres> {
-    const binaries = join(await postgresBinaries("system"), "bin");
+  static async start(release: PostgresRelease): Promise<Postgres> {
     const folder = await mkdtemp(join(tmpdir(), "bench-postgres-"));
     const owner = await ownerOf(folder);
+    const { programs, env } = await programsOf(release, folder);
     const data = join(folder, "data");
-    // No user may be asked for a password: its socket is in a folder that only they can enter.
+    // The socket is in a folder that only these users can enter, so no password is needed.
     const make = ["-D", data, "-U", ROLE, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    await run(join(binaries, "initdb"), make, { ...owner, cwd: folder });
+    const options = { ...owner, cwd: folder, env: { ...process.env, ...env } };
+    await run(join(programs, "initdb"), make, options);
     const settings = { ...POSTGRES_SETTINGS, listen_addresses: "", unix_socket_directories: folder };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const stdio = ["ignore", "ignore", "ignore"] as const;
-    const child = spawn(join(binaries, "postgres"), ["-D", data, ...args], {
-      ...owner,
-      cwd: folder,
-      stdio: [...stdio],
-    });
+    const child = spawn(join(programs, "postgres"), ["-D", data, ...args], { ...options, stdio: "ignore" });
     leash(child, folder);
     const admin = await until("PostgreSQL", 30_000, 100, () => connected(folder, child));
     const { rows } = await admin.query<{ server_version: string }>("SHOW server_version");
     const postgres = new Postgres(folder, child, admin, rows[0]?.server_version ?? "");
-    // Only while statements are counted: a setting of the command line could not be changed.
+    // Tracking is on only while statements are counted; a setting on the command line could not be changed.
     await postgres.#track("none");
     return postgres;
   }
@@ -69,25 +65,30 @@ export class Postgres implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** An empty database, with what was written before it out of the way. */
+  /** Creates an empty database, after earlier writes have reached the disk. */
   async database(): Promise<Database> {
     const name = `rig_${++this.#databases}`;
     await this.#admin.query(`CREATE DATABASE ${name}`);
     await this.#admin.query("CHECKPOINT");
     const client = await connect(this.#folder, name);
+    // Earlier releases of Mainspring have their tables in the default schema.
+    await client.query("SET search_path TO mainspring, public");
     return {
       url: `postgres://${ROLE}@${encodeURIComponent(this.#folder)}:${PORT}/${name}`,
       client,
       pid: this.pid,
+      storedBytes: async () => Number((await client.query<{ bytes: string }>(STORED)).rows[0]?.bytes),
+      holdSnapshot: () => holdSnapshot(this.#folder, name),
       vacuum: async (statistics) => {
         await client.query(statistics === "FRESH" ? "VACUUM (ANALYZE)" : "VACUUM");
         await client.query("CHECKPOINT");
       },
       ledger: () => ledgerOf(client),
+      writes: async () => Number((await client.query<{ writes: string }>(WRITES)).rows[0]?.writes),
       statementsDuring: (work) => this.#statementsDuring(name, work),
       drop: async () => {
         await client.end();
-        // Connections that are being closed are not to be told that they were terminated.
+        // The wait keeps connections that are being closed from an error about their termination.
         await until("the end of all connections", 30_000, 20, async () => ((await this.#isLeft(name)) ? true : null));
         await this.#admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
       },
@@ -125,27 +126,44 @@ export class Postgres implements AsyncDisposable {
   }
 }
 
-/** One of its databases. */
+/** A database of this PostgreSQL. */
 export interface Database {
   readonly url: string;
-  /** For the benchmark's own questions. */
+  /** Client for the benchmark's own queries. */
   readonly client: pg.Client;
   /** Process id of PostgreSQL. */
   readonly pid: number;
-  /** And writes all through that was written before. */
+  /** Vacuums the database, and writes all earlier changes to disk. */
   vacuum(statistics: Statistics): Promise<void>;
   ledger(): Promise<Ledger>;
-  /** Counts its statements while something happens. */
+  /** Size of all tables and indexes, in bytes. */
+  storedBytes(): Promise<number>;
+  /** Opens a transaction with a snapshot, on a connection of its own, which ends when it is disposed of. */
+  holdSnapshot(): Promise<AsyncDisposable>;
+  /** Number of transactions that wrote and have ended, since the data folder was created. Costs the same however many rows there are. */
+  writes(): Promise<number>;
+  /** Counts the statements during some work. */
   statementsDuring(work: () => Promise<void>): Promise<number>;
   drop(): Promise<void>;
 }
 
-/** Transactions that wrote are those that took an id; PostgreSQL's own counters come up to ten seconds late. */
+const STORED = "SELECT pg_database_size(current_database()) AS bytes";
+const WRITES = "SELECT pg_snapshot_xmax(pg_current_snapshot()) AS writes";
+
+/** Transactions that wrote are those with an id; PostgreSQL's own counters are up to ten seconds late. */
 async function ledgerOf(client: pg.Client): Promise<Ledger> {
   const { rows } = await client.query<{ log: string; writes: string }>(
     "SELECT pg_current_wal_lsn() - '0/0' AS log, pg_snapshot_xmax(pg_current_snapshot()) AS writes",
   );
   return { logBytes: Number(rows[0]?.log), rewrites: 0, writes: Number(rows[0]?.writes) };
+}
+
+async function holdSnapshot(folder: string, database: string): Promise<AsyncDisposable> {
+  const client = await connect(folder, database);
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  // The first statement of a transaction takes its snapshot.
+  await client.query("SELECT count(*) FROM pg_class");
+  return { [Symbol.asyncDispose]: () => client.end() };
 }
 
 async function connect(folder: string, database: string): Promise<pg.Client> {
@@ -159,11 +177,12 @@ async function connected(folder: string, child: ChildProcess): Promise<pg.Client
   return await connect(folder, ROLE).catch(() => null);
 }
 
-/** PostgreSQL does not run as root. */
+/** Owner of the folder, because PostgreSQL does not run as root. */
 async function ownerOf(folder: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
-  const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await readFile("/etc/passwd", "utf8"));
-  if (line === null) throw new Error("root cannot run PostgreSQL, and there is no user postgres that could");
+  const users = await readFile("/etc/passwd", "utf8");
+  const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(users) ?? /^nobody:[^:]*:(\d+):(\d+):/m.exec(users);
+  if (line === null) throw new Error("root cannot run PostgreSQL, and there is no user postgres or nobody that could");
   const [uid, gid] = [Number(line[1]), Number(line[2])];
   await chown(folder, uid, gid);
   return { uid, gid };

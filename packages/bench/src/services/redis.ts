@@ -10,10 +10,10 @@ import { leash } from "./leash.ts";
 
 const run = promisify(execFile);
 
-/** When Redis writes its log through to the disk. */
+/** Time at which Redis syncs its log to disk. */
 export type Durability = "everysec" | "always";
 
-/** The Redis of this machine with an append-only log, in a folder of its own. */
+/** Redis of this machine with an append-only log, in a folder of its own. */
 export class Redis implements AsyncDisposable {
   /** Path of its socket. */
   readonly path: string;
@@ -51,13 +51,13 @@ export class Redis implements AsyncDisposable {
   }
 }
 
-/** As `7.0.15`. */
+/** Version of Redis, such as `7.0.15`. */
 export async function redisVersion(): Promise<string> {
   const { stdout } = await run(await redisProgram(), ["--version"]);
   return /v=(\S+)/.exec(stdout)?.[1] ?? "";
 }
 
-/** Root gets it installed where there is none. */
+/** Path of Redis; root gets it installed if it is missing. */
 async function redisProgram(): Promise<string> {
   const found = programIn(process.env["PATH"] ?? "");
   if (found !== undefined) return found;

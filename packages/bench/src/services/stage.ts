@@ -1,25 +1,28 @@
 import { Postgres } from "./postgres.ts";
+import type { PostgresRelease } from "./postgres-programs.ts";
 
 /**
- * How many jobs every contender runs before anything is measured, in the processes that are measured. After 40,000 the
- * CPU of a job no longer falls: what a server runs that has been there for a minute is compiled.
+ * Number of jobs that every contender runs before the measurement, in the measured processes. After 40,000 the CPU per
+ * job no longer falls, because a server that has run for a minute is compiled.
  */
 export function warmUpJobsOf(isQuick: boolean): number {
   return isQuick ? 10_000 : 40_000;
 }
 
-/** Servers that all contenders of a run share; started when first needed. */
+/** Servers that all contenders of a run share, started at their first use. */
 export class Stage implements AsyncDisposable {
-  /** How many jobs each contender runs before it is measured. */
+  /** Number of jobs that each contender runs before it is measured. */
   readonly warmUpJobs: number;
+  readonly #release: PostgresRelease;
   #postgres: Promise<Postgres> | null = null;
 
-  constructor(warmUpJobs: number) {
+  constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
+    this.#release = release;
   }
 
   postgres(): Promise<Postgres> {
-    this.#postgres ??= Postgres.start();
+    this.#postgres ??= Postgres.start(this.#release);
     return this.#postgres;
   }
 

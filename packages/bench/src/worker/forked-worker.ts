@@ -1,6 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { leash } from "../services/leash.ts";
 import type { TallyReport } from "./tally.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
@@ -12,30 +11,44 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Some are lost that do not start for so long; peers give up a dead worker's jobs within half of it. */
+/**
+ * Default time without a started job after which jobs count as lost, in milliseconds; peers give up a dead worker's jobs within
+ * half of it.
+ */
 const STALLED_MS = 180_000;
 
-/** A contender's worker process, from outside. */
+/** A contender's worker process, as seen by the benchmark. */
 export class ForkedWorker implements AsyncDisposable {
   readonly #child: ChildProcess;
-  readonly #ready = Promise.withResolvers<Record<string, string>>();
+  readonly #opened = Promise.withResolvers<Record<string, string>>();
   readonly #waiting = new Map<number, Waiting>();
   #orders = 0;
   #runs = 0;
   #mark: { runs: number; reached: () => void; failed: (error: Error) => void; limit: NodeJS.Timeout } | null = null;
   #about: Record<string, string> = {};
 
-  private constructor(file: URL, settings: object) {
-    this.#child = fork(fileURLToPath(file), [JSON.stringify(settings)], { serialization: "advanced" });
+  private constructor(child: ChildProcess) {
+    this.#child = child;
     leash(this.#child);
     this.#child.on("message", (message: FromWorker) => this.#hear(message));
     this.#child.once("exit", (code, signal) => this.#ended(`the worker process ended: ${signal ?? code}`));
   }
 
-  /** @returns when it can be told to start */
-  static async open(file: URL, settings: object): Promise<ForkedWorker> {
-    const worker = new ForkedWorker(file, settings);
-    worker.#about = await worker.#ready.promise;
+  /** @returns promise that resolves when the process is ready to start */
+  static open(file: string | URL, settings: object): Promise<ForkedWorker> {
+    return ForkedWorker.#ready(fork(file, [JSON.stringify(settings)], { serialization: "advanced" }));
+  }
+
+  /** Starts a program that is not Node, and that follows the same commands as lines of JSON. */
+  static openProgram(program: string, settings: object): Promise<ForkedWorker> {
+    const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+    const args = ["worker", JSON.stringify(settings)];
+    return ForkedWorker.#ready(spawn(program, args, { stdio: [...stdio], serialization: "json" }));
+  }
+
+  static async #ready(child: ChildProcess): Promise<ForkedWorker> {
+    const worker = new ForkedWorker(child);
+    worker.#about = await worker.#opened.promise;
     return worker;
   }
 
@@ -47,12 +60,12 @@ export class ForkedWorker implements AsyncDisposable {
     return this.#about;
   }
 
-  /** How many handlers it has started since `expect`, as last told. */
+  /** Number of handlers that it has started since `expect`, by its last report. */
   get runs(): number {
     return this.#runs;
   }
 
-  /** Forgets what it has counted; the next jobs are 0 to `jobs` - 1. */
+  /** Resets its counts; the next jobs are 0 to `jobs` - 1. */
   async expect(jobs: number): Promise<void> {
     await this.#order({ kind: "EXPECT", jobs });
     this.#runs = 0;
@@ -66,12 +79,15 @@ export class ForkedWorker implements AsyncDisposable {
     await this.#order({ kind: "STOP" });
   }
 
-  /** @returns when it has started that many handlers @throws it has started none for three minutes: some are lost */
-  async reached(runs: number): Promise<void> {
+  /**
+   * @returns promise that resolves when it has started this number of handlers @throws it has started none for this
+   * time, so some are lost
+   */
+  async reached(runs: number, stalledMs = STALLED_MS): Promise<void> {
     if (this.#runs >= runs) return;
     const { promise, resolve: reached, reject: failed } = Promise.withResolvers<void>();
     const late = () => failed(new Error(`of ${runs} jobs only ${this.#runs} were started`));
-    const limit = setTimeout(late, STALLED_MS);
+    const limit = setTimeout(late, stalledMs);
     this.#mark = { runs, reached, failed, limit };
     await promise.finally(() => clearTimeout(limit));
   }
@@ -79,17 +95,18 @@ export class ForkedWorker implements AsyncDisposable {
   async report(): Promise<TallyReport> {
     const report = await this.#order({ kind: "REPORT" });
     if (report === null) throw new Error("the worker process has no report");
-    return report;
+    // A report in JSON has a plain list.
+    return { ...report, startedAtMs: Float64Array.from(report.startedAtMs) };
   }
 
-  /** SIGKILL. */
+  /** Kills the process (SIGKILL). */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#child.kill("SIGKILL");
     await once(this.#child, "exit");
   }
 
-  /** Its present work is not worth waiting for: its store goes too. */
+  /** Kills the process without waiting for its work, because its store is removed too. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }
@@ -103,7 +120,7 @@ export class ForkedWorker implements AsyncDisposable {
   }
 
   #hear(message: FromWorker): void {
-    if (message.kind === "READY") this.#ready.resolve(message.about);
+    if (message.kind === "READY") this.#opened.resolve(message.about);
     else if (message.kind === "RUNS") this.#advance(message.runs);
     else {
       const waiting = this.#waiting.get(message.id);
@@ -123,7 +140,7 @@ export class ForkedWorker implements AsyncDisposable {
 
   #ended(why: string): void {
     const error = new Error(why);
-    this.#ready.reject(error);
+    this.#opened.reject(error);
     this.#mark?.failed(error);
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();

@@ -1,6 +1,6 @@
 import type { ForkedWorker } from "./forked-worker.ts";
 
-/** The workers' processes of a contender that is set up: the one it began with, and those that came later. */
+/** Worker processes of a running contender: the first one, and later ones. */
 export class RigWorkers implements AsyncDisposable {
   readonly #first: ForkedWorker;
   readonly #all: ForkedWorker[];
@@ -22,7 +22,7 @@ export class RigWorkers implements AsyncDisposable {
     return worker;
   };
 
-  /** Stops the first one: others come later, to be measured. */
+  /** Stops the first worker process; later ones are measured. */
   readonly hold = (): Promise<void> => this.#first.stop();
 
   readonly release = (): Promise<void> => this.#first.start();

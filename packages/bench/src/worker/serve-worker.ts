@@ -1,20 +1,23 @@
 import { Tally } from "./tally.ts";
 import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
-/** Requests to a contender's worker process. */
+/** Functions of a contender's worker process. */
 export interface WorkerSide {
-  /** Takes work. */
+  /** Starts taking work. */
   start(): Promise<void>;
-  /** Takes no more, finishes what it has and says so to the store. May be started again. */
+  /** Takes no more work, finishes what it has, and reports that to the store. May be started again. */
   stop(): Promise<void>;
-  /** Answers to the process that started this one. */
+  /** Data for the process that started this one. */
   readonly about?: Record<string, string>;
 }
 
-/** How often the process says how far it is. */
+/** Interval of progress reports, in milliseconds. */
 const TELL_EVERY_MS = 10;
 
-/** A worker process: opens what its first argument, in JSON, tells of, and obeys the process that forked it. */
+/**
+ * Runs a worker process: opens the worker with the settings in its first argument (JSON), and follows the commands of
+ * its parent.
+ */
 export async function serveWorker<S>(open: (settings: S, tally: Tally) => Promise<WorkerSide>): Promise<void> {
   const tally = new Tally();
   const side = await open(JSON.parse(process.argv[2] ?? "{}") as S, tally);

@@ -2,12 +2,12 @@ import { nowMs, pause } from "../clock.ts";
 
 /** Observations of one worker process about the jobs 0 to `expected` - 1. */
 export interface TallyReport {
-  /** How many handlers were started. */
+  /** Number of handlers that were started. */
   readonly runs: number;
-  /** How many jobs that were; less than `runs` where one ran twice. */
+  /** Number of different jobs; less than `runs` if one ran twice. */
   readonly distinct: number;
   readonly firstAtMs: number;
-  /** Time of each job's first start; 0: never. */
+  /** Time of each job's first start, in milliseconds since 1970; 0: never. */
   readonly startedAtMs: Float64Array;
 }
 
@@ -18,7 +18,7 @@ export class Tally {
   #firstAtMs = 0;
   #startedAtMs = new Float64Array(0);
 
-  /** Begins anew. */
+  /** Resets the counts. */
   expect(jobs: number): void {
     this.runs = 0;
     this.#distinct = 0;
@@ -26,7 +26,7 @@ export class Tally {
     this.#startedAtMs = new Float64Array(jobs);
   }
 
-  /** A handler begins. One that holds its slot keeps it that long. */
+  /** Records the start of a handler. A handler with `holdMs` holds its slot for that time. */
   ran(job: { n: number; holdMs?: number }): undefined | Promise<void> {
     const atMs = nowMs();
     if (this.runs++ === 0) this.#firstAtMs = atMs;

@@ -1,6 +1,6 @@
 import type { TallyReport } from "./tally.ts";
 
-/** Between the benchmark and a contender's worker process, which it forked. */
+/** Messages between the benchmark and a contender's worker process, which it forked. */
 export type ToWorker = { id: number } & (
   | { kind: "START" }
   | { kind: "STOP" }

@@ -1,25 +1,28 @@
 import { PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
 import { Client } from "@mainspring/sdk";
 import { Command, Option } from "commander";
+import { Output } from "../text/output.ts";
 import { durationMs, integer } from "./option-values.ts";
-import { Output } from "./output.ts";
 
 export interface ConnectionOptions {
   url?: string;
-  /** Milliseconds. */
+  /** Time for which a request is retried, in milliseconds. */
   retryFor?: number;
   json?: boolean;
 }
 
 export interface ListOptions extends ConnectionOptions {
-  /** How many at most. */
+  /** Largest number of items. */
   limit: number;
 }
 
-/** Default of `--retry-for`: a mistake in the address shows soon. A script that submits over restarts of the server sets more. */
+/**
+ * Default of `--retry-for`, in milliseconds: short, so that a mistake in the address shows soon. A script that submits
+ * during restarts of the server sets more.
+ */
 const RETRY_FOR_MS = 3_000;
 
-/** A command that talks to a server's HTTP api. */
+/** Creates a command that uses a server's HTTP API. */
 export function clientCommand(name: string): Command {
   return new Command(name)
     .addOption(
@@ -33,21 +36,24 @@ export function clientCommand(name: string): Command {
     .option("--json", "print JSON for programs: one document, of a list one a line");
 }
 
-/** A `list` that ends after --limit items. */
+/** Creates a `list` command that ends after --limit items. */
 export function listCommand(description: string): Command {
   return clientCommand("list")
     .description(description)
     .option("--limit <count>", "how many at most", integer(1, 100_000), 20);
 }
 
-/** The api key comes from MAINSPRING_API_KEY only: a command line can be read by everybody on the machine. */
+/**
+ * Creates the client of a command. The API key comes from MAINSPRING_API_KEY only, because every user of the machine
+ * can read a command line.
+ */
 export function connect({ url, retryFor = RETRY_FOR_MS, json }: ConnectionOptions): { client: Client; output: Output } {
-  // The command says by itself that no server answers, once it gives up.
+  // The command itself reports an unreachable server, once it gives up.
   const options = { retryForMs: retryFor, warn: () => undefined };
   return { client: new Client(url === undefined ? options : { ...options, url }), output: new Output(json === true) };
 }
 
-/** How many items to ask for at once, where so many are wanted. */
+/** Size of a page when this number of items is wanted. */
 export function pageOf(limit: number): number {
   return Math.min(limit, PAGE_ITEMS_MAX);
 }

@@ -1,14 +1,14 @@
 import type { Client } from "@mainspring/sdk";
-import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 import { isId } from "./option-values.ts";
 
-/** Ids that are named where a prefix means several. */
+/** Largest number of ids that the error lists if a prefix is ambiguous. */
 const SHOWN_MAX = 5;
 
 /**
- * The id of the execution that an argument means: all of its id, or an unambiguous beginning.
- * @throws {Failure} where the beginning means none or several
+ * Id of the execution that an argument denotes: the whole id, or an unambiguous prefix.
+ * @throws {Failure} no execution, or several, have the prefix
  */
 export async function executionIdOf(client: Client, idOrPrefix: string): Promise<string> {
   if (isId(idOrPrefix)) return idOrPrefix;
@@ -16,12 +16,12 @@ export async function executionIdOf(client: Client, idOrPrefix: string): Promise
   return onlyOne("execution", idOrPrefix, found, ({ executionId }) => executionId);
 }
 
-/** Several of them. */
+/** Ids of the executions that several arguments denote. */
 export function executionIdsOf(client: Client, idsOrPrefixes: readonly string[]): Promise<string[]> {
   return Promise.all(idsOrPrefixes.map((one) => executionIdOf(client, one)));
 }
 
-/** The only id with this beginning. @throws {Failure} */
+/** The only id with this prefix. @throws {Failure} there is none, or several */
 export async function onlyOne<T>(
   kind: "execution" | "job",
   prefix: string,

@@ -1,10 +1,10 @@
 import type { Client } from "@mainspring/sdk";
-import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 import { onlyOne } from "./id-argument.ts";
 import { isId, isIdPrefix } from "./option-values.ts";
 
-/** The id of the job that an argument means: by its id, its name, or the beginning of its id. */
+/** Id of the job that an argument denotes by its id, its name, or a prefix of its id. */
 export async function jobIdOf(client: Client, idOrName: string): Promise<string> {
   if (isId(idOrName)) return idOrName;
   const found = await client.jobs.find(idOrName);

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 
 /**
- * Value of an argument: JSON itself, `@file`, or `-` for standard input.
- * @param name of the argument, for messages
- * @throws {Failure} where it cannot be read or is not JSON
+ * Reads the value of an argument: JSON itself, `@file`, or `-` for standard input.
+ * @param name name of the argument, for messages
+ * @throws {Failure} the value cannot be read or is not JSON
  */
 export async function readJson(name: string, source: string): Promise<unknown> {
   const json = await textOf(name, source);

@@ -1,19 +1,19 @@
 import type { Client } from "@mainspring/sdk";
-import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 
-/** Pools that are named in a refusal. */
+/** Largest number of pools that a refusal lists. */
 const SHOWN_MAX = 10;
 
 /**
- * Refuses a pool that nobody knows, because it is probably a typing mistake: its pause would hold nothing.
+ * Refuses an unknown pool, because its name is probably a typing error and pausing it would have no effect.
  * @throws {Failure}
  */
 export async function demandKnownPool(client: Client, name: string): Promise<void> {
   const known: string[] = [];
   for await (const pool of client.pools.list()) known.push(pool.name);
   if (known.includes(name)) return;
-  // One that is known by its jobs alone, because it has no workers yet.
+  // A pool without workers can still be known by its jobs.
   for await (const _ of client.listJobs({ pool: name, limit: 1 })) return;
   const shown = known.slice(0, SHOWN_MAX).join(", ") + (known.length > SHOWN_MAX ? ", …" : "");
   const others = known.length === 0 ? "no pool has workers or settings" : `there are ${shown}`;

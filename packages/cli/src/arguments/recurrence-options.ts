@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { given } from "./given.ts";
 import { choiceOption, durationMs, instant, integer } from "./option-values.ts";
 
-/** Options of a command line that say how a job recurs. */
+/** Options of the command line for recurring jobs. */
 export interface RecurrenceGiven {
   schedule?: string;
   timezone?: string;
@@ -46,7 +46,7 @@ export function choice(flags: string, description: string, choices: readonly str
   return choiceOption(flags, description, choices);
 }
 
-/** @returns null: it runs once. The server judges what does not fit together, and names it. */
+/** @returns schedule of the job; null: the job runs once. The server reports options that do not fit together. */
 export function recurrenceOf(said: RecurrenceGiven): ((CronSchedule | IntervalSchedule) & RecurrenceOptions) | null {
   const { gap, fold } = said;
   const fields: object = given({
@@ -56,7 +56,7 @@ export function recurrenceOf(said: RecurrenceGiven): ((CronSchedule | IntervalSc
     ...{ overlap: said.overlap, misfire: said.misfire, misfireGraceSec: seconds(said.misfireGrace) },
     ...{ maxCatchUp: said.maxCatchUp, startWithinSec: seconds(said.startWithin) },
   });
-  // With neither schedule nor everySec the server says which of them is missing.
+  // With neither schedule nor everySec, the server reports which of them is missing.
   return Object.keys(fields).length > 0 ? (fields as CronSchedule & RecurrenceOptions) : null;
 }
 

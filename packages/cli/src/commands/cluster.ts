@@ -1,12 +1,12 @@
 import type { Client, ClusterNode, ClusterStatus } from "@mainspring/sdk";
 import { Command } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { durationMs } from "../arguments/option-values.ts";
 import { Failure } from "../failure.ts";
-import { durationMs } from "../option-values.ts";
-import { facts, table } from "../output.ts";
+import { facts, table } from "../text/output.ts";
 
 interface DrainOptions extends ConnectionOptions {
-  /** Milliseconds. */
+  /** Longest wait, in milliseconds. */
   wait?: number;
 }
 
@@ -54,7 +54,7 @@ function undrainCommand(): Command {
     });
 }
 
-/** @throws {Failure} nobody is called so, or several are */
+/** @throws {Failure} no node has the name, or several have it */
 async function found(client: Client, name: string): Promise<ClusterNode> {
   const living = (await client.cluster.status()).nodes.filter(({ state }) => state !== "GONE");
   const exact = living.filter(({ nodeId, address }) => nodeId === name || address === name);
@@ -86,7 +86,7 @@ function statusText({ nodes, shards, level, lag }: ClusterStatus): string {
   return `${nodesText(nodes)}\n\n${rest}`;
 }
 
-/** A node that is cut off is shown as that, whether or not this one has a connection to it. */
+/** Text of a node's state. A node that is cut off is shown as such, whether or not this node has a connection to it. */
 function stateText({ state, isCutOff, isReachable }: ClusterNode): string {
   if (isCutOff) return `${state} (cut off)`;
   return isReachable || state === "GONE" ? state : `${state} (not reachable)`;

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { Command } from "commander";
-import { Output, screenText, table } from "../output.ts";
 import { shown } from "../secrets.ts";
+import { Output, screenText, table } from "../text/output.ts";
 
 interface Setting {
   key: string;
-  /** null: it has none. Secrets are hidden. */
+  /** Value of the setting; null: none. Secrets are hidden. */
   value: string | null;
-  /** Source of the value: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
+  /** Origin of the value: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
   from: string;
 }
 
@@ -21,10 +21,10 @@ export function configCommand(): Command {
     });
 }
 
-/** @throws {ConfigError} where `serve` would not start */
+/** Lists all settings. @throws {ConfigError} `serve` would not start with this configuration */
 async function* settingsOf(env: NodeJS.ProcessEnv): AsyncGenerator<Setting, void, undefined> {
   const { describeKeys, loadConfig } = await import("@mainspring/server");
-  // Before anything is shown: what is shown is what would be used.
+  // The configuration is loaded first, so that the list shows exactly the values that would be used.
   const { warnings } = loadConfig(env);
   for (const warning of warnings) process.stderr.write(`mainspring: ${screenText(warning)}\n`);
   const file = env["MAINSPRING_CONFIG"] ?? "";

@@ -7,14 +7,14 @@ import {
   type ListOptions,
   listCommand,
   pageOf,
-} from "../connection-options.ts";
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { executionIdsOf } from "../arguments/id-argument.ts";
+import { jobIdOf } from "../arguments/job-argument.ts";
+import { ids, instant, wholeId } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
-import { given } from "../given.ts";
-import { executionIdsOf } from "../id-argument.ts";
-import { jobIdOf } from "../job-argument.ts";
-import { ids, instant, wholeId } from "../option-values.ts";
-import { facts, table } from "../output.ts";
+import { facts, table } from "../text/output.ts";
 
 interface FilterOptions {
   pool?: string;
@@ -90,12 +90,15 @@ function filterOf({ pool, handler, job, since, until }: FilterOptions) {
   return given({ pool, handler, jobId: job, since, until });
 }
 
-/** The job was given by its name or by its id. */
+/** The filter with the job's id, where the user gave the job's name or id. */
 async function withJobId<T extends { jobId?: string }>(client: Client, filter: T): Promise<T> {
   return filter.jobId === undefined ? filter : { ...filter, jobId: await jobIdOf(client, filter.jobId) };
 }
 
-/** A filter settles many at once: it is never what is left when the ids were forgotten. @returns null: those of the ids */
+/**
+ * The filter that the options select. A filter settles many letters at once, so a command without ids is an error and
+ * no filter for everything. @returns filter; null: the command names ids
+ */
 function chosen(executionIds: readonly string[], options: SettleOptions) {
   const filter = filterOf(options);
   const narrowed = Object.keys(filter).length > 0;

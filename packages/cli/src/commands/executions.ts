@@ -8,15 +8,16 @@ import {
   type ListOptions,
   listCommand,
   pageOf,
-} from "../connection-options.ts";
-import { executionsText, executionText } from "../execution-text.ts";
-import { explanationText } from "../explanation-text.ts";
-import { given } from "../given.ts";
-import { executionIdOf } from "../id-argument.ts";
-import { jobIdOf } from "../job-argument.ts";
-import { choiceOption, id, instant } from "../option-values.ts";
-import { sentence } from "../output.ts";
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { executionIdOf } from "../arguments/id-argument.ts";
+import { jobIdOf } from "../arguments/job-argument.ts";
+import { choiceOption, id, instant } from "../arguments/option-values.ts";
+import { executionsText, executionText } from "../text/execution-text.ts";
+import { explanationText } from "../text/explanation-text.ts";
+import { sentence } from "../text/output.ts";
 import { waitFor } from "../wait.ts";
+import { logsCommand } from "./logs.ts";
 import { watchCommand } from "./watch.ts";
 
 interface ExecutionsListOptions extends ListOptions {
@@ -30,11 +31,12 @@ interface ExecutionsListOptions extends ListOptions {
 
 export function executionsCommand(): Command {
   return new Command("executions")
-    .description("look at executions, watch, cancel and retry them")
+    .description("look at executions and their logs, watch, cancel and retry them")
     .addCommand(executionsListCommand())
     .addCommand(getCommand())
     .addCommand(watchCommand())
     .addCommand(explainCommand())
+    .addCommand(logsCommand())
     .addCommand(cancelCommand())
     .addCommand(retryCommand());
 }

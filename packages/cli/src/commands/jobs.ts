@@ -8,14 +8,14 @@ import {
   type ListOptions,
   listCommand,
   pageOf,
-} from "../connection-options.ts";
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { jobIdOf } from "../arguments/job-argument.ts";
+import { readJson } from "../arguments/json-argument.ts";
+import { choiceOption, integer, isId, repeated } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
-import { given } from "../given.ts";
-import { jobIdOf } from "../job-argument.ts";
-import { changeText, jobsText, jobText } from "../job-text.ts";
-import { readJson } from "../json-argument.ts";
-import { choiceOption, integer, isId, repeated } from "../option-values.ts";
+import { changeText, jobsText, jobText } from "../text/job-text.ts";
 import { recurringCommands } from "./recurring-jobs.ts";
 
 const JOB = "its name, its id, or the beginning of its id";
@@ -88,7 +88,7 @@ function replaceCommand(): Command {
     .action(async (idOrName: string, definition: string, options: ConnectionOptions & { ifVersion?: number }) => {
       const { client, output } = connect(options);
       const said = await definitionOf(definition);
-      // A command that addresses a job by its name does not mean to take the name away.
+      // A command that addresses a job by its name does not remove the name.
       const job = isId(idOrName) ? said : { name: idOrName, ...said };
       const changed = await client.replaceJob(
         await jobIdOf(client, idOrName),
@@ -99,7 +99,7 @@ function replaceCommand(): Command {
     });
 }
 
-/** The server judges the rest of it, and names each field that is wrong. */
+/** Parses a definition. The server checks the rest, and names each wrong field. */
 async function definitionOf(source: string): Promise<JobRequest | RecurringJobRequest> {
   const definition = await readJson("the definition", source);
   if (typeof definition === "object" && definition !== null && !Array.isArray(definition))

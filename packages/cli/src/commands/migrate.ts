@@ -1,10 +1,10 @@
 import process from "node:process";
 import { Command } from "commander";
+import { postgresUrl } from "../arguments/option-values.ts";
 import { Failure } from "../failure.ts";
-import { postgresUrl } from "../option-values.ts";
-import { Output, table } from "../output.ts";
 import { shown } from "../secrets.ts";
 import { onStopSignal } from "../stop-signals.ts";
+import { Output, table } from "../text/output.ts";
 
 interface Options {
   to: string;
@@ -32,7 +32,7 @@ async function migrate({ to, json }: Options): Promise<void> {
   onStopSignal(systemRuntime().monotonicMs, (signal) => {
     stopping.abort(new Failure(`${signal}: given up; nothing was changed`));
   });
-  // A large store takes a while: whoever looks on sees what is done, and programs get the result alone.
+  // Copying a large store takes a while: people see the finished tables, and programs get only the result.
   const onTable = (copied: { name: string; rows: number }) => {
     if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${copied.rows} rows\n`);
   };

@@ -3,11 +3,11 @@ import { Client } from "@mainspring/sdk";
 import { Argument, Command } from "commander";
 import { NAME_KINDS, type NameKind } from "../completion/places.ts";
 
-/** Names of one kind that are offered. */
+/** Largest number of names of one kind that are offered. */
 const NAMES_MAX = 200;
-/** A shell waits for them while somebody presses Tab. */
+/** Time limit in milliseconds, because the shell waits for the names after the user has pressed Tab. */
 const TIMEOUT_MS = 2_000;
-/** Shells expand what they complete, so that a name with other characters could run a command. */
+/** Names that are safe to offer. Shells expand completed words, so a name with other characters could run a command. */
 const SAFE = /^[A-Za-z0-9_.:@%+,/][A-Za-z0-9_.:@%+,/=-]*$/;
 
 export function namesCommand(): Command {
@@ -26,7 +26,7 @@ async function poolNames(client: Client): Promise<string[]> {
   return (await firstOf(client.pools.list())).map(({ name }) => name);
 }
 
-/** Recurring jobs first: most jobs that run once have no name. */
+/** Names of jobs, those of recurring jobs first, because most one-time jobs have no name. */
 async function jobNames(client: Client): Promise<string[]> {
   const types = ["CRON", "INTERVAL", "ONCE"] as const;
   const jobs = await Promise.all(types.map((type) => firstOf(client.listJobs({ type, limit: NAMES_MAX }))));

@@ -7,13 +7,13 @@ import {
   connect,
   type ListOptions,
   listCommand,
-} from "../connection-options.ts";
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { choiceOption, durationMs, limit } from "../arguments/option-values.ts";
+import { demandKnownPool } from "../arguments/pool-argument.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
-import { given } from "../given.ts";
-import { choiceOption, durationMs, limit } from "../option-values.ts";
-import { facts, table } from "../output.ts";
-import { demandKnownPool } from "../pool-argument.ts";
+import { facts, table } from "../text/output.ts";
 
 interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
   priorityStep?: number;
@@ -100,7 +100,7 @@ function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec 
     strategy,
     priorityStepSec: priorityStep === undefined ? undefined : priorityStep / 1_000,
     placement,
-    // Commander takes null for no value at all.
+    // Commander treats null as no value.
     maxRunning: maxRunning === "none" ? null : maxRunning,
     ratePerSec: ratePerSec === "none" ? null : ratePerSec,
   });
@@ -135,7 +135,7 @@ function poolText(pool: ChangedPool): string {
   ]);
 }
 
-/** null: every server goes by the change, or nothing was changed. */
+/** Warning about servers that have not confirmed; null: every server applies the change, or nothing was changed. */
 function unconfirmedText({ unconfirmedBy = [] }: ChangedPool): string | null {
   if (unconfirmedBy.length === 0) return null;
   const names = unconfirmedBy.map(({ nodeId, address }) => (address === null ? nodeId : `${address} (${nodeId})`));

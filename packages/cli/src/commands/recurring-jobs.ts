@@ -1,12 +1,18 @@
 import type { JobPlan, LedgerItem, MissedJobs, OverdueJob } from "@mainspring/sdk";
 import type { Command } from "commander";
-import { type CalendarDay, calendarOf, calendarText } from "../calendar-text.ts";
-import { type ConnectionOptions, clientCommand, connect, type ListOptions, pageOf } from "../connection-options.ts";
-import { given } from "../given.ts";
-import { jobIdOf } from "../job-argument.ts";
-import { instant, integer, month } from "../option-values.ts";
-import { sentence, table } from "../output.ts";
-import { firesText, ledgerText } from "../schedule-text.ts";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  pageOf,
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { jobIdOf } from "../arguments/job-argument.ts";
+import { instant, integer, month } from "../arguments/option-values.ts";
+import { type CalendarDay, calendarOf, calendarText } from "../text/calendar-text.ts";
+import { sentence, table } from "../text/output.ts";
+import { firesText, ledgerText } from "../text/schedule-text.ts";
 
 const DAY_MS = 86_400_000;
 const JOB = "its id, or its name";
@@ -16,7 +22,7 @@ interface RangeOptions {
   until?: string;
 }
 
-/** Commands for recurring jobs; parts of `jobs`. */
+/** Commands for recurring jobs, which are part of `jobs`. */
 export function recurringCommands(): Command[] {
   return [
     pauseCommand(),
@@ -168,7 +174,7 @@ function missedText({ items, lookedUntil }: MissedJobs): string {
   return `${table(["JOB", "MISSED", "FIRST", "LAST"], rows)}\n${until}`;
 }
 
-/** The month on all clocks of the world. */
+/** Range that contains the month in every time zone. */
 function around(shown: string): { since: Date; until: Date } {
   const first = new Date(`${shown}-01T00:00:00Z`).getTime();
   return { since: new Date(Math.max(0, first - DAY_MS)), until: new Date(first + 33 * DAY_MS) };

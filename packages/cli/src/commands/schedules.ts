@@ -1,9 +1,9 @@
 import type { DstPolicy } from "@mainspring/sdk";
 import { Command } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
-import { instant, integer } from "../option-values.ts";
-import { choice } from "../recurrence-options.ts";
-import { firesText } from "../schedule-text.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { instant, integer } from "../arguments/option-values.ts";
+import { choice } from "../arguments/recurrence-options.ts";
+import { firesText } from "../text/schedule-text.ts";
 
 interface PreviewOptions extends ConnectionOptions {
   timezone: string;

@@ -36,7 +36,7 @@ export function serveCommand(): Command {
 }
 
 async function serve(): Promise<void> {
-  // Loaded here, because the other commands start faster without a server.
+  // The import is here, because the other commands start faster without the server's code.
   const { loadConfig, startNode, systemRuntime } = await import("@mainspring/server");
   const stopping = new AbortController();
   onStopSignal(systemRuntime().monotonicMs, (signal) => {

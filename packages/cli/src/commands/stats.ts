@@ -1,7 +1,7 @@
 import type { Stats } from "@mainspring/sdk";
 import type { Command } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
-import { facts } from "../output.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { facts } from "../text/output.ts";
 
 export function statsCommand(): Command {
   return clientCommand("stats")

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { Command } from "commander";
-import { schemaName } from "../option-values.ts";
-import { Output } from "../output.ts";
+import { schemaName } from "../arguments/option-values.ts";
+import { Output } from "../text/output.ts";
 
 interface Options {
   from?: string;

@@ -1,15 +1,15 @@
 import type { JobRequest } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
-import { executionText } from "../execution-text.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { readJson } from "../arguments/json-argument.ts";
+import { choiceOption, durationMs, instant, integer, label, priority, repeated } from "../arguments/option-values.ts";
+import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../arguments/recurrence-options.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
-import { given } from "../given.ts";
-import { warningsText } from "../job-text.ts";
-import { readJson } from "../json-argument.ts";
-import { choiceOption, durationMs, instant, integer, label, priority, repeated } from "../option-values.ts";
-import { sentence } from "../output.ts";
-import { type RecurrenceGiven, recurrenceOf, withRecurrence } from "../recurrence-options.ts";
+import { executionText } from "../text/execution-text.ts";
+import { warningsText } from "../text/job-text.ts";
+import { sentence } from "../text/output.ts";
 import { waitFor } from "../wait.ts";
 
 interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
@@ -83,7 +83,10 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
     return output.print(execution, () => executionText(execution));
   }
   const verb = submitted.deduplicated ? "is there already" : "accepted";
-  output.print(submitted, () => sentence`${verb}: execution ${submitted.executionId} of job ${submitted.jobId}`);
+  output.print(
+    submitted,
+    () => sentence`${verb}: execution ${submitted.executionId} of job ${submitted.jobId}` + warningsText(submitted),
+  );
 }
 
 async function requestOf(handler: string, options: SubmitOptions): Promise<JobRequest> {

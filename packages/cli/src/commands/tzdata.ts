@@ -1,9 +1,9 @@
 import type { TimeZoneData } from "@mainspring/sdk";
 import { Command } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
-import { facts } from "../output.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { facts } from "../text/output.ts";
 
-/** Which rules of time recurring jobs are planned by. */
+/** Commands for the time zone data by which recurring jobs are planned. */
 export function tzdataCommand(): Command {
   return new Command("tzdata")
     .description("look at the time zone data that jobs are planned by, and go back to an older version")

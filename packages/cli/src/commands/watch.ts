@@ -1,13 +1,13 @@
 import process from "node:process";
 import type { Client, ExecutionEvent, ExecutionState } from "@mainspring/sdk";
 import type { Command } from "commander";
-import { type ConnectionOptions, clientCommand, connect } from "../connection-options.ts";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { executionIdsOf } from "../arguments/id-argument.ts";
+import { ids } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
-import { executionIdsOf } from "../id-argument.ts";
-import { LiveLines } from "../live-lines.ts";
-import { ids } from "../option-values.ts";
-import type { Output } from "../output.ts";
-import { WatchedExecution } from "../watched-execution.ts";
+import { LiveLines } from "../text/live-lines.ts";
+import type { Output } from "../text/output.ts";
+import { WatchedExecution } from "../text/watched-execution.ts";
 
 export function watchCommand(): Command {
   return clientCommand("watch")
@@ -19,21 +19,21 @@ export function watchCommand(): Command {
 async function watch(prefixes: string[], options: ConnectionOptions): Promise<void> {
   const { client, output } = connect(options);
   const executionIds = await executionIdsOf(client, prefixes);
-  // Following goes on through every failure of the server; one that is not there at all is to be told.
+  // Following retries through every failure of the server, so an unknown execution must be reported first.
   await Promise.all(executionIds.map((executionId) => client.getExecution(executionId)));
-  const follow = output.json ? followForPrograms(client, output) : followForPeople(client, executionIds);
+  const follow = output.json ? followForPrograms(client, output) : followForTerminal(client, executionIds);
   const ends = await Promise.all([...new Set(executionIds)].map(follow));
   if (ends.some((state) => state !== "SUCCEEDED")) process.exitCode = EXIT.notSucceeded;
 }
 
-/** Follows an execution. @returns its last state that was told */
+/** Follows an execution. @returns last state that was shown */
 type Follow = (executionId: string) => Promise<ExecutionState | null>;
 
 function followForPrograms(client: Client, output: Output): Follow {
   return (executionId) => following(client, executionId, (event) => output.print({ executionId, ...event }, () => ""));
 }
 
-function followForPeople(client: Client, executionIds: readonly string[]): Follow {
+function followForTerminal(client: Client, executionIds: readonly string[]): Follow {
   const lines = new LiveLines(process.stdout);
   const watched = new Map(executionIds.map((executionId) => [executionId, new WatchedExecution(executionId)]));
   const alone = watched.size === 1;

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { Worker } from "@mainspring/sdk";
 import { Command, Option } from "commander";
-import { integer, repeated } from "../option-values.ts";
+import { integer, repeated } from "../arguments/option-values.ts";
 import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
 import { onStopSignal } from "../stop-signals.ts";
 
@@ -9,7 +9,7 @@ interface WorkerOptions {
   url: string;
   pool: string;
   slots: number;
-  prefetch: number;
+  prefetch: number | "auto";
   capability?: string[];
   name?: string;
 }
@@ -24,7 +24,12 @@ export function workerCommand(): Command {
     )
     .option("--pool <name>", "the pool it serves", "default")
     .option("--slots <count>", "how many handlers run at once", integer(1, 10_000), 20)
-    .option("--prefetch <count>", "how many more may wait here", integer(0, 100_000), 0)
+    .option(
+      "--prefetch <count>",
+      "how many more may wait here, or auto: about 50 ms of work",
+      (text) => (text === "auto" ? text : integer(0, 100_000)(text)),
+      "auto",
+    )
     .option("--capability <label>", "a label that executions may require; may be repeated", repeated)
     .option("--name <name>", "a name for people (default: host name and process id)")
     .addHelpText("after", "\nCtrl-C lets what runs finish and then leaves; a second one ends it at once.")
@@ -48,7 +53,7 @@ async function work({ capability = [], name, ...options }: WorkerOptions): Promi
   });
   onStopSignal(runtime.monotonicMs, (signal) => {
     process.stdout.write(`${signal}: finishing what runs; once more ends it at once\n`);
-    // How it left is told by `closed`.
+    // `closed` reports how the worker left.
     worker.stop().catch(() => undefined);
   });
   worker.start().then(

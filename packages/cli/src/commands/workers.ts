@@ -6,8 +6,8 @@ import {
   connect,
   type ListOptions,
   listCommand,
-} from "../connection-options.ts";
-import { workersText, workerText } from "../worker-text.ts";
+} from "../arguments/connection-options.ts";
+import { workersText, workerText } from "../text/worker-text.ts";
 
 export function workersCommand(): Command {
   return new Command("workers")

@@ -1,6 +1,6 @@
 import type { Place } from "./places.ts";
 
-/** The program's completion for bash. */
+/** Completion script for bash. */
 export function bashCompletion(name: string, places: readonly Place[]): string {
   const flags = places.flatMap(({ at, flags }) => flags.map((flag) => ({ ...flag, at: `${at} ${flag.word}` })));
   const closed = flags.filter(({ choices }) => choices.length > 0);

@@ -1,6 +1,6 @@
 import type { Flag, NameKind, Offer, Place } from "./places.ts";
 
-/** The program's completion for fish. */
+/** Completion script for fish. */
 export function fishCompletion(name: string, places: readonly Place[]): string {
   const commands = places.slice(1).map(({ at }) => quoted(at));
   return `# Completion of ${name} for fish: ${name} completion fish | source
@@ -25,14 +25,14 @@ function linesOf(name: string, { at, words, flags, names }: Place): string[] {
   ];
 }
 
-/** A value that is no closed list may be a file. */
+/** Candidates for an option's value. A value without a closed list may be a file. */
 function valueOf(name: string, { takesValue, choices, names }: Flag): string {
   if (names !== null) return ` -x -a ${quoted(namesOf(name, names))}`;
   if (choices.length > 0) return ` -x -a ${quoted(choices.join(" "))}`;
   return takesValue ? " -r -F" : "";
 }
 
-/** A command that fish runs when it needs the names. */
+/** Command that fish runs when it needs the names. */
 function namesOf(name: string, names: NameKind): string {
   return `(${name} names ${names} 2>/dev/null)`;
 }

@@ -1,36 +1,36 @@
 import type { Command } from "commander";
 
-/** A place on the command line: behind these words something may follow. */
+/** A place on the command line: the words so far, and the words that may follow. */
 export interface Place {
-  /** The words so far, as `mainspring jobs list`. */
+  /** The words so far, such as `mainspring jobs list`. */
   at: string;
-  /** Commands, and what an argument may be. */
+  /** Commands, and allowed words of an argument. */
   words: Offer[];
   flags: Flag[];
-  /** Kind of name that an argument here may be; null: none. */
+  /** Kind of name that an argument may have here; null: none. */
   names: NameKind | null;
 }
 
-/** Names that only the server knows: `mainspring names KIND` prints them. */
+/** Names that only the server knows. `mainspring names KIND` prints them. */
 export const NAME_KINDS = ["pools", "jobs"] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
 export interface Offer {
   word: string;
-  /** For people. */
+  /** Description for people. */
   about: string;
 }
 
-/** An option; its word with its dashes. */
+/** An option, with its dashes. */
 export interface Flag extends Offer {
   takesValue: boolean;
   /** Allowed values; empty: any. */
   choices: readonly string[];
-  /** Kind of name that its value is; null: another value. */
+  /** Kind of name that the option's value has; null: the value is no name. */
   names: NameKind | null;
 }
 
-/** Every place that a program has, from its own commands and options: what completes can never be out of date. */
+/** Every place of a program, computed from its own commands and options, so that completion is never out of date. */
 export function placesOf(command: Command, before = ""): Place[] {
   const at = `${before}${command.name()}`;
   const place = {

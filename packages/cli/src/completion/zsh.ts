@@ -1,6 +1,6 @@
 import type { Offer, Place } from "./places.ts";
 
-/** The program's completion for zsh: to be sourced, or put as `_<name>` into a folder of `fpath`. */
+/** Completion script for zsh, to be sourced, or saved as `_<name>` in a folder of `fpath`. */
 export function zshCompletion(name: string, places: readonly Place[]): string {
   const flags = places.flatMap(({ at, flags }) => flags.map((flag) => ({ ...flag, at: `${at} ${flag.word}` })));
   const closed = flags.filter(({ choices }) => choices.length > 0);

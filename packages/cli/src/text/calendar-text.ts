@@ -3,7 +3,7 @@ import { ledgerText } from "./schedule-text.ts";
 
 /** Planned instants of a day, counted by their outcome. */
 export interface CalendarDay {
-  /** On the clocks of the job's time zone, as `2026-03-29`. */
+  /** Day on the clocks of the job's time zone, such as `2026-03-29`. */
   day: string;
   ran: number;
   /** Number of late instants among `ran` and `waiting`. */
@@ -11,13 +11,13 @@ export interface CalendarDay {
   skipped: number;
   missed: number;
   waiting: number;
-  /** Still to come. */
+  /** Number of instants that are still to come. */
   planned: number;
 }
 
 type Counted = Exclude<keyof CalendarDay, "day">;
 
-/** The worst first: a day shows the first one that it has. */
+/** Marks of a day, the worst first: a day shows the first mark that applies. */
 const MARKS: readonly (readonly [mark: string, counted: Counted, about: string])[] = [
   ["M", "missed", "missed"],
   ["L", "late", "late"],
@@ -28,10 +28,10 @@ const MARKS: readonly (readonly [mark: string, counted: Counted, about: string])
 ];
 const WEEK = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const CELL = 9;
-/** Number of instants listed that did not run as planned. */
+/** Largest number of listed instants that did not run as planned. */
 const LISTED_MAX = 20;
 
-/** Every day of a month. @param month as `2026-03` */
+/** Every day of a month. @param month month, such as `2026-03` */
 export function calendarOf(
   month: string,
   items: readonly LedgerItem[],
@@ -52,14 +52,14 @@ export function calendarOf(
   return days;
 }
 
-/** A month for people, with what did not run as it was planned below it. */
+/** Calendar of a month for people, followed by instants that did not run as planned. */
 export function calendarText(month: string, days: readonly CalendarDay[], items: readonly LedgerItem[]): string {
   const odd = items.filter(
     ({ local, outcome, run }) =>
       local.startsWith(month) && (outcome === "SKIPPED" || outcome === "MISSED" || run?.late),
   );
   const blocks = [[month, ...weeksOf(month, days)].join("\n"), legend(days)];
-  // The worst first; among equals the newest.
+  // The worst come first, and among equals the newest.
   odd.sort((a, b) => rankOf(a) - rankOf(b));
   if (odd.length > 0) blocks.push(ledgerText(odd.slice(0, LISTED_MAX)));
   if (odd.length > LISTED_MAX) blocks.push(`and ${odd.length - LISTED_MAX} more: \`jobs ledger\` has all`);

@@ -1,7 +1,7 @@
 import { type Execution, type ExecutionSummary, printable } from "@mainspring/sdk";
 import { facts, table } from "./output.ts";
 
-/** An execution for people. */
+/** Text of an execution, for people. */
 export function executionText(execution: Execution): string {
   const { error, attempts } = execution;
   const blocks = [facts(factsOf(execution))];
@@ -10,7 +10,7 @@ export function executionText(execution: Execution): string {
   return blocks.join("\n\n");
 }
 
-/** Executions for people, one a line. */
+/** Text of executions for people, one per line. */
 export function executionsText(executions: readonly ExecutionSummary[]): string {
   if (executions.length === 0) return "no executions";
   const headings = ["EXECUTION", "STATE", "POOL", "HANDLER", "ATTEMPT", "SCHEDULED", "FINISHED"];

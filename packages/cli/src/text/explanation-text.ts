@@ -22,11 +22,11 @@ const MEANING: Record<WaitReason["reason"], string> = {
   OWNER_SILENT: "no scheduler answered: this is what its row says",
 };
 
-/** Why an execution waits, for people: one line a reason, with its figures. */
+/** Text of the reasons why an execution waits, for people: one reason per line, with its figures. */
 export function explanationText({ executionId, state, reasons }: Explanation): string {
   const rows = reasons.map(({ reason, ...figures }) => [
     reason,
-    // A newer server may know reasons that this command does not.
+    // A newer server may send reasons that this command does not know.
     MEANING[reason] ?? "",
     Object.entries(figures)
       .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)

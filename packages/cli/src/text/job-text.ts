@@ -2,7 +2,7 @@ import type { ChangedJob, Job, JobSummary } from "@mainspring/sdk";
 import { executionsText } from "./execution-text.ts";
 import { facts, sentence, table } from "./output.ts";
 
-/** Jobs for people, one a line. */
+/** Text of jobs for people, one per line. */
 export function jobsText(jobs: readonly JobSummary[]): string {
   if (jobs.length === 0) return "no jobs";
   const rows = jobs.map((job) => [
@@ -18,7 +18,7 @@ export function jobsText(jobs: readonly JobSummary[]): string {
   return table(["JOB", "TYPE", "STATE", "NAME", "POOL", "HANDLER", "NEXT", "LABELS"], rows);
 }
 
-/** A job for people, with what it has run lately. */
+/** Text of a job for people, with its latest executions. */
 export function jobText(job: Job): string {
   const { target, retryPolicy } = job;
   const { maxAttempts, backoff, initialDelayMs, maxDelayMs } = retryPolicy;
@@ -71,13 +71,13 @@ const FOLLOWS: Record<ChangedJob["execution"], string> = {
   CREATED: "the job is new",
 };
 
-/** Outcome of a change of a job. */
+/** Text of the outcome of a change of a job. */
 export function changeText(changed: ChangedJob): string {
   const { jobId, version, execution } = changed;
   return sentence`job ${jobId} has version ${version}: ${FOLLOWS[execution]}` + warningsText(changed);
 }
 
-/** Lines that follow what was taken; empty where there is no warning. */
+/** Lines with warnings about an accepted job; empty: no warning. */
 export function warningsText({ warnings = [] }: Pick<ChangedJob, "warnings">): string {
   return warnings.map((warning) => sentence`\nwarning: ${warning}`).join("");
 }

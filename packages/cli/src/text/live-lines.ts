@@ -1,6 +1,6 @@
 import { printable } from "@mainspring/sdk";
 
-/** Output stream for the lines, a terminal or not. */
+/** Output stream for the lines, which may be a terminal. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -9,7 +9,7 @@ export interface Screen {
 
 const ERASE_BELOW = "\u001b[J";
 
-/** A few lines that change below lines that stay. Where there is no terminal, only those that stay are written. */
+/** A few changing lines below permanent lines. Without a terminal, only the permanent lines are written. */
 export class LiveLines {
   readonly isTerminal: boolean;
   readonly #screen: Screen;
@@ -20,12 +20,12 @@ export class LiveLines {
     this.isTerminal = screen.isTTY === true;
   }
 
-  /** A line that stays, above those that change. */
+  /** Adds a permanent line above the changing ones. */
   print(line: string): void {
     this.#screen.write(`${this.#erasing()}${printable(line)}\n${this.#drawn(this.#shown)}`);
   }
 
-  /** Replaces the lines that change. */
+  /** Replaces the changing lines. */
   show(lines: readonly string[]): void {
     if (!this.isTerminal) return;
     this.#screen.write(this.#erasing() + this.#drawn(lines));
@@ -36,14 +36,17 @@ export class LiveLines {
     return this.#shown.length === 0 ? "" : `\u001b[${this.#shown.length}A\r${ERASE_BELOW}`;
   }
 
-  /** A line that wraps would be counted as one, and its rest stay on the screen for ever: it is cut. */
+  /**
+   * Cuts each line at the width of the screen, because a wrapped line would count as one, and its rest would stay on
+   * the screen.
+   */
   #drawn(lines: readonly string[]): string {
     const width = (this.#screen.columns ?? 80) - 1;
     return lines.map((line) => `${printable(line).slice(0, width)}\n`).join("");
   }
 }
 
-/** How far something is, as `[#####.....]  50 %`. @param fraction 0 to 1 */
+/** Progress bar, as `[#####.....]  50 %`. @param fraction 0 to 1 */
 export function bar(fraction: number, width = 24): string {
   const share = Math.min(1, Math.max(0, fraction));
   const filled = Math.floor(share * width);

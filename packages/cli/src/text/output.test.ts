@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Execution, MainspringError } from "@mainspring/sdk";
+import { OBEYED } from "../../test/testing/obeyed.ts";
+import { failureOf } from "../failure.ts";
 import { executionText } from "./execution-text.ts";
-import { failureOf } from "./failure.ts";
 import { LiveLines } from "./live-lines.ts";
 import { facts, jsonLine, screenText, table } from "./output.ts";
 
@@ -58,6 +59,3 @@ describe("output for people", () => {
     assert.equal(message, "no\\u001b[2J\\nmainspring: all is well");
   });
 });
-
-// oxlint-disable-next-line no-control-regex -- these are what it looks for
-const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;

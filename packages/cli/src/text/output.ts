@@ -10,14 +10,14 @@ export class Output {
     this.json = json;
   }
 
-  /** @param text made only where it is wanted */
+  /** @param text function that is called only if text is wanted */
   print(document: unknown, text: () => string): void {
     process.stdout.write(`${this.json ? jsonLine(document) : screenText(text())}\n`);
   }
 
   /**
-   * A list: for programs one document a line, each as soon as it is there; for people all of it at once.
-   * @param limit how many at most
+   * Prints a list: for programs one document per line, each as soon as it arrives; for people all items together.
+   * @param limit largest number of items
    */
   async list<T>(items: AsyncIterable<T>, limit: number, text: (items: readonly T[]) => string): Promise<void> {
     const all: T[] = [];
@@ -29,7 +29,7 @@ export class Output {
   }
 }
 
-/** Rows under their headings, each column as wide as its widest cell. Control characters are shown, not obeyed. */
+/** Text of a table, each column as wide as its widest cell. Control characters are shown as escapes. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [headings, ...rows.map((row) => row.map(printable))];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -39,11 +39,11 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
       .join("  ")
       .trimEnd(),
   );
-  // Styled on a terminal only, and not where NO_COLOR asks for none.
+  // Headings are styled only on a terminal, and not if NO_COLOR is set.
   return [process.stdout.isTTY ? styleText("bold", first) : first, ...others].join("\n");
 }
 
-/** `name: value` lines with the values below each other. */
+/** Lines of `name: value` with aligned values. */
 export function facts(pairs: readonly (readonly [name: string, value: string | null])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs
@@ -52,22 +52,25 @@ export function facts(pairs: readonly (readonly [name: string, value: string | n
     .join("\n");
 }
 
-/** Styles of this command's own; no text can do harm with them. */
-// oxlint-disable-next-line no-control-regex -- it is what styles begin with
+/** Styles of this command's own, which foreign text cannot misuse. */
+// oxlint-disable-next-line no-control-regex -- styles begin with a control character
 const BOLD = /(\u001b\[(?:1|22)m)/;
 
-/** The last guard before the screen: whatever a part of the text forgot, a terminal obeys nothing but our own styles. */
+/**
+ * Last filter before the screen: escapes every control sequence except this command's own styles, even if another part
+ * of the program forgot to.
+ */
 export function screenText(text: string): string {
   const parts = text.split(BOLD);
   return parts.map((part, index) => (index % 2 === 1 ? part : printableLines(part))).join("");
 }
 
-/** A document for programs: the same value, though a terminal obeys nothing of it. */
+/** A document for programs, with the same value but with control characters as escapes. */
 export function jsonLine(document: unknown): string {
   return printable(JSON.stringify(document));
 }
 
-/** A sentence that stays on its line, whatever characters its values have. */
+/** Template for a sentence that stays on its line, whatever characters its values contain. */
 export function sentence(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
   return parts.map((part, index) => (index === 0 ? part : printable(String(values[index - 1])) + part)).join("");
 }

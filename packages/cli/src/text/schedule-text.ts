@@ -1,14 +1,14 @@
 import type { LedgerItem, PreviewedFire } from "@mainspring/sdk";
 import { table } from "./output.ts";
 
-/** Fires to come, one a line. */
+/** Text of future fires, one per line. */
 export function firesText(fires: readonly PreviewedFire[]): string {
   if (fires.length === 0) return "no fires";
   const rows = fires.map(({ at, local, note = "" }) => [local, shortly(at), note]);
   return table(["LOCAL", "UTC", "CLOCK CHANGE"], rows);
 }
 
-/** Planned instants and what became of them, one a line. */
+/** Text of planned instants with their outcomes, one per line. */
 export function ledgerText(items: readonly LedgerItem[]): string {
   if (items.length === 0) return "nothing was planned";
   const rows = items.map(({ local, at, outcome, run, reason, until, count = 1 }) => [

@@ -24,7 +24,7 @@ describe("an execution that is watched on a terminal", () => {
       "id  RUNNING    [............]   0 %",
       "id  RUNNING    [######......]  50 %  half",
       "id  PENDING    [............]   0 %",
-      // Progress comes sooner than the state.
+      // Progress arrives before the state.
       "id  RUNNING    [###.........]  25 %",
       "id  RUNNING    [###.........]  25 %",
       "id  SUCCEEDED  [############] 100 %",

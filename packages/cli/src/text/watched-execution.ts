@@ -6,6 +6,7 @@ import {
   printable,
 } from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
+import { logLine } from "./log-text.ts";
 
 /** Known state of an execution that is followed, for people. */
 export class WatchedExecution {
@@ -19,12 +20,12 @@ export class WatchedExecution {
   }
 
   /**
-   * Takes an event in.
-   * @param hasBar whether `line` is shown: then progress needs no line of its own
-   * @returns the line to print; null: none
+   * Handles an event.
+   * @param hasBar whether `line` is shown, so that progress needs no line of its own
+   * @returns line to print; null: none
    */
   say(event: ExecutionEvent, hasBar: boolean): string | null {
-    if (event.type === "log") return `${event.at}  ${event.level.toLowerCase()}  ${printable(event.line)}`;
+    if (event.type === "log") return logLine(event);
     if (event.type === "state") return this.#enter(event.at, event.execution);
     if (event.type === "attempt") return attemptLine(event.record);
     // Progress proves that the execution runs; the event of its state may come a second later.
@@ -34,13 +35,13 @@ export class WatchedExecution {
     return hasBar ? null : `${event.at}  ${bar(event.fraction)}  ${this.#message}`.trimEnd();
   }
 
-  /** How far it is, on one line. */
+  /** Progress on one line. */
   line(): string {
     return `${this.#executionId}  ${(this.#state ?? "").padEnd(9)}  ${bar(this.#fraction, 12)}  ${this.#message}`.trimEnd();
   }
 
   #enter(at: string, { state, reason, attempt, failures, assignedWorker }: ExecutionSummary): string {
-    // Another attempt begins anew.
+    // The progress of a new attempt starts at zero.
     if (state !== this.#state) {
       this.#fraction = state === "SUCCEEDED" ? 1 : 0;
       this.#message = "";

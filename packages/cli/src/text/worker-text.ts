@@ -1,7 +1,7 @@
 import type { WorkerDetail, WorkerInfo } from "@mainspring/sdk";
 import { facts, table } from "./output.ts";
 
-/** Workers for people, one a line. */
+/** Text of workers for people, one per line. */
 export function workersText(workers: readonly WorkerInfo[]): string {
   if (workers.length === 0) return "no workers: `mainspring worker` runs one";
   const rows = workers.map((worker) => [
@@ -20,7 +20,7 @@ export function workersText(workers: readonly WorkerInfo[]): string {
   return table(["WORKER", "NAME", "STATE", "POOL", ...numbers, "HANDLERS", "CAPABILITIES", "HEARTBEAT"], rows);
 }
 
-/** A worker for people, with the executions that it has. */
+/** Text of a worker for people, with its executions. */
 export function workerText(worker: WorkerDetail): string {
   return `${facts(factsOf(worker))}\n\n${executionsText(worker)}`;
 }
@@ -36,7 +36,7 @@ function factsOf(worker: WorkerDetail): [string, string][] {
     ["running", `${worker.running} of ${worker.slots}`],
     ["free", String(worker.free)],
     ["stuck", worker.stuck === 0 ? "0" : `${worker.stuck}: handlers still run although their attempts are over`],
-    ["prefetch", String(worker.prefetch)],
+    ["prefetch", worker.prefetchMode === "AUTO" ? `auto, ${worker.prefetch} now` : String(worker.prefetch)],
     ["connected", worker.connectedAt],
     ["heartbeat", worker.lastHeartbeatAt],
     ["loop lag", `${worker.loopLagMs} ms`],

@@ -7,7 +7,7 @@ import { LongCommand } from "./command.ts";
 import { FREE, serveOn } from "./server.ts";
 
 const OLDER_NODE = fileURLToPath(new URL("older-node.ts", import.meta.url));
-/** With the role api and without it. */
+/** Output of a node with and without the role api. */
 const SAYS = /(?:api|health) +(http:\/\/[^/\s]+)[^]*workers +(\S+)/;
 
 export interface ClusterNode {
@@ -39,17 +39,17 @@ export class TestCluster {
     });
   }
 
-  /** One more node, by default with all roles. */
+  /** Starts another node, by default with all roles. */
   async node(env: Record<string, string> = {}): Promise<ClusterNode> {
     return this.#ready(this.start(env));
   }
 
-  /** One more, of another feature level. */
+  /** Starts another node of a given feature level. */
   async nodeOf(level: number, env: Record<string, string> = {}): Promise<ClusterNode> {
     return this.#ready(this.startOf(level, env));
   }
 
-  /** It may end without having been ready. */
+  /** Starts a node, which may end before it is ready. */
   start(env: Record<string, string> = {}): LongCommand {
     return this.#started(serveOn(".", { ...this.#env, ...env }));
   }
@@ -73,7 +73,7 @@ export class TestCluster {
     return { command, httpUrl, grpcAddress };
   }
 
-  /** Gracefully, and all that there are. */
+  /** Stops all nodes in an orderly way. */
   async stopNodes(): Promise<void> {
     for (const command of this.#commands) if (!command.hasEnded) command.signal("SIGTERM");
     await Promise.all(this.#commands.splice(0).map(({ done }) => done));

@@ -26,18 +26,18 @@ export async function mainspring(args: readonly string[], { env = {}, input = ""
   return { code, stdout, stderr };
 }
 
-/** `mainspring` for the tests of one server. */
+/** Runs `mainspring` for the tests of one server. */
 export class Commands {
   readonly #env: () => Record<string, string>;
 
-  /** @param env what it finds the server by; asked for with each command */
+  /** @param env environment with the server's address; read for each command */
   constructor(env: () => Record<string, string>) {
     this.#env = env;
   }
 
   readonly run = (args: readonly string[], input = ""): Promise<Ended> => mainspring(args, { env: this.#env(), input });
 
-  /** Output of a command that has to succeed. */
+  /** Output of a command that must succeed. */
   readonly done = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await this.run(args);
     assert.deepEqual([code, stderr], [0, ""], args.join(" "));
@@ -57,14 +57,14 @@ export function linesOf<T>(text: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** A process that goes on until it is told to end. */
+/** A process that runs until it is told to end. */
 export class LongCommand {
   readonly done: Promise<Ended>;
   readonly #child: ChildProcess;
   #stdout = "";
   #stderr = "";
 
-  /** @param program default: the command */
+  /** @param program program to run; default: the command */
   constructor(args: readonly string[], env: Record<string, string>, program = COMMAND) {
     this.#child = start([program, ...args], env);
     this.#child.stdout?.on("data", (chunk: Buffer) => (this.#stdout += chunk.toString()));
@@ -72,7 +72,7 @@ export class LongCommand {
     this.done = ended(this.#child).then((code) => ({ code, stdout: this.#stdout, stderr: this.#stderr }));
   }
 
-  /** Waits until it prints what matches. @throws where it ends before */
+  /** Waits until the output matches. @throws the process ends before that */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.#stdout);
@@ -92,7 +92,7 @@ export class LongCommand {
   }
 }
 
-/** Runs a TypeScript file with the environment that is given. */
+/** Runs a TypeScript file with this environment. */
 export async function runFile(file: string, env: Record<string, string>): Promise<Ended> {
   const child = start([file], env);
   const [code, stdout, stderr] = await Promise.all([ended(child), textOf(child.stdout), textOf(child.stderr)]);
@@ -103,7 +103,7 @@ function start(args: readonly string[], env: Record<string, string>): ChildProce
   return spawn(process.execPath, args, { env: { ...inherited(), ...env }, stdio: ["pipe", "pipe", "pipe"] });
 }
 
-/** Settings of the tester's own server must not reach the server under test. */
+/** Environment without settings of the tester's own server, which must not reach the server under test. */
 function inherited(): NodeJS.ProcessEnv {
   const isTheirs = (name: string) => /^(MAINSPRING_|NODE_)/.test(name) && name !== "NODE_COMPILE_CACHE";
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isTheirs(name)));

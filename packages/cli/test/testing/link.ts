@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** An address that leads to a port of this machine, as long as the link is not broken. */
+/** A proxy address for a port of this machine, until the link is broken. */
 export class TestLink {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -27,7 +27,7 @@ export class TestLink {
     });
   }
 
-  /** @param port where it leads to. @returns its address, as host:port */
+  /** Listens. @param port port to which connections lead. @returns address of the link, as host:port */
   async listen(port: number): Promise<string> {
     this.#port = port;
     this.#server.listen(0, "127.0.0.1");
@@ -35,7 +35,7 @@ export class TestLink {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Connections that are made from now on lead to this port. */
+  /** Directs later connections to this port. */
   leadTo(port: number): void {
     this.#port = port;
   }
@@ -55,7 +55,7 @@ export class TestLink {
   }
 }
 
-/** A port that nobody listens on at the moment. */
+/** A port on which no program listens at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { loadConfig, startNode } from "@mainspring/server";
 
-/** A node of another age, as a process: MAINSPRING_TEST_LEVEL is the feature level that it has. Ends by SIGTERM. */
+/** Process of a node of another feature level, which MAINSPRING_TEST_LEVEL sets. Ends on SIGTERM. */
 
 const { MAINSPRING_TEST_LEVEL: level, ...env } = process.env;
 try {

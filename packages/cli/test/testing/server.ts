@@ -8,13 +8,13 @@ export interface TestServer {
   grpcAddress: string;
   dataDir: string;
   command: LongCommand;
-  /** Addresses for clients and workers. */
+  /** Environment variables with the addresses for clients and workers. */
   clientEnv: Record<string, string>;
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
-/** `mainspring serve` on free ports and a data folder of its own. */
+/** Runs `mainspring serve` on free ports and a data folder of its own. */
 export async function startServer(env: Record<string, string> = {}): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "mainspring-cli-"));
   const command = serveOn(dataDir, env);
@@ -34,7 +34,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Tes
   }
 }
 
-/** On addresses that are free. */
+/** Settings for free ports. */
 export const FREE = {
   MAINSPRING_HTTP: "127.0.0.1:0",
   MAINSPRING_GRPC: "127.0.0.1:0",

@@ -4,15 +4,16 @@ import { systemRuntime } from "@mainspring/server/testing";
 
 /**
  * Worker in a process of its own, which a test can freeze or kill. TEST_WORKER has its options as JSON. The process prints
- * `ready` once the worker is connected, and `start <execution>` at each start of its handler `hold`, which ends after as many
- * milliseconds as its payload says.
+ * `ready` once the worker is connected, and `start <execution>` at each start of its handler `hold`, which logs a line and ends
+ * after as many milliseconds as its payload says.
  */
 
 const runtime = systemRuntime();
 const hold = task({
   name: "hold",
-  run: async (ms: number, { executionId }) => {
-    process.stdout.write(`start ${executionId}\n`);
+  run: async (ms: number, ctx) => {
+    ctx.log(`holds for ${ms} ms`);
+    process.stdout.write(`start ${ctx.executionId}\n`);
     await new Promise<void>((resolve) => runtime.setTimer(ms, resolve));
   },
 });

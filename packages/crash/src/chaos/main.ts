@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { OUTAGE_MS } from "../drill/deeds.ts";
+import { OUTAGE_MS } from "../drill/actions.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
 import { formatReport } from "../format-report.ts";
@@ -50,14 +50,14 @@ if (
   console.error(USAGE);
   process.exit(2);
 }
-// Nothing may be left behind, however it ends.
+// No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
 const isDrill = counts.some((count) => count > 0);
 const report = await run();
 console.log(formatReport(report));
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-// Nothing that a proxy may still hold keeps the answer back.
+// The explicit exit keeps connections that a proxy may still hold from delaying the answer.
 process.exit(report.violations.length > 0 ? 1 : 0);
 
 function run(): Promise<Report> {

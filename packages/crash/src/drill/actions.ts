@@ -6,35 +6,36 @@ import type { ProcessFault } from "../history/events.ts";
 import { type Incident, SHARDS, shardsOf } from "./gaps.ts";
 
 /**
- * SIGKILL and started again; SIGSTOP past its lease and SIGCONT; SIGTERM and started again; PostgreSQL down; PostgreSQL
- * hidden from all nodes; PostgreSQL killed and its standby promoted, one that every commit waits for, and one that none does.
+ * Action of a drill. KILL: SIGKILL and restart. STOP: SIGSTOP past the lease, then SIGCONT. RESTART: SIGTERM and
+ * restart. OUTAGE: PostgreSQL down. BLACKOUT: PostgreSQL hidden from all nodes. FAILOVER and LOSSY_FAILOVER: PostgreSQL
+ * killed and its standby promoted, one for which every commit waits, and one for which none does.
  */
-export type Deed = "KILL" | "STOP" | "RESTART" | "OUTAGE" | "BLACKOUT" | "FAILOVER" | "LOSSY_FAILOVER";
+export type Action = "KILL" | "STOP" | "RESTART" | "OUTAGE" | "BLACKOUT" | "FAILOVER" | "LOSSY_FAILOVER";
 
-/** Deeds for which nodes have to know the addresses of all PostgreSQL servers. */
-export const FAILOVERS: readonly Deed[] = ["FAILOVER", "LOSSY_FAILOVER"];
+/** Actions that need nodes with the addresses of all PostgreSQL servers. */
+export const FAILOVERS: readonly Action[] = ["FAILOVER", "LOSSY_FAILOVER"];
 
 interface Doing {
-  /** How it is written down. */
+  /** Event that is written into the history. */
   event: ProcessFault;
-  /** @returns from when on a gap is to be looked for, and in which shards */
+  /** @returns start of the search for a gap, and its shards */
   perform(world: ClusterWorld, node: Node, outageMs: number): Promise<Incident>;
 }
 
-/** Deeds that keep all nodes from PostgreSQL for as long as an outage lasts. */
-export const OUTAGES: readonly Deed[] = ["OUTAGE", "BLACKOUT"];
+/** Actions that keep all nodes from PostgreSQL while an outage lasts. */
+export const OUTAGES: readonly Action[] = ["OUTAGE", "BLACKOUT"];
 
-/** Long enough for what follows a death to be over. */
+/** Time after which the effects of a death are over, in milliseconds. */
 const DEAD_MS = 5_000;
 const STOPPED_MS = 7_000;
-/** Fifty a second. */
+/** Largest number of polls, at fifty a second. */
 const LOOKS_MAX = 3_000;
-/** Default duration of an outage, longer than a lease, and than a statement may take. */
+/** Default duration of an outage, in milliseconds: longer than a lease, and than the statement timeout. */
 export const OUTAGE_MS = 14_000;
-/** How far a standby is behind that no commit waits for. */
+/** Lag of a standby for which no commit waits, in milliseconds. */
 const LAG_MS = 100;
 
-export const DEEDS: Record<Deed, Doing> = {
+export const ACTIONS: Record<Action, Doing> = {
   KILL: toNode("SERVER_KILLED", async (world, node) => {
     const { server } = node;
     await server.kill();
@@ -60,8 +61,8 @@ export const DEEDS: Record<Deed, Doing> = {
   LOSSY_FAILOVER: toStore((world) => failOverBehind(world, LAG_MS), "STORE_FAILED_OVER"),
 };
 
-/** @param deed resolves with how long after it all shards of the node had other owners, where that is asked for */
-function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => Promise<number | void>): Doing {
+/** @param action resolves with the time until all shards of the node had other owners, if that is measured */
+function toNode(event: ProcessFault, action: (world: ClusterWorld, node: Node) => Promise<number | void>): Doing {
   return {
     event,
     async perform(world, node) {
@@ -73,7 +74,7 @@ function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => 
       );
       const atMs = monotonicMs();
       tell(world, event, server.pid);
-      const takenOverMs = await deed(world, node);
+      const takenOverMs = await action(world, node);
       await server.ready();
       note(world, "SERVER_READY", server.pid);
       return { atMs, shards, ...(takenOverMs !== undefined && { takenOverMs }) };
@@ -81,7 +82,7 @@ function toNode(event: ProcessFault, deed: (world: ClusterWorld, node: Node) => 
   };
 }
 
-/** PostgreSQL itself looks again and again. @returns after how long nothing was the node's any more */
+/** Polls PostgreSQL itself. @returns time until the node owned no shard */
 async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<number> {
   const sinceMs = monotonicMs();
   const owned = `SELECT FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;
@@ -90,11 +91,11 @@ async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<nu
   return monotonicMs() - sinceMs;
 }
 
-/** @param deed resolves with the instant from which on a gap is to be looked for */
+/** @param action resolves with the start of the search for a gap */
 function toStore(
-  deed: (world: ClusterWorld, forMs: number) => Promise<number>,
+  action: (world: ClusterWorld, forMs: number) => Promise<number>,
   event: ProcessFault = "STORE_DOWN",
 ): Doing {
   const shards = new Set(Array.from({ length: SHARDS }, (_, shard) => shard));
-  return { event, perform: async (world, _node, outageMs) => ({ atMs: await deed(world, outageMs), shards }) };
+  return { event, perform: async (world, _node, outageMs) => ({ atMs: await action(world, outageMs), shards }) };
 }

@@ -1,36 +1,36 @@
+import type { ClusterEnvironment } from "../environment/cluster.ts";
 import type { Evidence } from "../judge/evidence.ts";
-import type { ClusterStage } from "../stage/cluster.ts";
-import type { Deed } from "./deeds.ts";
+import type { Action } from "./actions.ts";
 import { gapAfter, type Incident, quantilesOf, type Start } from "./gaps.ts";
 
 export interface Done extends Incident {
-  deed: Deed;
-  /** When all was in its place again. */
+  action: Action;
+  /** Time at which everything was in place again, in milliseconds of the monotonic clock. */
   overAtMs: number;
 }
 
 /**
- * For each deed: the gaps between starts in the owner's shards, the time until other nodes owned these shards, and the
- * waiting time of jobs submitted meanwhile. For the whole run: the waiting time of every job, and the gaps when nothing
- * happens.
+ * Figures of a drill. For each action: the gaps between starts in the owner's shards, the time until other nodes owned
+ * these shards, and the waiting time of jobs submitted meanwhile. For the whole run: the waiting time of every job, and
+ * the gaps when nothing happens.
  */
 export async function drillFigures(
-  { store, say }: ClusterStage,
+  { store, say }: ClusterEnvironment,
   evidence: Evidence,
   incidents: readonly Done[],
 ): Promise<Record<string, number>> {
   const starts = startsOf(evidence, shardOfEach(await store.sql("SELECT id, shard FROM executions")));
-  const byDeed = Map.groupBy(incidents, ({ deed }) => deed);
-  const gaps = [...byDeed].flatMap(([deed, list]) => {
+  const byAction = Map.groupBy(incidents, ({ action }) => action);
+  const gaps = [...byAction].flatMap(([action, list]) => {
     const found = list.map((incident) => Math.round(gapAfter(incident, starts, incident.overAtMs - incident.atMs)));
     const takeovers = list.flatMap(({ takenOverMs }) => (takenOverMs === undefined ? [] : [Math.round(takenOverMs)]));
     const pickups = list.map((incident) => pickupsDuring(incident, starts));
-    say(`${deed}: gaps of ${found.join(", ")} ms`);
-    if (takeovers.length > 0) say(`${deed}: others had the shards after ${takeovers.join(", ")} ms`);
+    say(`${action}: gaps of ${found.join(", ")} ms`);
+    if (takeovers.length > 0) say(`${action}: others had the shards after ${takeovers.join(", ")} ms`);
     say(
-      `${deed}: pickup p99 of what was asked for meanwhile ${pickups.map((list) => quantilesOf(list).p99).join(", ")} ms`,
+      `${action}: pickup p99 of what was asked for meanwhile ${pickups.map((list) => quantilesOf(list).p99).join(", ")} ms`,
     );
-    const name = deed.toLowerCase();
+    const name = action.toLowerCase();
     return [...figures(`${name}Gap`, found), ...figures(`${name}Pickup`, pickups.flat())];
   });
   const calm = incidents.map(({ atMs, shards }) => gapAfter({ atMs: atMs - CALM_MS, shards }, starts, CALM_MS));
@@ -46,7 +46,7 @@ function pickupOf({ atMs, askedAtMs }: Start): number {
   return atMs - askedAtMs;
 }
 
-/** Before an incident nothing has happened for so long. */
+/** Time without faults before an incident, in milliseconds. */
 const CALM_MS = 1_000;
 
 function figures(name: string, values: readonly number[]): [string, number][] {

@@ -1,25 +1,25 @@
 import { monotonicMs, sleep, until } from "../clock.ts";
+import { type ClusterEnvironment, openCluster } from "../environment/cluster.ts";
 import type { Node } from "../faults/world.ts";
 import type { Evidence } from "../judge/evidence.ts";
 import { judge } from "../judge/judge.ts";
 import { type Outcome, play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
-import { type ClusterStage, openCluster } from "../stage/cluster.ts";
 import { warmUp } from "../warm-up.ts";
-import { DEEDS, type Deed, FAILOVERS, OUTAGE_MS, OUTAGES } from "./deeds.ts";
+import { ACTIONS, type Action, FAILOVERS, OUTAGE_MS, OUTAGES } from "./actions.ts";
 import { type Done, drillFigures } from "./drill-figures.ts";
 import { SHARDS } from "./gaps.ts";
 import { judgeLogs, type Mark, marksOf, since } from "./outage-marks.ts";
 
-/** Jobs a second of each of the two clients, where nobody says otherwise. */
+/** Default number of jobs a second of each of the two clients. */
 export const DRILL_RATE = 60;
 
 export interface DrillOptions extends Telling {
-  /** How often each is done. */
-  times: Partial<Record<Deed, number>>;
+  /** Number of repetitions of each action. */
+  times: Partial<Record<Action, number>>;
   /** Jobs a second of each of the two clients; default: `DRILL_RATE`. */
   rate?: number;
-  /** Duration of each outage; default: `OUTAGE_MS`. */
+  /** Duration of each outage in milliseconds; default: `OUTAGE_MS`. */
   outageMs?: number;
 }
 
@@ -28,9 +28,10 @@ const CALM_WITHIN_MS = 90_000;
 const CALM_MS = 1_000;
 
 /**
- * Does the same to one node of a cluster after the other, or to its PostgreSQL, under a steady load of small jobs, and
- * measures what becomes of the work. Nothing may be lost, fail or run twice: no worker is touched, and no way to one.
- * @throws {Error} something did not come back in time; the message names the folder with the logs
+ * Applies the same action to one node of a cluster after the other, or to its PostgreSQL, under a steady load of small
+ * jobs, and measures the effect on the work. No job may be lost, fail or run twice, because workers and their links are
+ * not touched.
+ * @throws {Error} something did not recover in time; the message names the folder with the logs
  */
 export function drillRun({
   times,
@@ -38,47 +39,52 @@ export function drillRun({
   outageMs = OUTAGE_MS,
   ...telling
 }: DrillOptions): Promise<Report> {
-  return play("drill", telling, async (ground) => {
-    const findsPrimary = FAILOVERS.some((deed) => (times[deed] ?? 0) > 0);
-    const stage = await openCluster({ ...ground, nodes: NODES, steadyRate: rate, findsPrimary });
+  return play("drill", telling, async (context) => {
+    const findsPrimary = FAILOVERS.some((action) => (times[action] ?? 0) > 0);
+    const environment = await openCluster({ ...context, nodes: NODES, steadyRate: rate, findsPrimary });
     try {
-      await warmUp(stage);
-      stage.say("under load");
-      return await runOn(stage, times, outageMs);
+      await warmUp(environment);
+      environment.say("under load");
+      return await runOn(environment, times, outageMs);
     } finally {
-      await stage.close();
+      await environment.close();
     }
   });
 }
 
-async function runOn(stage: ClusterStage, times: DrillOptions["times"], outageMs: number): Promise<Outcome> {
+async function runOn(
+  environment: ClusterEnvironment,
+  times: DrillOptions["times"],
+  outageMs: number,
+): Promise<Outcome> {
   const incidents: Done[] = [];
   const outages: Mark[] = [];
-  const deeds = (Object.entries(times) as [Deed, number][]).filter(([, count]) => count > 0);
-  await everythingIsInPlace(stage);
-  for (const [deed, count] of deeds) {
+  const actions = (Object.entries(times) as [Action, number][]).filter(([, count]) => count > 0);
+  await everythingIsInPlace(environment);
+  for (const [action, count] of actions) {
     for (let turn = 0; turn < count; turn++) {
-      const before = await marksOf(stage.nodes);
-      const incident = await DEEDS[deed].perform(stage, stage.nodes[turn % NODES] as Node, outageMs);
-      await everythingIsInPlace(stage);
-      if (OUTAGES.includes(deed)) outages.push(...since(before, await marksOf(stage.nodes)));
-      incidents.push({ deed, ...incident, overAtMs: monotonicMs() });
+      const before = await marksOf(environment.nodes);
+      const incident = await ACTIONS[action].perform(environment, environment.nodes[turn % NODES] as Node, outageMs);
+      await everythingIsInPlace(environment);
+      if (OUTAGES.includes(action)) outages.push(...since(before, await marksOf(environment.nodes)));
+      incidents.push({ action, ...incident, overAtMs: monotonicMs() });
     }
   }
   const demanded: Evidence["demanded"] = {};
-  for (const [deed, count] of deeds) demanded[DEEDS[deed].event] = count + (demanded[DEEDS[deed].event] ?? 0);
-  const evidence = await settle(stage, demanded, null);
+  for (const [action, count] of actions)
+    demanded[ACTIONS[action].event] = count + (demanded[ACTIONS[action].event] ?? 0);
+  const evidence = await settle(environment, demanded, null);
   const { violations, figures } = judge(evidence, (times.LOSSY_FAILOVER ?? 0) > 0 ? "lossy" : "drill");
   const logs = judgeLogs(outages);
   return {
     violations: [...violations, ...logs.violations],
-    figures: { ...figures, ...logs.figures, ...(await drillFigures(stage, evidence, incidents)) },
+    figures: { ...figures, ...logs.figures, ...(await drillFigures(environment, evidence, incidents)) },
   };
 }
 
-/** Every node has its share, and has had it for a moment. */
-export async function everythingIsInPlace({ store }: ClusterStage): Promise<void> {
-  // All but one may have as many as there may be.
+/** Resolves when every node has had its share of the shards for a moment. */
+export async function everythingIsInPlace({ store }: ClusterEnvironment): Promise<void> {
+  // All nodes but one may have the largest possible share.
   const share = SHARDS - (NODES - 1) * Math.ceil(SHARDS / NODES);
   await until("every node has its share of the shards", CALM_WITHIN_MS, async () => {
     const owners = await store.sql("SELECT owner, count(*) FROM shards GROUP BY owner");

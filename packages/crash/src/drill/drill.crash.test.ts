@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { formatReport } from "../format-report.ts";
 import { type DrillOptions, drillRun } from "./drill-run.ts";
 
-/** The test asserts no measured time: machines differ. */
+/** The test asserts no measured time, because machines differ. */
 describe("a cluster under load", () => {
   async function violationsOf(times: DrillOptions["times"]) {
     const say = (message: string) => console.log(message);

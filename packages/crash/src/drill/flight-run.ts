@@ -1,27 +1,29 @@
 import type { Client, JobRequest, WorkerInfo } from "@mainspring/sdk";
 import { monotonicMs, until } from "../clock.ts";
+import { type ClusterEnvironment, openCluster } from "../environment/cluster.ts";
+import type { Member, ProcessGroup } from "../environment/process-group.ts";
+import { processGroup } from "../environment/testbed.ts";
 import type { Node } from "../faults/world.ts";
 import { play, type Report, type Telling } from "../play.ts";
-import { type ClusterStage, openCluster } from "../stage/cluster.ts";
-import type { Crew, Member } from "../stage/crew.ts";
-import { crew } from "../stage/playground.ts";
 import { everythingIsInPlace } from "./drill-run.ts";
 import { type Crash, type Flight, type Flown, flightFigures, flightOf, missedGoals, textOf } from "./flights.ts";
 import { shardsOf } from "./gaps.ts";
 
 export interface FlightOptions extends Telling {
   kills: number;
-  /** Whether goals that are missed count as violations. */
+  /** Whether missed goals count as violations. */
   demandsGoals: boolean;
 }
 
 type Violation = Report["violations"][number];
 
 const NODES = 3;
-/** Number of jobs of each kind with each kill: the node has a third of them, and the others have slots for them. */
+/**
+ * Number of jobs of each kind for each kill: the node has a third of them, and the other nodes have slots for these.
+ */
 const JOBS = 36;
 const SLOTS = "60";
-/** Longer than it takes until the node is killed. */
+/** Duration of a job, in milliseconds: longer than the time until the node is killed. */
 const WORK_MS = 6_000;
 const WITHIN_MS = 120_000;
 
@@ -29,60 +31,60 @@ const WITHIN_MS = 120_000;
 interface Post {
   node: Node;
   name: string;
-  crew: Crew;
+  processGroup: ProcessGroup;
   member: Member;
 }
 
 /**
- * Kills one node of a cluster after the other, each together with the worker beside it, while its workers have work, and
- * measures how long it takes until that work is started again.
- * @throws {Error} something did not come back in time; the message names the folder with the logs
+ * Kills one node of a cluster after the other, each together with the worker beside it, while its workers have work,
+ * and measures the time until that work starts again.
+ * @throws {Error} something did not recover in time; the message names the folder with the logs
  */
 export function flightRun({ kills, demandsGoals, ...telling }: FlightOptions): Promise<Report> {
-  return play("flights", telling, async (ground) => {
-    const stage = await openCluster({ ...ground, nodes: NODES, hasBuiltInWorkers: true });
-    const posts = stage.nodes.map((node, index) => manned(ground.folder, node, index));
+  return play("flights", telling, async (context) => {
+    const environment = await openCluster({ ...context, nodes: NODES, hasBuiltInWorkers: true });
+    const posts = environment.nodes.map((node, index) => manned(context.folder, node, index));
     try {
       const flights: Flight[] = [];
       const violations: Violation[] = [];
       for (let turn = 0; turn < kills; turn++) {
-        const ended = await killOne(stage, posts[turn % NODES] as Post, turn);
-        stage.say(`kill ${turn + 1}: ${textOf(ended.flights)}`);
+        const ended = await killOne(environment, posts[turn % NODES] as Post, turn);
+        environment.say(`kill ${turn + 1}: ${textOf(ended.flights)}`);
         flights.push(...ended.flights);
         violations.push(...ended.violations);
       }
       const missed = missedGoals(flights);
-      for (const what of missed) stage.say(`goal missed: ${what}`);
+      for (const what of missed) environment.say(`goal missed: ${what}`);
       if (demandsGoals) violations.push(...missed.map((what) => ({ rule: "gaps reach their goals", what })));
       return { violations, figures: { kills, ...flightFigures(flights) } };
     } finally {
-      await Promise.all(posts.map((post) => post.crew.kill(post.member)));
-      await stage.close();
+      await Promise.all(posts.map((post) => post.processGroup.kill(post.member)));
+      await environment.close();
     }
   });
 }
 
 function manned(folder: string, node: Node, index: number): Post {
   const name = `worker-at-node-${index + 1}`;
-  const members = crew("worker", folder, (file) => [node.server.grpcAddress, file, SLOTS, "0", name], { name });
-  return { node, name, crew: members, member: members.hire() };
+  const members = processGroup("worker", folder, (file) => [node.server.grpcAddress, file, SLOTS, "0", name], { name });
+  return { node, name, processGroup: members, member: members.hire() };
 }
 
-async function killOne(stage: ClusterStage, post: Post, turn: number) {
-  const { client } = stage;
-  await everythingIsInPlace(stage);
+async function killOne(environment: ClusterEnvironment, post: Post, turn: number) {
+  const { client } = environment;
+  await everythingIsInPlace(environment);
   await until("all workers are there", WITHIN_MS, () => isComplete(client));
-  const crash = await foreseen(stage, post);
+  const crash = await foreseen(environment, post);
   const ids = await submitted(client, turn);
-  // Every other time work is hit that was only just assigned.
+  // Every other kill hits work that was only just assigned.
   if (turn % 2 === 0) await until("all of it runs", WITHIN_MS, () => areRunning(client, ids.length));
   const atMs = Date.now();
-  await Promise.all([post.node.server.kill(), post.crew.kill(post.member)]);
+  await Promise.all([post.node.server.kill(), post.processGroup.kill(post.member)]);
   const executions = await Promise.all(ids.map((id) => ended(client, id)));
   post.node.server.start();
-  post.member = post.crew.hire();
+  post.member = post.processGroup.hire();
   await post.node.server.ready();
-  const shards = await shardOfEach(stage, ids);
+  const shards = await shardOfEach(environment, ids);
   const flights = executions.flatMap(
     (one) => flightOf(one, shards.get(one.executionId) ?? -1, { ...crash, atMs }) ?? [],
   );
@@ -90,7 +92,7 @@ async function killOne(stage: ClusterStage, post: Post, turn: number) {
 }
 
 /** Shards and workers that die with the node, read before the kill. */
-async function foreseen({ store, client }: ClusterStage, { node, name }: Post): Promise<Omit<Crash, "atMs">> {
+async function foreseen({ store, client }: ClusterEnvironment, { node, name }: Post): Promise<Omit<Crash, "atMs">> {
   const { address } = node;
   const owned = `SELECT s.id FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;
   const { nodes } = await client.cluster.status();
@@ -104,7 +106,7 @@ async function aliveWorkers(client: Client): Promise<WorkerInfo[]> {
   return (await client.workers()).filter(({ state }) => state === "ALIVE");
 }
 
-/** A built-in worker and one beside it for each node. */
+/** Whether each node has its built-in worker and one beside it. */
 async function isComplete(client: Client): Promise<true | null> {
   return (await aliveWorkers(client)).length === 2 * NODES ? true : null;
 }
@@ -125,7 +127,7 @@ async function submitted(client: Client, turn: number): Promise<string[]> {
   });
 }
 
-/** It is left as it is where it does not become final within the time. */
+/** Waits for the end of an execution; returns it unchanged if it does not become final in time. */
 async function ended(client: Client, id: string): Promise<Flown> {
   const untilMs = monotonicMs() + WITHIN_MS;
   for (;;) {
@@ -134,14 +136,17 @@ async function ended(client: Client, id: string): Promise<Flown> {
   }
 }
 
-async function shardOfEach({ store }: ClusterStage, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+async function shardOfEach(
+  { store }: ClusterEnvironment,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   const rows = await store.sql(
     `SELECT id, shard FROM executions WHERE id IN (${ids.map((id) => `'${id}'`).join(", ")})`,
   );
   return new Map(rows.split("\n").map((row) => [row.split("|")[0] as string, Number(row.split("|")[1])]));
 }
 
-/** Each one runs to its end, once; and again only where its worker died. */
+/** Violations of an execution: each runs to its end once, and again only if its worker died. */
 function violationsOf({ executionId, state, attempts }: Flown): Violation[] {
   const ends = attempts.map((attempt) => attempt.state);
   const isWell = state === "SUCCEEDED" && ends.every((end) => ["SUCCEEDED", "WORKER_LOST", "RELEASED"].includes(end));

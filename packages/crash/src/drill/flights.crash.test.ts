@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { formatReport } from "../format-report.ts";
 import { flightRun } from "./flight-run.ts";
 
-/** Every way in which a worker's death may be noticed is over by then, on a slow machine too. */
+/** Longest time in which a worker's death is noticed in any way, on a slow machine too, in milliseconds. */
 const LONGEST_MS = 90_000;
 
 it("work that a killed node had on its own worker and on one beside it is done by the others", async () => {

@@ -3,35 +3,35 @@ import { quantilesOf } from "./gaps.ts";
 
 /** A node that was killed together with the worker beside it. */
 export interface Crash {
-  /** On the wall clock, which the attempts' times are of too. */
+  /** Time of the kill on the wall clock, as the attempts' times, in milliseconds since 1970. */
   atMs: number;
   /** Shards that the node owned. */
   shards: ReadonlySet<number>;
-  /** Ids of its built-in worker begin with it. */
+  /** Prefix of the ids of its built-in worker. */
   builtIn: string;
-  /** Id of the worker that died with it. */
+  /** Id of the worker that died with the node. */
   external: string;
 }
 
 /** Work that was assigned to a worker of the node, or ran there. */
 export interface Flight {
   worker: "BUILT_IN" | "EXTERNAL";
-  /** TAKEN_OVER: its shard was the node's. KEPT: a node owned it that lived on. */
+  /** TAKEN_OVER: the killed node owned the shard. KEPT: a node owned the shard that lived on. */
   shard: "TAKEN_OVER" | "KEPT";
-  /** From the kill to the start of the next attempt; null: there was none. */
+  /** Time from the kill to the start of the next attempt, in milliseconds; null: there was none. */
   gapMs: number | null;
 }
 
-/** The parts of an execution that are judged. */
+/** Parts of an execution that are judged. */
 export type Flown = Pick<Execution, "executionId" | "attempts" | "state">;
 
 /**
- * Goals for the time from the kill to the next start, by the kind of worker, in milliseconds: the 99th percentile stays
- * below.
+ * Goals for the time from the kill to the next start, by the kind of worker, in milliseconds: the 99th percentile must
+ * be below.
  */
 const GOALS_MS = { BUILT_IN: 1_500, EXTERNAL: 7_000 } as const;
 
-/** @returns null: the node had nothing to do with it */
+/** @returns null: the killed node did not have the execution */
 export function flightOf({ attempts }: Flown, shard: number, crash: Crash): Flight | null {
   const index = attempts.findIndex(
     ({ workerId, state }) => state !== "SUCCEEDED" && workerOf(workerId, crash) !== null,
@@ -48,7 +48,7 @@ function workerOf(workerId: string, { builtIn, external }: Crash): Flight["worke
   return workerId === external ? "EXTERNAL" : null;
 }
 
-/** How many there were of each kind and how long their gaps, as numbers with names. */
+/** Number and gaps of each kind of flight, as named figures. */
 export function flightFigures(flights: readonly Flight[]): Record<string, number> {
   const kinds = Object.keys(GOALS_MS) as Flight["worker"][];
   const entries = kinds.flatMap((worker) => {
@@ -68,7 +68,7 @@ export function flightFigures(flights: readonly Flight[]): Record<string, number
   return Object.fromEntries(entries);
 }
 
-/** @returns for people, the goals that were missed; of a kind without flights nothing is known */
+/** @returns texts for people about missed goals; a kind without flights has no result */
 export function missedGoals(flights: readonly Flight[]): string[] {
   return Object.entries(GOALS_MS).flatMap(([worker, goalMs]) => {
     const gaps = gapsOf(flights.filter((flight) => flight.worker === worker));
@@ -83,7 +83,7 @@ function gapsOf(flights: readonly Flight[]): number[] {
   return flights.flatMap(({ gapMs }) => gapMs ?? []);
 }
 
-/** For people: the longest gaps of one kill. */
+/** Text for people: the longest gaps of one kill. */
 export function textOf(flights: readonly Flight[]): string {
   const groups = Map.groupBy(flights, ({ worker, shard }) => `${worker} ${shard}`);
   const texts = [...groups].sort().map(([name, list]) => {

@@ -1,19 +1,19 @@
 export const SHARDS = 64;
 
-/** Something that was done to the owner of shards. */
+/** An action on the owner of shards. */
 export interface Incident {
-  /** From when on a gap is to be looked for, and in which shards. */
+  /** Start of the search for a gap, and its shards. */
   atMs: number;
   shards: ReadonlySet<number>;
-  /** How long after it the shards all had other owners; left out: nobody else was to take them. */
+  /** Time until all these shards had other owners, in milliseconds; absent: no other node was to take them. */
   takenOverMs?: number;
 }
 
-/** A handler that began. */
+/** The start of a handler. */
 export interface Start {
   atMs: number;
   shard: number;
-  /** When its job was asked for. */
+  /** Time at which the client meant to submit the job. */
   askedAtMs: number;
 }
 
@@ -24,9 +24,9 @@ export interface Quantiles {
 }
 
 /**
- * How long no handler of the shards began, at most, from the incident on.
+ * Longest time in which no handler of the shards started, from the incident on.
  * @param starts in order of time
- * @param withinMs how long after it one looks
+ * @param withinMs length of the search, in milliseconds
  */
 export function gapAfter({ atMs, shards }: Incident, starts: readonly Start[], withinMs: number): number {
   let [before, longest] = [atMs, 0];
@@ -36,16 +36,16 @@ export function gapAfter({ atMs, shards }: Incident, starts: readonly Start[], w
     longest = Math.max(longest, start.atMs - before);
     before = start.atMs;
   }
-  // Nothing after the last one is a gap too, unless somebody else's time has come.
+  // The time after the last start is a gap too, unless the search ends there.
   return before === atMs ? withinMs : longest;
 }
 
-/** Numbers, one a line. */
+/** Parses numbers, one per line. */
 export function shardsOf(rows: string): ReadonlySet<number> {
   return new Set(rows.split("\n").map(Number));
 }
 
-/** An empty list gives zeros. */
+/** Quantiles of the values; an empty list gives zeros. */
 export function quantilesOf(values: readonly number[]): Quantiles {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0);

@@ -2,16 +2,19 @@ import { readFile } from "node:fs/promises";
 import type { Node } from "../faults/world.ts";
 import type { Outcome } from "../play.ts";
 
-/** Lines that a node may write in an outage of PostgreSQL, from its beginning until every node has its share again. */
+/**
+ * Largest number of lines that a node may log in an outage of PostgreSQL, from its beginning until every node has its
+ * share again.
+ */
 const LINES_MAX = 100;
 /** Count of the histogram of answers, for one kind of request. */
 const ANSWERED = /^mainspring_http_request_duration_seconds_count\{.*\} (\d+)$/gm;
 
 /** Totals of a node at one moment. */
 export interface Mark {
-  /** Lines in its log. */
+  /** Number of lines in the node's log. */
   lines: number;
-  /** HTTP requests that it has answered. */
+  /** Number of HTTP requests that the node has answered. */
   answers: number;
 }
 
@@ -32,7 +35,7 @@ export function since(before: readonly Mark[], after: readonly Mark[]): Mark[] {
   }));
 }
 
-/** Judges what each node wrote in each outage. @param marks one for each node and outage */
+/** Judges the lines that each node logged in each outage. @param marks one for each node and outage */
 export function judgeLogs(marks: readonly Mark[]): Outcome {
   if (marks.length === 0) return { violations: [], figures: {} };
   const most = Math.max(...marks.map(({ lines }) => lines));

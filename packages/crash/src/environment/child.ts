@@ -2,33 +2,33 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 
 export interface ChildOptions {
-  /** Standard output and error are appended to it. */
+  /** File to which standard output and error are appended. */
   logFile: string;
   env?: Record<string, string>;
-  /** As whom it runs; default: as this process. */
+  /** User of the process; default: the user of this process. */
   user?: { uid: number; gid: number };
 }
 
-/** A process that is started to be killed. */
+/** A child process that will be killed. */
 export interface Child {
   readonly pid: number;
-  /** With why it ended, as `code 1` or `SIGKILL`. */
+  /** Resolves with the reason of its end, as `code 1` or `SIGKILL`. */
   readonly ended: Promise<string>;
-  /** Null while it runs. */
+  /** Reason of its end; null: the process runs. */
   endedBy(): string | null;
-  /** Any signal; nothing happens where it has ended. */
+  /** Sends a signal; does nothing if the process has ended. */
   signal(name: NodeJS.Signals): void;
-  /** Sends an empty message, for those that were forked. */
+  /** Sends an empty message to a forked process. */
   nudge(): void;
 }
 
 const alive = new Set<ChildProcess>();
-// Nothing outlives this process: what was stopped must be killed, it would not hear anything else.
+// No child outlives this process. A stopped child must be killed, because it would not react to another signal.
 process.on("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
 
-/** Node with the arguments. */
+/** Starts Node with the arguments. */
 export function startNode(args: readonly string[], options: ChildOptions): Child {
   return watched(options, (stdio, env) => spawn(process.execPath, [...args], { stdio: ["ignore", ...stdio], env }));
 }
@@ -40,7 +40,7 @@ export function startProgram(file: string, args: readonly string[], options: Chi
   );
 }
 
-/** Like `startNode`, with a channel that tells the process when this one is gone. */
+/** Like `startNode`, with a channel that shows the child when this process is gone. */
 export function forkNode(file: string, args: readonly string[], options: ChildOptions): Child {
   return watched(options, (stdio, env) => fork(file, [...args], { stdio: ["ignore", ...stdio, "ipc"], env }));
 }

@@ -1,37 +1,37 @@
 import { chmod } from "node:fs/promises";
 import { Client } from "@mainspring/sdk";
-import type { Dice } from "../dice.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import { inTurn } from "../load/in-turn.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 import { freePort } from "./free-port.ts";
-import { crew, opened, type Playground, playground, SLOTS } from "./playground.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
 import type { Release } from "./release.ts";
 import { Server } from "./server.ts";
+import { opened, processGroup, SLOTS, type Testbed, testbed } from "./testbed.ts";
 
-export interface ClusterStage extends ClusterWorld, Playground {}
+export interface ClusterEnvironment extends ClusterWorld, Testbed {}
 
 interface ClusterOptions {
   folder: string;
   nodes: number;
-  /** Jobs a second of each client, all small ones; default: clients are customers of all kinds. */
+  /** Jobs a second of each client, all of them small; default: clients submit all kinds of jobs. */
   steadyRate?: number;
   /** Whether nodes run jobs themselves; default: no. */
   hasBuiltInWorkers?: boolean;
-  /** Whether nodes know all addresses of PostgreSQL, and find the primary themselves; default: proxies lead them there. */
+  /** Whether nodes know all addresses of PostgreSQL and find the primary themselves; default: proxies lead to it. */
   findsPrimary?: boolean;
-  /** Release that nodes and workers begin with; default: this one. */
+  /** Release with which nodes and workers start; default: this one. */
   release?: Release;
-  dice: Dice;
+  random: SeededRandom;
   say(message: string): void;
 }
 
-/** A PostgreSQL and nodes on it that are ready, with a proxy on every way, and nobody there yet to use them. */
-export async function openCluster(options: ClusterOptions): Promise<ClusterStage> {
-  const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, dice, say } = options;
+/** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
+export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
+  const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
   const { release } = options;
-  // PostgreSQL runs as another user, who has to get to its own folder in it.
+  // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
   const nodes = await Promise.all(
@@ -43,28 +43,28 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterStage
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
   const prefetchOf = (hired: number) => (hired % 2 === 0 ? "0" : "20");
-  const workers = crew("worker", folder, (file, hired) => [gateways, file, SLOTS, prefetchOf(hired)], {
+  const workers = processGroup("worker", folder, (file, hired) => [gateways, file, SLOTS, prefetchOf(hired)], {
     ...(release !== undefined && { program: release.worker }),
   });
   const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
-  const clients = crew(clientRole, folder, (file) => [apis, file, String(dice.between(1, 1e6)), ...rate]);
-  // The judge's own way to the servers leads around the proxies.
+  const clients = processGroup(clientRole, folder, (file) => [apis, file, String(random.between(1, 1e6)), ...rate]);
+  // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
-  const people = playground({
+  const users = testbed({
     folder,
     servers,
     workers,
     clients,
-    // It repeats for as long as users' clients do: some of the repeats in turn may all reach the node that is down.
+    // The client retries for as long as users' clients do, because several retries may all reach the node that is down.
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), timeoutMs: 10_000 }),
-    dice,
+    random,
     say,
     closeRest: async () => {
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
       await store.close();
     },
   });
-  return opened({ ...people, nodes, store });
+  return opened({ ...users, nodes, store });
 }
 
 interface Site {

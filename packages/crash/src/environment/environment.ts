@@ -1,44 +1,47 @@
 import { Client } from "@mainspring/sdk";
-import type { Dice } from "../dice.ts";
 import type { World } from "../faults/world.ts";
-import { embeddedStore } from "./embedded-store.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 import { freePort } from "./free-port.ts";
-import { ownStore } from "./own-store.ts";
-import { crew, opened, type Playground, playground, SLOTS } from "./playground.ts";
 import { Server } from "./server.ts";
+import { embeddedStore, ownStore } from "./store.ts";
+import { opened, processGroup, SLOTS, type Testbed, testbed } from "./testbed.ts";
 
 export const STORE_KINDS = ["embedded", "postgres"] as const;
-/** The PostgreSQL that comes with Mainspring, or one of one's own. */
+/** Kind of store: the PostgreSQL that comes with Mainspring, or a separate one. */
 export type StoreKind = (typeof STORE_KINDS)[number];
 
-export interface Stage extends World, Playground {}
+export interface Environment extends World, Testbed {}
 
-interface StageOptions {
+interface EnvironmentOptions {
   kind: StoreKind;
   folder: string;
-  dice: Dice;
+  random: SeededRandom;
   say(message: string): void;
 }
 
-/** A store and a server that is ready, and nobody there yet to use them. */
-export async function openStage({ kind, folder, dice, say }: StageOptions): Promise<Stage> {
+/** Starts a store and a server, without workers and clients. */
+export async function openEnvironment({ kind, folder, random, say }: EnvironmentOptions): Promise<Environment> {
   const store = kind === "embedded" ? embeddedStore(folder) : await ownStore();
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const server = new Server({ folder, httpPort, grpcPort, env: store.serverEnv });
-  const workers = crew("worker", folder, (historyFile, hired) => {
-    // Some of them fetch work that waits with them: it must come back from the dead as well.
+  const workers = processGroup("worker", folder, (historyFile, hired) => {
+    // Some workers prefetch work, which must also survive their death.
     return [server.grpcAddress, historyFile, SLOTS, hired % 2 === 0 ? "0" : "20"];
   });
-  const clients = crew("client", folder, (historyFile) => [server.httpUrl, historyFile, String(dice.between(1, 1e6))]);
-  const people = playground({
+  const clients = processGroup("client", folder, (historyFile) => [
+    server.httpUrl,
+    historyFile,
+    String(random.between(1, 1e6)),
+  ]);
+  const users = testbed({
     folder,
     servers: [server],
     workers,
     clients,
     client: new Client({ url: server.httpUrl, retries: 1, timeoutMs: 10_000 }),
-    dice,
+    random,
     say,
     closeRest: () => store.stop(),
   });
-  return opened({ ...people, server, store });
+  return opened({ ...users, server, store });
 }

@@ -4,7 +4,7 @@ import { freePort } from "./free-port.ts";
 
 it("gives no port twice, though nobody listens there yet", async () => {
   const ports = [];
-  // With fifteen thousand ports, chance alone would make two the same.
+  // Among fifteen thousand ports, chance alone would choose one twice.
   for (let asked = 0; asked < 600; asked++) ports.push(await freePort());
   assert.equal(new Set(ports).size, ports.length);
 });

@@ -2,13 +2,13 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Nobody may listen yet where somebody is going to. */
+/** Ports that were returned before, because their future users may not listen yet. */
 const given = new Set<number>();
 
 /**
- * Each time another port below those that the system gives to outgoing connections: one of these could be taken while
- * the server is down, and a client that tries to reach it there may even get connected to itself. No seed decides on
- * it: two runs of one seed would want the same.
+ * Returns a new port each time, below the range that the system gives to outgoing connections: a port of that range
+ * could be taken while the server is down, and a client that tries to reach the server there may even get connected to
+ * itself. The choice does not depend on the seed, because two runs of one seed would choose the same ports.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,13 +1,14 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { until } from "../clock.ts";
-import { commandOf } from "./command-of.ts";
 
 const SEEN_WITHIN_MS = 60_000;
 
 /**
- * SIGKILL of a postmaster, be it coming up.
- * @param lockFile one of PostgreSQL's, with its process id in the first line
- * @param tell hears the process id before the signal is sent
+ * Kills a postmaster, even one that is starting.
+ * @param lockFile a lock file of PostgreSQL, with the process id in its first line
+ * @param tell called with the process id before the signal is sent
  */
 export async function killPostmaster(lockFile: string, tell: (pid: number) => void): Promise<void> {
   const pid = await until("PostgreSQL runs", SEEN_WITHIN_MS, () => livingPostmaster(lockFile), 5);
@@ -15,8 +16,15 @@ export async function killPostmaster(lockFile: string, tell: (pid: number) => vo
   process.kill(pid, "SIGKILL");
 }
 
-/** The file outlives a postmaster that was killed, and its process id may be somebody else's by then. */
+/** Id of the postmaster. The file outlives a killed postmaster, and its process id may have been reused. */
 async function livingPostmaster(lockFile: string): Promise<number | null> {
   const pid = Number.parseInt(await readFile(lockFile, "utf8").catch(() => ""), 10);
   return Number.isInteger(pid) && (await commandOf(pid)).includes("postgres") ? pid : null;
+}
+
+/** Command line of a process; empty: it has ended. */
+async function commandOf(pid: number): Promise<string> {
+  if (process.platform === "linux") return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const ps = await promisify(execFile)("ps", ["-o", "command=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
+  return ps.stdout.includes("<defunct>") ? "" : ps.stdout;
 }

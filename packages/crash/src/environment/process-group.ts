@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { until } from "../clock.ts";
 import { type Child, forkNode } from "./child.ts";
 
-export interface CrewOptions {
-  /** Role of its members, as in the names of their files. */
+export interface ProcessGroupOptions {
+  /** Role of the members, as in the names of their files. */
   role: string;
   program: string;
   folder: string;
@@ -17,14 +17,14 @@ export interface Member {
   historyFile: string;
 }
 
-/** Processes of one kind: who is killed is replaced, and every one of them writes a history of its own. */
-export class Crew {
+/** Processes of one kind: a killed one is replaced, and each writes a history of its own. */
+export class ProcessGroup {
   readonly historyFiles: string[] = [];
   readonly deaths: string[] = [];
-  readonly #options: CrewOptions;
+  readonly #options: ProcessGroupOptions;
   readonly #members = new Set<Member>();
 
-  constructor(options: CrewOptions) {
+  constructor(options: ProcessGroupOptions) {
     this.#options = options;
   }
 
@@ -36,7 +36,7 @@ export class Crew {
     const { role, program, folder, argumentsFor } = this.#options;
     const hired = this.historyFiles.length;
     const historyFile = join(folder, `${role}-${hired}.jsonl`);
-    // It is read from now on, whether its writer has come up or not.
+    // The file is read from now on, whether its writer has started or not.
     writeFileSync(historyFile, "");
     const child = forkNode(program, argumentsFor(historyFile, hired), {
       logFile: join(folder, `${role}-${hired}.log`),
@@ -50,14 +50,17 @@ export class Crew {
     return member;
   }
 
-  /** SIGKILL. @returns when it is gone */
+  /** Kills a member. @returns promise that resolves when it has ended */
   async kill(member: Member): Promise<void> {
     this.#members.delete(member);
     member.child.signal("SIGKILL");
     await member.child.ended;
   }
 
-  /** Asks members to leave. A member that does not leave within the time is killed. @returns when they are gone */
+  /**
+   * Asks members to leave, and kills those that do not leave within the time. @returns promise that resolves when they
+   * have ended
+   */
   async dismiss(members: readonly Member[], withinMs: number, ask: (child: Child) => void): Promise<void> {
     for (const member of members) {
       this.#members.delete(member);

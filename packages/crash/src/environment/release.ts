@@ -4,22 +4,22 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const run = promisify(execFile);
 
 /** The last commit whose program has the feature level before this one's. */
 export const RELEASE_BEFORE = "3689dd99a6c131eb2f0a7d46fd44982013d8d6cb";
 
-/** The files of a release that processes are started from. */
+/** Files of a release from which processes are started. */
 export interface Release {
-  /** The command `mainspring`. */
+  /** File of the command `mainspring`. */
   command: string;
-  /** A worker of the chaos tests. */
+  /** File of a worker of the chaos tests. */
   worker: string;
 }
 
 /**
- * Unpacks a commit of this repository, beside the packages of npm that are installed here.
+ * Unpacks a commit of this repository, beside the npm packages that are installed here.
  * @throws {Error} the repository has no such commit
  */
 export async function unpackRelease(commit: string, folder: string): Promise<Release> {
@@ -37,7 +37,7 @@ export async function unpackRelease(commit: string, folder: string): Promise<Rel
   };
 }
 
-/** Links the packages of npm that are installed here, and the unpacked packages of the repository. */
+/** Links the npm packages that are installed here, and the unpacked packages of the repository. */
 async function linkPackages(folder: string): Promise<void> {
   const [installed, modules] = [join(ROOT, "node_modules"), join(folder, "node_modules")];
   await mkdir(join(modules, "@mainspring"), { recursive: true });

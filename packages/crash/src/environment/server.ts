@@ -3,15 +3,17 @@ import { fileURLToPath } from "node:url";
 import { until } from "../clock.ts";
 import { type Child, startNode } from "./child.ts";
 
-/** The command of this release. */
+/** File of this release's command. */
 export const COMMAND = fileURLToPath(new URL("../../../cli/bin/mainspring.mjs", import.meta.url));
-/** Replaying the store's log on a busy machine takes its time; what takes longer hangs. */
+/**
+ * Time limit of a start, in milliseconds. Replaying the store's log on a busy machine takes long; a longer start hangs.
+ */
 const READY_WITHIN_MS = 90_000;
 const STOP_WITHIN_MS = 60_000;
 
 export interface ServerOptions {
   folder: string;
-  /** Its log's, in the folder; default: server. */
+  /** Name of its log in the folder; default: server. */
   name?: string;
   httpPort: number;
   grpcPort: number;
@@ -20,7 +22,7 @@ export interface ServerOptions {
   command?: string;
 }
 
-/** The server as users run it, without its built-in worker; always at the same addresses. */
+/** A server as users run it, without its built-in worker; always at the same addresses. */
 export class Server {
   readonly httpUrl: string;
   readonly grpcAddress: string;
@@ -36,7 +38,7 @@ export class Server {
     this.grpcAddress = `127.0.0.1:${options.grpcPort}`;
   }
 
-  /** File that all processes of the server append their log to. */
+  /** File to which all processes of the server append their log. */
   get logFile(): string {
     const { folder, name = "server" } = this.#options;
     return join(folder, `${name}.log`);
@@ -46,12 +48,12 @@ export class Server {
     return this.#child?.pid ?? 0;
   }
 
-  /** Exit codes and signals of servers that ended unasked or uncleanly. */
+  /** Exit codes and signals of processes that ended without a request or not in an orderly way. */
   get deaths(): readonly string[] {
     return this.#deaths;
   }
 
-  /** From its next start on the server is of this release. */
+  /** Uses this release from the next start on. */
   upgrade(): void {
     this.#command = COMMAND;
   }
@@ -74,7 +76,7 @@ export class Server {
     });
   }
 
-  /** @returns when it takes and answers requests */
+  /** @returns promise that resolves when the server answers requests */
   async ready(): Promise<void> {
     await until("the server is ready", READY_WITHIN_MS, async () => {
       const death = this.#child?.endedBy();
@@ -83,7 +85,7 @@ export class Server {
     });
   }
 
-  /** SIGKILL, at once. @returns when it is gone */
+  /** Kills the server. @returns promise that resolves when it has ended */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = null;
@@ -95,7 +97,10 @@ export class Server {
     this.#child?.signal(name);
   }
 
-  /** SIGTERM. @returns when it has left in peace; how it did otherwise is told by `deaths` */
+  /**
+   * Stops the server with SIGTERM. @returns promise that resolves when it has ended; `deaths` shows whether it ended in
+   * an orderly way
+   */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === null) return;

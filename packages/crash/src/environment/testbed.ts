@@ -2,15 +2,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@mainspring/sdk";
 import { wallClockZeroMs } from "../clock.ts";
-import type { Dice } from "../dice.ts";
-import type { People } from "../faults/world.ts";
+import type { Users } from "../faults/world.ts";
 import type { FaultEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
-import { Crew } from "./crew.ts";
+import type { SeededRandom } from "../seeded-random.ts";
+import { ProcessGroup } from "./process-group.ts";
 import type { Server } from "./server.ts";
 
 /** Processes and folders of a run. */
-export interface Playground extends People {
+export interface Testbed extends Users {
   servers: readonly Server[];
   faultFile: string;
   /** See `Evidence`. */
@@ -19,27 +19,27 @@ export interface Playground extends People {
   close(): Promise<void>;
 }
 
-interface Ground {
+interface TestbedParts {
   folder: string;
   servers: readonly Server[];
-  workers: Crew;
-  clients: Crew;
+  workers: ProcessGroup;
+  clients: ProcessGroup;
   client: Client;
-  dice: Dice;
+  random: SeededRandom;
   say(message: string): void;
-  /** Ends what the servers stood on, once they are gone. */
+  /** Ends the services under the servers, once these have ended. */
   closeRest(): Promise<void>;
 }
 
-/** Slots of a worker. */
+/** Number of slots of a worker. */
 export const SLOTS = "40";
 
-/** Parts that every stage has. */
-export function playground({ folder, closeRest, ...ground }: Ground): Playground {
-  const { servers, clients, workers } = ground;
+/** Parts that every environment has. */
+export function testbed({ folder, closeRest, ...context }: TestbedParts): Testbed {
+  const { servers, clients, workers } = context;
   const faultFile = join(folder, "faults.jsonl");
   return {
-    ...ground,
+    ...context,
     history: new HistoryFile<FaultEvent>(faultFile),
     faultFile,
     stopped: new Set(),
@@ -54,29 +54,32 @@ export function playground({ folder, closeRest, ...ground }: Ground): Playground
   };
 }
 
-/** Starts the servers. @throws when one of them does not come up; then nothing is left running */
-export async function opened<S extends Playground>(stage: S): Promise<S> {
-  for (const server of stage.servers) server.start();
-  await Promise.all(stage.servers.map((server) => server.ready())).catch(async (cause: unknown) => {
-    await stage.close();
+/** Starts the servers. @throws one of them does not start; then none is left running */
+export async function opened<S extends Testbed>(environment: S): Promise<S> {
+  for (const server of environment.servers) server.start();
+  await Promise.all(environment.servers.map((server) => server.ready())).catch(async (cause: unknown) => {
+    await environment.close();
     throw cause;
   });
-  return stage;
+  return environment;
 }
 
-interface CrewNames {
+interface ProcessGroupNames {
   /** Name of their files; default: their role. */
   name?: string;
   /** Program of the processes; default: that of the role. */
   program?: string;
 }
 
-/** Workers or clients. */
-export function crew(
+/** Creates a group of workers or clients. */
+export function processGroup(
   role: string,
   folder: string,
   argumentsFor: (historyFile: string, hired: number) => string[],
-  { name = role, program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url)) }: CrewNames = {},
-): Crew {
-  return new Crew({ role: name, program, folder, argumentsFor });
+  {
+    name = role,
+    program = fileURLToPath(new URL(`../load/${role}-process.ts`, import.meta.url)),
+  }: ProcessGroupNames = {},
+): ProcessGroup {
+  return new ProcessGroup({ role: name, program, folder, argumentsFor });
 }

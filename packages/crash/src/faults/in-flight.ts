@@ -1,8 +1,8 @@
 import { until } from "../clock.ts";
+import type { Member } from "../environment/process-group.ts";
 import type { WorkerEvent } from "../history/events.ts";
 import { HistoryReader } from "../history/history-file.ts";
-import type { Member } from "../stage/crew.ts";
-import type { People } from "./world.ts";
+import type { Users } from "./world.ts";
 
 export interface InFlight {
   executionId: string;
@@ -17,7 +17,7 @@ interface Watched {
 const LOAD_WITHIN_MS = 90_000;
 const watched = new WeakMap<Member, Watched>();
 
-/** The handlers that a worker is running. */
+/** Handlers that a worker is running. */
 export function inFlight(member: Member): InFlight[] {
   let known = watched.get(member);
   if (known === undefined) {
@@ -33,10 +33,10 @@ export function inFlight(member: Member): InFlight[] {
   return [...running.values()];
 }
 
-/** A worker that runs at least so many handlers, as soon as there is one. */
-export function busyWorker({ workers, stopped, dice }: People, handlers: number): Promise<Member> {
+/** Waits for a worker that runs at least this number of handlers. */
+export function busyWorker({ workers, stopped, random }: Users, handlers: number): Promise<Member> {
   return until(`a worker runs ${handlers} handlers`, LOAD_WITHIN_MS, () => {
     const awake = workers.members.filter(({ child }) => !stopped.has(child.pid));
-    return dice.shuffle(awake).find((member) => inFlight(member).length >= handlers);
+    return random.shuffle(awake).find((member) => inFlight(member).length >= handlers);
   });
 }

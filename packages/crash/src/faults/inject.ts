@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from "../clock.ts";
-import { killClient, killWorker, retireWorker, stopWorker } from "./people.ts";
 import { type Action, opening, round, type Step } from "./plan.ts";
 import { killServer, killServerAndStore, killStore, pauseServer, restartServer } from "./servers.ts";
+import { killClient, killWorker, retireWorker, stopWorker } from "./users.ts";
 import type { World } from "./world.ts";
 
 const RUN: Record<Exclude<Action, "STOP_WORKER">, (world: World) => Promise<void>> = {
@@ -15,17 +15,17 @@ const RUN: Record<Exclude<Action, "STOP_WORKER">, (world: World) => Promise<void
   KILL_CLIENT: killClient,
 };
 
-/** Does one thing after the other to the world, each kind at least once. Ends with everybody up. */
+/** Injects one fault after the other, each kind at least once. At the end, all processes run. */
 export async function injectFaults(world: World, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
   const stops = new Stops(world);
   stops.begin();
   while (stops.areBusy) {
-    for (const step of opening(world.dice)) if (stops.areBusy) await perform(world, step, stops);
+    for (const step of opening(world.random)) if (stops.areBusy) await perform(world, step, stops);
   }
   do {
-    for (const step of round(world.dice)) await perform(world, step, stops);
-    // A server that dies more often than every half minute gives nobody up who is silent.
+    for (const step of round(world.random)) await perform(world, step, stops);
+    // A server that dies more often than every half minute never declares a silent worker lost.
     await stops.over();
   } while (monotonicMs() < endMs);
 }
@@ -37,7 +37,7 @@ async function perform(world: World, { gapMs, action }: Step, stops: Stops): Pro
   stops.check();
 }
 
-/** Workers are stopped beside everything else; one at a time, so that somebody is left to work. */
+/** Stops workers beside all other faults, one at a time, so that other workers go on. */
 class Stops {
   areBusy = false;
   readonly #world: World;

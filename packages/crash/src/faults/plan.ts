@@ -1,5 +1,5 @@
-import type { Dice } from "../dice.ts";
 import type { Fault } from "../history/events.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 
 export type Action =
   | "KILL_SERVER"
@@ -12,7 +12,7 @@ export type Action =
   | "RETIRE_WORKER"
   | "KILL_CLIENT";
 
-/** How often each fault must be seen, or the run shows nothing. */
+/** Number of times that each fault must occur, or the run proves nothing. */
 export const CRASH_DEMANDS: Partial<Record<Fault, number>> = {
   SERVER_KILLED: 2,
   SERVER_PAUSED: 1,
@@ -25,7 +25,7 @@ export const CRASH_DEMANDS: Partial<Record<Fault, number>> = {
 };
 
 export interface Step {
-  /** How long nothing is done before it. */
+  /** Pause before the fault, in milliseconds. */
   gapMs: number;
   action: Action;
 }
@@ -33,23 +33,23 @@ export interface Step {
 const GAP_MS = { least: 300, most: 2_000 };
 
 /**
- * Faults that happen while a worker is stopped for the first time. The server stays up, for a worker that is connected
- * and silent is to be told from one whose connection broke.
+ * Faults while a worker is stopped for the first time. The server stays up, because a silent worker with a connection
+ * must be distinguished from one whose connection broke.
  */
-export function opening(dice: Dice): Step[] {
-  return withGaps(dice, ["KILL_WORKER", "RETIRE_WORKER", "KILL_STORE", "KILL_CLIENT"]);
+export function opening(random: SeededRandom): Step[] {
+  return withGaps(random, ["KILL_WORKER", "RETIRE_WORKER", "KILL_STORE", "KILL_CLIENT"]);
 }
 
 /**
- * Every action there is, the server's death twice. A worker is stopped first, then its server dies, for that is what
- * takes long to be noticed; the rest happens meanwhile.
+ * All actions in a round, the server's death twice. A worker is stopped first, then its server dies, because detecting
+ * that takes long; the other actions happen meanwhile.
  */
-export function round(dice: Dice): Step[] {
+export function round(random: SeededRandom): Step[] {
   const toServer: Action[] = ["KILL_SERVER", "KILL_SERVER", "PAUSE_SERVER", "RESTART_SERVER", "KILL_SERVER_AND_STORE"];
   const toOthers: Action[] = ["KILL_STORE", "KILL_WORKER", "RETIRE_WORKER", "KILL_CLIENT"];
-  return [{ gapMs: 0, action: "STOP_WORKER" }, ...withGaps(dice, toServer), ...withGaps(dice, toOthers)];
+  return [{ gapMs: 0, action: "STOP_WORKER" }, ...withGaps(random, toServer), ...withGaps(random, toOthers)];
 }
 
-function withGaps(dice: Dice, actions: readonly Action[]): Step[] {
-  return dice.shuffle(actions).map((action) => ({ gapMs: dice.between(GAP_MS.least, GAP_MS.most), action }));
+function withGaps(random: SeededRandom, actions: readonly Action[]): Step[] {
+  return random.shuffle(actions).map((action) => ({ gapMs: random.between(GAP_MS.least, GAP_MS.most), action }));
 }

@@ -5,22 +5,25 @@ import type { World } from "./world.ts";
 
 /** Deaths of the server and of its store. Each resolves when requests are answered again. */
 
-/** Most restarts are quick; some take longer than a broken connection is forgiven. */
+/**
+ * Time until a restart, in milliseconds. Most restarts are quick; some take longer than a broken connection is
+ * tolerated.
+ */
 const DOWN_MS = { least: 0, most: 1_500, long: 7_000 };
 const LONG_DOWNS = 0.15;
 const DEATHS_AT_START = 0.3;
 const START_MS = { least: 50, most: 2_000 };
-/** Longer than a server may be held up without noticing that it was. */
+/** Duration of a pause, in milliseconds: longer than a server may stall without noticing. */
 const PAUSE_MS = { least: 2_000, most: 6_000 };
 
 export async function killServer(world: World): Promise<void> {
-  const { server, dice } = world;
+  const { server, random } = world;
   await busyWorker(world, 1);
   await fellServer(world);
-  await sleep(dice.chance(LONG_DOWNS) ? DOWN_MS.long : dice.between(DOWN_MS.least, DOWN_MS.most));
+  await sleep(random.chance(LONG_DOWNS) ? DOWN_MS.long : random.between(DOWN_MS.least, DOWN_MS.most));
   server.start();
-  if (dice.chance(DEATHS_AT_START)) {
-    await sleep(dice.between(START_MS.least, START_MS.most));
+  if (random.chance(DEATHS_AT_START)) {
+    await sleep(random.between(START_MS.least, START_MS.most));
     await fellServer(world);
     server.start();
   }
@@ -28,16 +31,16 @@ export async function killServer(world: World): Promise<void> {
 }
 
 export async function pauseServer(world: World): Promise<void> {
-  const { server, dice } = world;
+  const { server, random } = world;
   await busyWorker(world, 1);
   tell(world, "SERVER_PAUSED", server.pid);
   server.signal("SIGSTOP");
-  await sleep(dice.between(PAUSE_MS.least, PAUSE_MS.most));
+  await sleep(random.between(PAUSE_MS.least, PAUSE_MS.most));
   server.signal("SIGCONT");
   await isReady(world, "SERVER_CONTINUED");
 }
 
-/** As an upgrade does it. */
+/** Restarts the server as an upgrade does. */
 export async function restartServer(world: World): Promise<void> {
   const { server } = world;
   await busyWorker(world, 1);
@@ -54,10 +57,10 @@ export async function killStore(world: World): Promise<void> {
 }
 
 export async function killServerAndStore(world: World): Promise<void> {
-  const { server, dice } = world;
+  const { server, random } = world;
   await busyWorker(world, 1);
   await fellStore(world);
-  await sleep(dice.between(0, 300));
+  await sleep(random.between(0, 300));
   await fellServer(world);
   server.start();
   await isReady(world, "SERVER_READY");

@@ -1,14 +1,14 @@
 import { monotonicMs, until } from "../clock.ts";
 import { busyWorker, type InFlight, inFlight } from "./in-flight.ts";
-import type { People } from "./world.ts";
+import type { Users } from "./world.ts";
 
 /** Faults of workers and clients. */
 
 const LOST_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
 
-/** Another one takes its place. */
-export async function killWorker(world: People): Promise<void> {
+/** Kills a worker, which another one replaces. */
+export async function killWorker(world: Users): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -18,8 +18,8 @@ export async function killWorker(world: People): Promise<void> {
   workers.hire();
 }
 
-/** Asks a worker to leave when it has done what it is doing. Another one takes its place at once. */
-export async function retireWorker(world: People): Promise<void> {
+/** Asks a worker to leave after its present work. Another worker replaces it at once. */
+export async function retireWorker(world: Users): Promise<void> {
   const { workers, history, say } = world;
   const member = await busyWorker(world, 1);
   const { pid } = member.child;
@@ -30,10 +30,10 @@ export async function retireWorker(world: People): Promise<void> {
 }
 
 /**
- * Stops a worker until the server has given up all that it was running, then lets it go on as if nothing had been.
- * @param lostWithinMs how long is waited for that. @throws {Error} it took longer
+ * Stops a worker until the server has given up everything that it was running, then resumes it.
+ * @param lostWithinMs longest wait for that, in milliseconds. @throws {Error} it took longer
  */
-export async function stopWorker(world: People, lostWithinMs = LOST_WITHIN_MS): Promise<void> {
+export async function stopWorker(world: Users, lostWithinMs = LOST_WITHIN_MS): Promise<void> {
   const { history, stopped, say } = world;
   const member = await busyWorker(world, 3);
   const { pid } = member.child;
@@ -52,8 +52,8 @@ export async function stopWorker(world: People, lostWithinMs = LOST_WITHIN_MS): 
   }
 }
 
-export async function killClient({ clients, history, dice, say }: People): Promise<void> {
-  const member = dice.pick(clients.members);
+export async function killClient({ clients, history, random, say }: Users): Promise<void> {
+  const member = random.pick(clients.members);
   const { pid } = member.child;
   history.write({ event: "CLIENT_KILLED", at: monotonicMs(), pid });
   say(`CLIENT_KILLED (process ${pid})`);
@@ -61,11 +61,11 @@ export async function killClient({ clients, history, dice, say }: People): Promi
   clients.hire();
 }
 
-/** Takes from `waiting` what the server says has ended. @returns true when nothing is left */
-async function allOver({ client }: People, waiting: Set<InFlight>): Promise<true | null> {
+/** Removes from `waiting` the executions that have ended according to the server. @returns true: none is left */
+async function allOver({ client }: Users, waiting: Set<InFlight>): Promise<true | null> {
   for (const flight of waiting) {
     const execution = await client.getExecution(flight.executionId).catch(() => null);
-    // Nobody answers at the moment: no use in asking for the others.
+    // No server answers at the moment, so asking for the others is useless.
     if (execution === null) return null;
     if (execution.attempts.some(({ attempt }) => attempt === flight.attempt)) waiting.delete(flight);
   }

@@ -1,30 +1,37 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { median } from "../median.ts";
 
 /** Outcome of a run. */
 export interface FuzzFigures {
   name: string;
   inputs: number;
-  /** Inputs that ended their connection with a refusal. */
+  /** Number of inputs that ended their connection with a refusal. */
   refused: number;
-  /** The longest time that one input held the loop, ms of the thread's own time: how busy the machine is does not count. */
+  /**
+   * Longest time that one input held the event loop, in milliseconds of the thread's own CPU time, which does not
+   * depend on other load.
+   */
   slowestMs: number;
-  /** Memory in use after a collection, MiB: the median of five measures after the first fifth of the inputs, and of the last five. */
+  /**
+   * Memory in use after a collection, in MiB: the median of five measures after the first fifth of the inputs, and of
+   * the last five.
+   */
   heapMib: { early: number; late: number };
-  /** Inputs that threw, and errors that nobody caught. */
+  /** Inputs that threw, and uncaught errors. */
   faults: string[];
 }
 
-/** How much memory may be in use more at the end than after the first fifth, MiB. */
+/** Largest growth of memory in use from the first fifth to the end, in MiB. */
 const GROWTH_MAX_MIB = 16;
-/** Measures of memory in a run. One measure tells memory in use to some 25 MiB only. */
+/** Number of measures of memory in a run. One measure is precise to about 25 MiB only. */
 const MEASURES = 20;
-/** Measures of which the median counts. */
+/** Number of measures in each median. */
 const MEASURES_JUDGED = 5;
-/** More are not told. */
+/** Largest number of reported faults. */
 const FAULTS_MAX = 20;
 
-/** Counts while a run goes on. */
+/** Feeds inputs to the code under test, and keeps the figures and faults of the run. */
 export class FuzzWatch {
   readonly #figures: FuzzFigures;
   readonly #collect: () => void;
@@ -44,7 +51,7 @@ export class FuzzWatch {
     this.#figures.refused++;
   }
 
-  /** Lets one input be heard. */
+  /** Passes one input to the receiver and measures it. */
   hear(bytes: Buffer, hear: (bytes: Buffer) => void): void {
     const began = process.threadCpuUsage();
     try {
@@ -81,8 +88,4 @@ export function complaintsOf({ faults, heapMib }: FuzzFigures): string[] {
   const growth = heapMib.late - heapMib.early;
   if (growth <= GROWTH_MAX_MIB) return faults;
   return [...faults, `memory grew by ${growth} MiB, from ${heapMib.early} to ${heapMib.late}`];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -1,15 +1,15 @@
-/** An edge of the product that the fuzzer gives inputs to. */
+/** An edge of the product, to which the fuzzer sends inputs. */
 export interface FuzzedEdge {
   readonly name: string;
-  /** Starts what is under test, on its own. */
+  /** Starts the part under test. */
   start(): Promise<RunningEdge>;
 }
 
 export interface RunningEdge {
   /**
-   * Gives it one input.
-   * @param seed the input follows from it alone
-   * @returns what must never happen and did; null: it was refused or taken as it should be
+   * Sends one input.
+   * @param seed seed that alone determines the input
+   * @returns description of forbidden behaviour; null: the input was correctly refused or accepted
    */
   try(seed: number): Promise<string | null>;
   stop(): Promise<void>;
@@ -20,10 +20,10 @@ export interface FuzzResult {
   edge: string;
   inputs: number;
   seconds: number;
-  /** Resident memory after the first ten thousand inputs (or a tenth of them), and at the end. */
+  /** Resident memory after the first ten thousand inputs (or a tenth of them), and at the end, in MiB. */
   earlyMiB: number;
   finalMiB: number;
-  /** The longest that an input held the event loop, in milliseconds of processor time. */
+  /** Longest time that an input held the event loop, in milliseconds of CPU time. */
   longestHoldMs: number;
   faults: readonly string[];
 }

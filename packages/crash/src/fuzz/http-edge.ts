@@ -2,13 +2,13 @@ import { Worker } from "node:worker_threads";
 import { startTarget } from "../hostile/target.ts";
 import type { FuzzedEdge, RunningEdge } from "./fuzzed.ts";
 
-/** The HTTP API of a server with a store of its own: whatever comes in, no answer says that the server failed. */
+/** HTTP API of a server with a store of its own: whatever the input, no answer may be a server error. */
 export const httpEdge: FuzzedEdge = { name: "http", start };
 
-/** The end of one input. */
+/** Outcome of one input. */
 export interface Answered {
   seed: number;
-  /** null: the answer was as it should be. */
+  /** Fault of the answer; null: the answer was correct. */
   fault: string | null;
 }
 

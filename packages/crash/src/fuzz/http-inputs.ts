@@ -1,6 +1,8 @@
 import fc from "fast-check";
 
-/** A request as bytes: mostly nearly right, because what is wrong altogether is refused at its first byte. */
+/**
+ * Creates requests as bytes that are mostly nearly right, because an entirely wrong one is refused at its first byte.
+ */
 const METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "QUERY"];
 const ID = "019a0000-0000-7000-8000-000000000000";
 const PATHS = [
@@ -158,10 +160,10 @@ const HEADERS = [
 
 export interface HttpInput {
   method: string;
-  /** With its query. */
+  /** Path with its query. */
   path: string;
   headers: readonly string[];
-  /** null: none. */
+  /** Body; null: none. */
   body: string | null;
 }
 

@@ -5,13 +5,13 @@ import type { FuzzedEdge, FuzzResult } from "./fuzzed.ts";
 import { httpEdge } from "./http-edge.ts";
 
 /**
- * `npm run fuzz -- --edge http --inputs 1000000 --seed 1`: gives an edge so many inputs, and fails where one of them breaks it. Each input
- * follows from the seed and its number, which a fault names.
+ * `npm run fuzz -- --edge http --inputs 1000000 --seed 1`: sends an edge this number of inputs, and fails if one of
+ * them breaks it. Each input follows from the seed and its number, which the report of a fault names.
  */
 const EDGES: readonly FuzzedEdge[] = [httpEdge];
 const AT_ONCE = 32;
 const FAULTS_MAX = 20;
-/** After so many everything has been loaded and compiled. */
+/** Number of inputs after which all code has been loaded and compiled. */
 const EARLY_INPUTS = 10_000;
 const MIB = 1024 * 1024;
 

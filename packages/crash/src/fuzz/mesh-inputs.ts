@@ -4,7 +4,7 @@ import { FEATURE_LEVEL, type Role } from "@mainspring/server/testing";
 import fc from "fast-check";
 import { mutated, mutation } from "./mutation.ts";
 
-/** The node that is fuzzed, and the one in whose name. */
+/** Name of the fuzzed node, and name of the node in whose name inputs are sent. */
 export const NODE = "fuzzed-node";
 export const OTHER = "other-node";
 
@@ -33,7 +33,7 @@ const result = fc.record({
 const kind = <K extends string>(name: K) => ({ kind: fc.constant(name) });
 const tokens = { workerId: id, tokens: few(fc.record(token)) };
 
-/** Messages that a node may say, with whatever in them. */
+/** Messages that a node may send, with arbitrary content. */
 const letter = fc.oneof(
   fc.record({ ...kind("OWNER"), term: count, life: count, shards, demand }),
   fc.record({ ...kind("DEMAND"), term: count, demand }),
@@ -47,6 +47,19 @@ const letter = fc.oneof(
   fc.record({ ...kind("ACK"), ...tokens }),
   fc.record({ ...kind("REFUSED"), ...tokens }),
   fc.record({ ...kind("LIST_WORKERS"), request: id }),
+  fc.record({ ...kind("LIST_HANDLERS"), request: id }),
+  fc.record({
+    ...kind("HANDLERS"),
+    ...{ request: id, isWhole: fc.boolean() },
+    offers: few(
+      fc.record({
+        pool: id,
+        handler: id,
+        workers: count,
+        declared: few(fc.record({ isHome: fc.boolean(), policies: id, workers: count })),
+      }),
+    ),
+  }),
   fc.record({ ...kind("DRAIN_WORKER"), request: id, workerId: id }),
   fc.record({ ...kind("FOLLOW"), follows: few(fc.record({ executionId: id, after: fc.double() })) }),
   fc.record({ ...kind("UNFOLLOW"), executionIds: few(id) }),
@@ -70,23 +83,23 @@ export const rightHello = bytesOf({
   hello: { protocolVersion: MESH_PROTOCOL_VERSION, from: OTHER, to: NODE, featureLevel: FEATURE_LEVEL },
 });
 
-/** For a stream that is open: packets, packets that were damaged, and any bytes. */
+/** Inputs for an open stream: packets, damaged packets, and arbitrary bytes. */
 export const packetInput: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 6, arbitrary: packet.map((part) => Buffer.from(bytesOf({ part }))) },
   {
     weight: 3,
     arbitrary: fc
       .tuple(packet, fc.array(mutation, { minLength: 1, maxLength: 3 }), fc.boolean(), fc.integer({ min: 0, max: 9 }))
-      .map(([part, mutations, isInner, dice]) =>
+      .map(([part, mutations, isInner, random]) =>
         isInner
-          ? Buffer.from(bytesOf({ part: mutated(part, mutations), more: dice === 0 }))
+          ? Buffer.from(bytesOf({ part: mutated(part, mutations), more: random === 0 }))
           : mutated(bytesOf({ part }), mutations),
       ),
   },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)) },
 );
 
-/** For a stream that was just opened. */
+/** Inputs for a new stream. */
 export const greetingInput: fc.Arbitrary<Buffer> = fc.oneof(
   fc
     .record({

@@ -6,16 +6,16 @@ import { type FuzzFigures, FuzzWatch } from "./figures.ts";
 import { greetingInput, NODE, OTHER, packetInput, rightHello } from "./mesh-inputs.ts";
 
 const KEY = "the-api-key-of-the-fuzzer";
-/** Inputs that are made at once. */
+/** Number of inputs that are created at once. */
 const BATCH = 2_000;
-/** Inputs after which the loop does what else it has to do. */
+/** Number of inputs after which the event loop does its other work. */
 const TURN = 100;
 /** Share of streams that send a valid hello and then fuzzed packets; the others send fuzzed bytes from the start. */
 const WELCOMED = 0.8;
-/** Inputs after which a stream ends, if it was not refused before. */
+/** Number of inputs after which a stream ends, if it was not refused before. */
 const STREAM = 20;
 
-/** Random streams to the mesh of a real node, which has a gateway: some welcomed as another node, and some not. */
+/** Sends random streams to the mesh of a real node with a gateway; some are welcomed as another node, and some not. */
 export async function fuzzMesh(inputs: number, seed: number): Promise<FuzzFigures> {
   const watch = new FuzzWatch("mesh protocol", inputs);
   const [runtime, log] = [systemRuntime(), createLog("silent")];
@@ -23,7 +23,7 @@ export async function fuzzMesh(inputs: number, seed: number): Promise<FuzzFigure
   const parts = { node: NODE, level: 3, apiKey: KEY, secrets: ["a-secret-that-nobody-knows"], isAuthorized };
   const bus = new MeshBus({ ...parts, leaseWithinMs: 50, runtime, log });
   const said = { name: OTHER, address: "127.0.0.1:9", roles: [], version: "1", level: 3, startedAt: 1 };
-  // Nobody listens there: what the gateway says to it is lost.
+  // No server listens there, so the gateway's messages to that node are lost.
   bus.meet([{ ...said, incarnation: OTHER }]);
   const gateway = createGateway({ bus, runtime, log });
   const ends = (["api", "scheduler"] as const).map((role) => bus.listen(role, () => undefined));
@@ -48,7 +48,7 @@ export async function fuzzMesh(inputs: number, seed: number): Promise<FuzzFigure
   return watch.end();
 }
 
-/** A stream as the gRPC server hands it to the mesh. */
+/** A stream in the form in which the gRPC server gives it to the mesh. */
 class RandomStream {
   isOver = false;
   readonly isWelcome: boolean;

@@ -3,7 +3,7 @@ import { complaintsOf, type FuzzFigures } from "./figures.ts";
 import { fuzzMesh } from "./mesh.ts";
 import { fuzzWorkers } from "./worker.ts";
 
-/** `npm run fuzz:protocols -- --inputs 1000000 --seed 7`: half of the inputs for each of the two protocols. */
+/** `npm run fuzz:protocols -- --inputs 1000000 --seed 7`: sends half of the inputs to each of the two protocols. */
 const { values } = parseArgs({
   options: { inputs: { type: "string", default: "100000" }, seed: { type: "string", default: "1" } },
 });

@@ -3,7 +3,7 @@ import { PROTOCOL_VERSION, WorkerMessageSchema, workerIdOf } from "@mainspring/p
 import fc from "fast-check";
 import { mutated, mutation } from "./mutation.ts";
 
-/** How many executions there are, so that what is said is often about something that is known. */
+/** Number of executions, small enough that inputs often concern known ones. */
 const EXECUTIONS = 40;
 const SECRET = "a-secret-of-one-of-the-workers";
 
@@ -39,7 +39,7 @@ const workerId = fc.oneof(
   text,
 );
 
-/** A hello that is right, but for what is changed. */
+/** A valid hello, except for the changed fields. */
 const hello = fc.record({
   protocolVersion: fc.constantFrom(PROTOCOL_VERSION, PROTOCOL_VERSION, PROTOCOL_VERSION, 0, 9),
   workerId,
@@ -57,7 +57,7 @@ const said = fc.record(
     heartbeat: fc.record({ running: uint32, loopLagMs: uint32 }),
     progress: few(fc.record({ token, fraction: fc.double(), message: text })),
     logs: few(fc.record({ token, atMs: int64, level: text, line: text })),
-    draining: fc.integer({ min: 0, max: 30 }).map((dice) => dice === 0),
+    draining: fc.integer({ min: 0, max: 30 }).map((random) => random === 0),
   },
   { requiredKeys: [] },
 );
@@ -67,7 +67,7 @@ const message = fc.oneof(
   { weight: 5, arbitrary: said },
 );
 
-/** Messages as they may be, messages that were damaged, and any bytes. */
+/** Regular messages, damaged messages, and arbitrary bytes. */
 export const workerInput: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 5, arbitrary: message.map((init) => Buffer.from(bytesOf(init))) },
   {
@@ -79,7 +79,7 @@ export const workerInput: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 120 }).map((bytes) => Buffer.from(bytes)) },
 );
 
-/** With it a connection is taken. */
+/** A hello with which the gateway accepts a connection. */
 export function rightHello(n: number): Buffer {
   const identity = { workerId: `worker-${n % 5}`, name: "a worker", pool: "default", handlers: ["echo"] };
   const first = { protocolVersion: PROTOCOL_VERSION, ...identity, slots: 10, prefetch: 5 };

@@ -16,14 +16,14 @@ import { type FuzzFigures, FuzzWatch } from "./figures.ts";
 import { executionId, rightHello, workerInput } from "./worker-inputs.ts";
 
 const NODE = "fuzzed-node";
-/** Inputs that are made at once. */
+/** Number of inputs that are created at once. */
 const BATCH = 2_000;
-/** Inputs after which the loop does what else it has to do. */
+/** Number of inputs after which the event loop does its other work. */
 const TURN = 100;
-/** Inputs after which a connection ends, if it was not refused before. */
+/** Number of inputs after which a connection ends, if it was not refused before. */
 const CONNECTION = 30;
 
-/** Random workers at a real gateway, whose owner assigns, acknowledges and refuses. */
+/** Connects random workers to a real gateway, whose owner assigns, acknowledges and refuses. */
 export async function fuzzWorkers(inputs: number, seed: number): Promise<FuzzFigures> {
   const watch = new FuzzWatch("worker protocol", inputs);
   const bus = memoryBus(NODE);
@@ -46,7 +46,7 @@ export async function fuzzWorkers(inputs: number, seed: number): Promise<FuzzFig
   return watch.end();
 }
 
-/** One connection, as the gRPC server makes it of a stream. */
+/** One connection, as the gRPC server creates it from a stream. */
 class RandomWorker {
   isOver = false;
   readonly #intake: WorkerIntake;
@@ -69,7 +69,7 @@ class RandomWorker {
       },
     });
     this.#end = () => connected.closed();
-    // Most inputs are of no use before it; some are to come first.
+    // Most inputs are useless before the hello; some must come first.
     if (turn % 7 !== 0) this.#intake.hear(rightHello(turn));
   }
 
@@ -83,7 +83,7 @@ class RandomWorker {
   }
 }
 
-/** Owns all shards. @returns ends it */
+/** Plays the owner of all shards. @returns function that ends it */
 function own(bus: Bus): () => void {
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1 }));
   const gateway = { node: NODE, role: "gateway" } as const;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A short name for a JSON value, the same wherever the value went in between. */
+/** Short digest of a JSON value, which is the same in all parts of the system. */
 export function digestOf(value: unknown): string {
   const json = JSON.stringify(value) ?? "";
   return createHash("sha256").update(json).digest("base64url").slice(0, 16);

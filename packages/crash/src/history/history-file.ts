@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 
-/** A file that one process appends to, a line an event. Written events outlive a SIGKILL of the process. */
+/** A file to which one process appends events, one per line. Written events survive a SIGKILL of the process. */
 export class HistoryFile<E extends object> {
   readonly #descriptor: number;
 
@@ -25,9 +25,7 @@ export class HistoryReader<E extends object> {
     this.#path = path;
   }
 
-  /**
-   * Events written since the last call, in order. A line that is being written, or was cut off by a kill, is left out.
-   */
+  /** Events written since the last call, in order, without an incomplete last line. */
   next(): E[] {
     const file = openSync(this.#path, "r");
     try {

@@ -2,7 +2,10 @@ import { request } from "node:http";
 import { parentPort } from "node:worker_threads";
 import type { Attack, Outcome } from "./attacker.ts";
 
-/** Builds and sends what would hold the loop of the server's thread if it were built there. */
+/**
+ * Creates and sends requests in a thread of its own, because creating them would block the event loop of the server's
+ * thread.
+ */
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.on("message", async (attack: Attack) => parentPort?.postMessage(await run(attack)));
 

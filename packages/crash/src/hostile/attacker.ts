@@ -1,26 +1,26 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** A request, told so shortly that it can be sent to another thread without holding this one. */
+/** Short description of a request, which can be sent to another thread without blocking this one. */
 export interface Attack {
   port: number;
   method: string;
   path: string;
   headers?: Record<string, string>;
-  /** Texts, and how often each is repeated. */
+  /** Texts of the body, each with its number of repetitions. */
   body?: readonly (readonly [text: string, times: number])[];
 }
 
 export interface Outcome {
-  /** 0: there was no answer. */
+  /** Status; 0: there was no answer. */
   status: number;
   /** Size of the answer's body, in bytes. */
   bytes: number;
-  /** How the answer begins. */
+  /** Beginning of the answer. */
   head: string;
 }
 
-/** A client that lives in a thread of its own, and sends one request after the other. */
+/** A client in a thread of its own, which sends one request after the other. */
 export class Attacker {
   readonly #thread = new Worker(new URL("attacker-thread.ts", import.meta.url));
 

@@ -16,11 +16,11 @@ interface Shape {
   status: number;
   /** Whether each try has an idempotency key of its own. */
   isKeyed?: boolean;
-  /** Greatest size of the answer, in bytes. */
+  /** Largest allowed size of the answer, in bytes. */
   bytesMax?: number;
 }
 
-/** A batch of one text, so many times. */
+/** A batch that repeats one text. */
 function batchOf(job: string, count: number): Body {
   return [
     ['{"jobs":[', 1],
@@ -181,7 +181,7 @@ describe("bodies of every shape", () => {
   before(async () => {
     target = await startTarget();
     probe = new LoopProbe();
-    // Compilation at the first use does not count as a hold by a body.
+    // Compilation at the first use must not count as a block by a body.
     for (const path of ["/v1/jobs", BATCH])
       await send({ path, body: [[path === BATCH ? `{"jobs":[${JOB}}]}` : `${JOB}}`, 1]], status: 0 });
     probe.read();

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { it } from "node:test";
 
 const ROOT = new URL("../../../../", import.meta.url);
-/** A row of a table: its last cell names a file, and how the name of a test in it goes on. */
+/** A row of a table: its last cell names a file, and the end of the name of a test in it. */
 const ROW = /^\|.*\| `([^`]+\.test\.ts)`: (.+?) \|$/gm;
 
 it("the page about hostile input names tests that exist", async () => {

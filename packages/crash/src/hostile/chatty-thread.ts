@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { task, Worker } from "@mainspring/sdk";
 
-/** A worker whose handler says far more than anybody can hear. */
+/** A worker whose handler logs far more than any receiver can take. */
 const LINES = 50_000;
 
 const chatty = task({

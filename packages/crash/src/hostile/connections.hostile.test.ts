@@ -13,7 +13,7 @@ const PEER_MAX = 3_000;
 const HOST = "HTTP/1.1\r\nHost: localhost\r\n";
 const JSON_BODY = "Content-Type: application/json\r\n";
 const JOB = '{"target":{"handler":"none"}}';
-/** Connections to the store, and the like. */
+/** Number of the server's other connections, such as those to the store. */
 const OWN_MAX = 50;
 const HEALTH = ["/healthz", "/readyz", "/metrics"];
 const FLOODER = "127.0.0.2";
@@ -46,7 +46,7 @@ describe("connections of every kind", () => {
   const serves = async (paths = [...HEALTH, "/v1/stats"]) => {
     for (const path of paths) assert.equal(await statusOf(path), 200, path);
   };
-  /** The attack, and the end of its connections, which is work for the server too. */
+  /** Runs an attack and closes its connections, which is work for the server too. */
   const standsBriefly = (t: TestContext, attack: () => Promise<void>) => {
     const whole = async () => {
       await attack();
@@ -55,7 +55,7 @@ describe("connections of every kind", () => {
     };
     return holdsBriefly(t, probe, whole);
   };
-  /** Connections of the server, whose thread this is. */
+  /** Connections of the server, which runs in this thread. */
   const connections = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
   const fallsTo = async (count: number) => {
     while (connections() > count) await flood.look();
@@ -65,7 +65,7 @@ describe("connections of every kind", () => {
     standsBriefly(t, async () => {
       const { open: held } = await open(PEER_MAX + 500, "");
       assert.ok(held > PEER_MAX - 1, `${held} are open`);
-      // Beyond the bound a hundred may wait for a health check; the rest is the server's own.
+      // Beyond the limit, a hundred connections may wait for a health check; the rest are the server's own.
       await fallsTo(PEER_MAX + 100 + OWN_MAX);
       await serves();
     }));

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { parentPort } from "node:worker_threads";
 import type { Flood, FloodState } from "./flood.ts";
 
-/** Opens connections that say something and then neither read nor close. */
+/** Opens connections that send something and then neither read nor close. */
 const sockets: Socket[] = [];
 let closed = 0;
 
@@ -18,7 +18,7 @@ parentPort?.on("message", async (order: Flood | "look" | "end") => {
 async function open({ port, from, count, text, reads }: Flood): Promise<void> {
   const fresh = Array.from({ length: count }, () => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: from, allowHalfOpen: true });
-    // Where the server cuts it off, that is its right.
+    // The server may cut the connection off.
     socket.on("error", () => undefined).on("close", () => closed++);
     if (reads) socket.resume();
     socket.write(text);

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** Many connections of one address that all say the same. */
+/** Many connections from one address that all send the same. */
 export interface Flood {
   port: number;
-  /** An address of the loopback. */
+  /** Address of the loopback network. */
   from: string;
   count: number;
   text: string;
-  /** false: the answers are left where they are. */
+  /** Whether the connections read their answers. */
   reads: boolean;
 }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { threadCpuUsage } from "node:process";
 import type { TestContext } from "node:test";
 
-/** A hold of the event loop that fails a test, in milliseconds of processor time. */
+/** Shortest block of the event loop that fails a test, in milliseconds of CPU time. */
 const HOLD_MAX_MS = 50;
-/** A busy machine slows the processor itself down, so the shortest of so many holds counts. */
+/** Number of tries, of which the shortest block counts, because a busy machine slows the processor itself down. */
 const TRIES = 4;
 
 /**
- * Fails where an input holds the event loop each time that it comes.
- * @param input judges its answers by itself
+ * Fails if an input blocks the event loop at each of its tries.
+ * @param input sends the input and checks its answers itself
  */
 export async function holdsBriefly(t: TestContext, probe: LoopProbe, input: () => Promise<void>): Promise<void> {
   const holds: string[] = [];
@@ -25,8 +25,8 @@ export async function holdsBriefly(t: TestContext, probe: LoopProbe, input: () =
 }
 
 /**
- * Measures how long the event loop of this thread was held: the processor time that the thread used between two runs of a timer. A
- * machine that is busy with other things delays the timer too, but lends the thread no processor time meanwhile.
+ * Measures blocks of this thread's event loop: the CPU time that the thread used between two runs of a timer. A machine
+ * with other load delays the timer too, but gives the thread no CPU time meanwhile.
  */
 export class LoopProbe {
   readonly #timer: NodeJS.Timeout;
@@ -37,7 +37,7 @@ export class LoopProbe {
     this.#timer = setInterval(() => this.#look(), 1);
   }
 
-  /** The longest hold since the last reading, in milliseconds. */
+  /** Longest block since the last reading, in milliseconds. */
   read(): number {
     this.#look();
     const longestMs = this.#longestMs;

@@ -16,7 +16,7 @@ const RESULT = `{"shard":1,"executionId":"${ID}","attempt":1,"workerId":"w","sta
 const FINAL = `["api",{"kind":"FINAL","executionId":"${ID}","state":"SUCCEEDED"}]`;
 const LAST = `["api",{"kind":"FINAL","executionId":"last","state":"SUCCEEDED"}]`;
 
-/** So much text of one kind, and a message that is the last. */
+/** A long text of repeated items, and a last message. */
 function textOf(begin: string, item: string, end: string, bytes = 15.9 * MIB): string {
   const count = Math.floor(bytes / (item.length + 1));
   return `[${begin}${`${item},`.repeat(count - 1)}${item}${end},${LAST}]`;
@@ -57,7 +57,7 @@ describe("packets of another node", () => {
     bus.close();
   });
 
-  /** A stream as the gRPC server hands it to the mesh. */
+  /** A stream in the form in which the gRPC server gives it to the mesh. */
   const stream = () => {
     const nothing = () => undefined;
     const means = { metadata: { get: () => [`Bearer ${KEY}`] }, write: () => true, end: nothing, pause: nothing };
@@ -68,7 +68,7 @@ describe("packets of another node", () => {
     say({ hello: { protocolVersion: 1, from: OTHER, to: NODE, featureLevel: FEATURE_LEVEL } });
     return { call, say };
   };
-  /** @returns null once the last message of the packet was delivered; else why the stream ended */
+  /** @returns null: the last message of the packet was delivered; else the reason why the stream ended */
   const deliver = async (packet: Uint8Array) => {
     const { call, say } = stream();
     const all = new Promise<string | null>((resolve) => {

@@ -10,7 +10,7 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-/** @param settings beyond those of a server with a store of its own on free ports */
+/** @param settings settings in addition to those of a server with a store of its own on free ports */
 export async function startTarget(settings: Record<string, string> = {}): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), "hostile-"));
   const node = await startNode(

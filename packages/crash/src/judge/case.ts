@@ -5,35 +5,38 @@ import type { Evidence, FinalExecution } from "./evidence.ts";
 type Of<E extends { event: string }, Name extends E["event"]> = Extract<E, { event: Name }>;
 type Started = Of<WorkerEvent, "STARTED">;
 
-/** A handler that ran, as its worker wrote it down. Times are of the monotonic clock. */
+/** One run of a handler, as its worker recorded it. Times are of the monotonic clock. */
 export interface Run extends Omit<Started, "event" | "at"> {
   startedAt: number;
-  /** When the handler ended, or its process was killed; infinite: neither. */
+  /** Time at which the handler ended, or its process was killed; Infinity: neither. */
   endedAt: number;
   /** SHA-256 of the returned value; null: the handler threw, or never ended. */
   resultSha: string | null;
-  /** How the server says that the attempt ended; null: it does not know of it. */
+  /** Server's record of the attempt; null: the server does not know of it. */
   record: AttemptRecord | null;
-  /** Until then nobody else may run the execution: its end, or what the server declared to be its end, if earlier. */
+  /**
+   * Time until which no other handler may run the execution: the end of this run, or the end of the attempt that the
+   * server declared, if earlier.
+   */
   currentUntil: number;
 }
 
-/** A job that a client asked for, and all that it was told. */
+/** A job that a client submitted, and all answers that the client got. */
 export interface Ordered {
   intended: Of<ClientEvent, "INTENDED">;
   answers: Of<ClientEvent, "ANSWERED">[];
   refusals: Of<ClientEvent, "REFUSED">[];
 }
 
-/** The evidence, put in order. */
+/** The evidence in order. */
 export interface Case {
   evidence: Evidence;
   executions: ReadonlyMap<string, FinalExecution>;
   /** Runs of each execution, in the order of their starts. */
   runs: ReadonlyMap<string, readonly Run[]>;
-  /** Without those that a worker began only after they had been declared to be over. */
+  /** The same without runs that a worker started only after they had been declared over. */
   currentRuns: ReadonlyMap<string, readonly Run[]>;
-  /** Keyed by the job's key. */
+  /** Orders by the job's key. */
   orders: ReadonlyMap<string, Ordered>;
 }
 
@@ -53,7 +56,7 @@ function byExecution(runs: readonly Run[]): Map<string, Run[]> {
   return Map.groupBy(runs, ({ executionId }) => executionId);
 }
 
-/** The order that created the execution; null: no order did. */
+/** Order that created the execution; null: no order did. */
 export function orderOf(of: Case, { key }: FinalExecution): Ordered | null {
   return (key !== null && of.orders.get(key)) || null;
 }
@@ -77,7 +80,7 @@ function allRuns(evidence: Evidence, executions: Case["executions"]): Run[] {
   });
 }
 
-/** From then on the attempt may not be heard any more, whatever its handler does. */
+/** Time from which on the server must not accept results of the attempt, even if its handler runs on. */
 function declaredEnd({ wallClockZeroMs, toleranceMs }: Evidence, record: AttemptRecord | null): number {
   if (record === null || !["WORKER_LOST", "TIMED_OUT", "CANCELLED"].includes(record.state)) {
     return Number.POSITIVE_INFINITY;

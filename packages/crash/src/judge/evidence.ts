@@ -1,51 +1,53 @@
 import type { AttemptRecord, ExecutionSummary, LedgerItem } from "@mainspring/sdk";
 import type { ClientEvent, Fault, FaultEvent, WorkerEvent } from "../history/events.ts";
 
-/** All that is known of a run from outside the server. */
+/** Everything that is known about a run from outside the server. */
 export interface Evidence {
   clients: readonly ClientEvent[];
   workers: readonly WorkerEvent[];
   faults: readonly FaultEvent[];
-  /** Everything that the server lists, read when nothing moved any more. */
+  /** All executions of the server, read when nothing changed any more. */
   executions: readonly FinalExecution[];
-  /** The same listed once more after a calm while. */
+  /** The same, listed again after a calm while. */
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
-  /** Jobs that the server still calls ACTIVE in the end. */
+  /** Number of jobs that are still ACTIVE at the end. */
   activeJobs: number;
-  /** Jobs that recurred until they were paused for good. */
+  /** Jobs that recurred until they were paused permanently. */
   recurring: readonly RecurringJob[];
-  /** How often each fault had to happen at least. */
+  /** Number of times that each fault must have happened. */
   demanded: Partial<Record<Fault, number>>;
-  /** Processes that ended although nobody ended them, or not in peace. */
+  /** Processes that ended without a request, or not in an orderly way. */
   unaskedDeaths: readonly string[];
-  /** Adding it to wall clock times, in milliseconds since 1970, gives times of the monotonic clock. */
+  /**
+   * Offset in milliseconds that turns wall clock times, in milliseconds since 1970, into times of the monotonic clock.
+   */
   wallClockZeroMs: number;
-  /** Greatest error of the times that servers wrote, in milliseconds. */
+  /** Largest error of the times that servers wrote, in milliseconds. */
   toleranceMs: number;
 }
 
-/** An execution as the server tells it, with payload and result as digests. */
+/** An execution as the server shows it, with digests of payload and result. */
 export interface FinalExecution extends ExecutionSummary {
   attempts: readonly AttemptRecord[];
-  /** From the payload; null: it has none of ours. */
+  /** Key from the payload; null: the payload is not one of the load's. */
   key: string | null;
   payloadSha: string;
   resultSha: string;
 }
 
-/** `anchorAt`: an instant of the past that is one of its own. Milliseconds since 1970. */
+/** Schedule of a recurring job. `anchorAt`: a past instant of the interval, in milliseconds since 1970. */
 export type RecurringTimes = { cron: string; timezone: string } | { everySec: number; anchorAt: number };
 
-/** A recurring job, what was asked of it, and its ledger. All times are milliseconds since 1970. */
+/** A recurring job, the requests about it, and its ledger. All times are milliseconds since 1970. */
 export interface RecurringJob {
   name: string;
   jobId: string;
   overlap: "SKIP" | "BUFFER_ONE" | "ALLOW";
-  /** Each counts from somewhere between the request and its answer. */
+  /** Versions of the job, each of which applies from a time between the request and its answer. */
   versions: { times: RecurringTimes; askedAt: number; answeredAt: number }[];
-  /** `resumedAt`: when that was asked for. */
+  /** Pauses; `resumedAt`: time at which the resume was requested. */
   pauses: { askedAt: number; answeredAt: number; resumedAt: number }[];
-  /** From then on nobody judges it: its pause for good was asked for. */
+  /** Time of the request for the permanent pause, from which on the job is not judged. */
   endedAt: number;
   ledger: readonly LedgerItem[];
 }

@@ -1,7 +1,7 @@
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 
-/** Counts of a run: a run in which little happened shows little. */
+/** Counts of a run, because a run in which little happened proves little. */
 export function figuresOf(of: Case): Record<string, number> {
   const { evidence, orders, runs } = of;
   const all = [...runs.values()].flat();
@@ -36,13 +36,16 @@ function happened({ evidence }: Case, fault: string): number {
   return evidence.faults.filter(({ event }) => event === fault).length;
 }
 
-/** Executions whose handler began a second time without having failed: their worker was lost, or said to be. */
+/**
+ * Number of executions whose handler started a second time without a failure, because their worker was lost or declared
+ * lost.
+ */
 function doubled({ runs }: Case): number {
   return [...runs.values()].filter((list) => list.slice(0, -1).some(({ record }) => record?.state === "WORKER_LOST"))
     .length;
 }
 
-/** Executions that were accepted and are not there, or not final. */
+/** Number of accepted executions that are missing, or not final. */
 function missing({ orders, executions }: Case): number {
   const accepted = new Set(
     [...orders.values()].flatMap(({ answers }) => answers.map(({ executionId }) => executionId)),
@@ -57,7 +60,7 @@ function firesOf({ evidence }: Case): Record<string, number> {
   return { fired: items.filter(({ outcome }) => outcome === "RAN").length, instantsSkipped: sum(skipped) };
 }
 
-/** The longest time in which no handler began, anywhere, and when it did, counted from the first one. */
+/** Longest time in which no handler started anywhere, and its position, counted from the first start. */
 function longestGap(runs: readonly Run[]): { longestGapMs: number; longestGapAtSec: number } {
   const starts = runs.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
   let [longestGapMs, longestGapAtSec] = [0, 0];
@@ -69,7 +72,7 @@ function longestGap(runs: readonly Run[]): { longestGapMs: number; longestGapAtS
   return { longestGapMs, longestGapAtSec };
 }
 
-/** It returned a value which was not taken. */
+/** Whether the handler returned a value that the server refused. */
 function isRefused({ resultSha, record }: Run): boolean {
   return resultSha !== null && record?.state !== "SUCCEEDED";
 }

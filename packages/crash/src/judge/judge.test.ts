@@ -5,10 +5,13 @@ import type { Evidence } from "./evidence.ts";
 import { judge, type RuleName } from "./judge.ts";
 import { Story } from "./testing/story.ts";
 
-/** Rules about faults that a run has to show. */
+/** Rules about faults that a run must show. */
 const NOT_SHOWN: RuleName[] = ["faultsHappened", "zombiesCameBack", "attemptsOutliveTheServer"];
 
-/** Violations that the judge finds, without missing faults: these stories are too short for all faults. */
+/**
+ * Violations that the judge finds, without those for missing faults, because these stories are too short for all
+ * faults.
+ */
 function rulesBroken(evidence: Evidence): RuleName[] {
   const broken = new Set(judge(evidence, "crash").violations.map(({ rule }) => rule));
   for (const rule of NOT_SHOWN) broken.delete(rule);

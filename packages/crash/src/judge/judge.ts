@@ -62,19 +62,19 @@ const ALWAYS = {
   faultsHappened,
   nobodyDiesUnasked,
 };
-/** Where stopped workers come back, and the pool has its limit. */
+/** Rules for runs in which stopped workers resume, and the pool has its limit. */
 const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer };
 /** Rules of each kind of run. */
 export const RULES = {
-  /** The processes of one server. */
+  /** Run with faults in the processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
-  /** All of a cluster; a worker that nobody can reach is lost, and rightly so. */
+  /** Run with faults in a whole cluster, where a worker that no gateway can reach is rightly lost. */
   chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
-  /** Nothing at all, for a long time. */
+  /** Long run without faults. */
   soak: { ...ALWAYS, poolIsLimited },
-  /** One node of a cluster after the other, and nobody else. */
+  /** Run with faults in one node of a cluster after the other, and in nothing else. */
   drill: { ...ALWAYS, everythingRunsOnce, outagesAreTold },
-  /** A PostgreSQL that loses its last commits: what it has must end, what it lost is counted. */
+  /** Run with a PostgreSQL that loses its last commits: everything that it has must end, and the losses are counted. */
   lossy: {
     everythingIsFinal,
     finalStatesAbsorb,
@@ -98,7 +98,7 @@ export interface Verdict {
   figures: Record<string, number>;
 }
 
-/** Judges a run by what its clients, its workers and its faults wrote down and by what the server tells in the end. */
+/** Judges a run by the records of its clients, workers and faults, and by the server's final answers. */
 export function judge(evidence: Evidence, rules: Rules): Verdict {
   const opened = openCase(evidence);
   const violations = Object.entries(RULES[rules]).flatMap(([rule, check]) =>

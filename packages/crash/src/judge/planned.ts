@@ -10,9 +10,9 @@ export interface PlannedInstants {
 }
 
 const DAY_MS = 86_400_000;
-/** Longest time that a busy machine with a full pool takes for a start when nothing is broken, in milliseconds. */
+/** Longest time that a busy machine with a full pool takes for a start without faults, in milliseconds. */
 const WITHIN_MS = 30_000;
-/** A worker that dies or stops holds what it has until it is declared lost. */
+/** Time until a worker that dies or stops is declared lost, in milliseconds; it holds its work until then. */
 const LOST_AFTER_MS = 40_000;
 /** Longest duration of a fault whose event is written at its end, in milliseconds. */
 const LINK_TROUBLE_MS = 10_000;
@@ -25,7 +25,7 @@ export function plannedInstants(job: RecurringJob, evidence: Evidence): PlannedI
     const next = versions[index + 1];
     return {
       instants: new Set(instantsOf(times, from, endedAt)),
-      // It may count from here to there, and alone does in between.
+      // The version may apply from here to there, and is the only one in between.
       from: askedAt - toleranceMs,
       aloneFrom: index === 0 ? answeredAt + toleranceMs : from,
       until: next === undefined ? Number.POSITIVE_INFINITY : inTime(next.answeredAt, evidence),
@@ -43,7 +43,7 @@ export function plannedInstants(job: RecurringJob, evidence: Evidence): PlannedI
   return { required, allowed };
 }
 
-/** Until when something has to have begun that was to be done at `at`: outages in between count for themselves. Since 1970. */
+/** Latest time, since 1970, at which something due at `at` must have started: outages in between are added. */
 export function inTime(at: number, { faults, wallClockZeroMs }: Evidence): number {
   let deadline = at + WITHIN_MS;
   for (const outage of outages(faults)) {
@@ -53,7 +53,7 @@ export function inTime(at: number, { faults, wallClockZeroMs }: Evidence): numbe
   return deadline;
 }
 
-/** In the order in which they began, by the monotonic clock. */
+/** Outages in the order in which they started, by the monotonic clock. */
 function outages(faults: Evidence["faults"]): { from: number; to: number }[] {
   const found = faults.flatMap(({ event, at, pid }) => {
     if (/_(READY|CONTINUED)$|^OUTAGE_TOLD$/.test(event)) return [];
@@ -68,7 +68,7 @@ function outages(faults: Evidence["faults"]): { from: number; to: number }[] {
   return found.sort((a, b) => a.from - b.from);
 }
 
-/** All in [from, until). */
+/** All instants in [from, until). */
 function instantsOf(times: RecurringTimes, from: number, until: number): number[] {
   const all = "cron" in times ? cronInstants(times, from, until) : intervalInstants(times, from, until);
   return all.filter((at) => at >= from && at < until);
@@ -77,7 +77,7 @@ function instantsOf(times: RecurringTimes, from: number, until: number): number[
 const walked = new Map<string, number[]>();
 
 function cronInstants({ cron, timezone }: Extract<RecurringTimes, { cron: string }>, from: number, until: number) {
-  // The oracle does not judge well within a day of a walk's ends.
+  // The oracle is imprecise within a day of a walk's ends.
   const first = (Math.floor(from / DAY_MS) - 1) * DAY_MS;
   const last = (Math.ceil(until / DAY_MS) + 1) * DAY_MS;
   const key = `${cron} ${timezone} ${first} ${last}`;

@@ -16,7 +16,7 @@ const NOON = Date.UTC(2026, 0, 5, 12);
 const EACH_SECOND = { cron: "* * * * * *", timezone: "UTC" };
 const EACH_OTHER = { cron: "*/2 * * * * *", timezone: "UTC" };
 
-/** A job that fires each second from noon on, all its fires as they should be unless a test spoils them. */
+/** A job that fires each second from noon on, with correct fires unless a test changes them. */
 class Seconds {
   readonly job: RecurringJob;
   readonly #ledger = new Map<number, LedgerItem[]>();
@@ -89,7 +89,7 @@ describe("the judge has nothing to say against a recurring job", () => {
     assert.deepEqual(new Seconds(4, { versions }).tells(3, []).broken(), []);
     assert.deepEqual(new Seconds(4, { versions }).tells(2, []).broken(), ["fireInstantsAreAccountedFor"]);
     assert.deepEqual(new Seconds(4, { versions }).tells(1, []).broken(), ["fireInstantsAreAccountedFor"]);
-    // Long after the edit, what only the former version planned.
+    // Instants long after the edit that only the former version planned.
     assert.deepEqual(new Seconds(61, { versions }).broken(), ["fireInstantsAreAccountedFor"]);
   });
 

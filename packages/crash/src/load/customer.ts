@@ -1,35 +1,35 @@
 import type { Client } from "@mainspring/sdk";
 import { monotonicMs, sleep } from "../clock.ts";
-import type { Dice } from "../dice.ts";
 import { digestOf } from "../history/digest.ts";
 import type { ClientEvent } from "../history/events.ts";
 import type { HistoryFile } from "../history/history-file.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 import { type Order, randomOrder } from "./orders.ts";
 import { isTransient, untilAnswered } from "./until-answered.ts";
 
 interface CustomerParts {
   client: Client;
   history: HistoryFile<ClientEvent>;
-  dice: Dice;
+  random: SeededRandom;
   keyPrefix: string;
 }
 
-/** How long a customer rests between two orders. */
+/** Pause of a customer between two orders, in milliseconds. */
 const REST_MS = { least: 50, most: 350 };
 const BATCHES = 0.04;
 const WITHOUT_KEY = 0.05;
 const REPEATS = 0.05;
 const WATCHES = 0.15;
 /**
- * A customer with this many open errands waits for one of them before the next order, so that orders do not pile up
- * during a run.
+ * Number of open errands at which a customer waits for one before the next order, so that orders do not pile up during
+ * a run.
  */
 const ERRANDS_MAX = 8;
 
-/** Submits one order after the other, alone or in batches, and writes down what it asked for and what it was told. */
+/** Submits one order after the other, alone or in batches, and records its requests and their answers. */
 export class Customer {
   readonly #parts: CustomerParts;
-  /** Errands beside the orders: cancellations, repeats, watching. */
+  /** Errands besides the orders: cancellations, repeats, watching. */
   readonly #errands = new Set<Promise<void>>();
   #orders = 0;
 
@@ -37,35 +37,35 @@ export class Customer {
     this.#parts = parts;
   }
 
-  /** @returns when it was told to leave and all that it asked for was answered */
+  /** @returns promise that resolves when the customer was told to leave and all its requests are answered */
   async shop(leaving: AbortSignal): Promise<void> {
-    const { dice } = this.#parts;
+    const { random } = this.#parts;
     while (!leaving.aborted) {
-      await (dice.chance(BATCHES) ? this.#batch(dice.between(5, 20)) : this.#single());
-      await sleep(dice.between(REST_MS.least, REST_MS.most));
+      await (random.chance(BATCHES) ? this.#batch(random.between(5, 20)) : this.#single());
+      await sleep(random.between(REST_MS.least, REST_MS.most));
       while (this.#errands.size >= ERRANDS_MAX) await Promise.race(this.#errands);
     }
     await Promise.all(this.#errands);
   }
 
   #order(): Order {
-    const { dice, keyPrefix } = this.#parts;
-    return randomOrder(`${keyPrefix}-${this.#orders++}`, dice);
+    const { random, keyPrefix } = this.#parts;
+    return randomOrder(`${keyPrefix}-${this.#orders++}`, random);
   }
 
   async #single(): Promise<void> {
-    const { client, dice } = this.#parts;
+    const { client, random } = this.#parts;
     const order = this.#order();
     const { key, request } = order;
-    // Without a key it may take effect once or not at all, and nobody may ask again.
-    const idempotent = !dice.chance(WITHOUT_KEY);
+    // Without a key, the order may take effect once or not at all, and must not be repeated.
+    const idempotent = !random.chance(WITHOUT_KEY);
     this.#intend(order, idempotent);
     const submit = () => client.submit(request, idempotent ? { idempotencyKey: key } : {});
     try {
       const answer = await (idempotent ? untilAnswered(submit) : submit());
       this.#answered(order, answer);
-      if (idempotent && dice.chance(REPEATS)) {
-        this.#later(dice.between(0, 5_000), async () => this.#answered(order, await untilAnswered(submit), false));
+      if (idempotent && random.chance(REPEATS)) {
+        this.#later(random.between(0, 5_000), async () => this.#answered(order, await untilAnswered(submit), false));
       }
     } catch (error) {
       if (idempotent || !isTransient(error)) this.#refused(key, error);
@@ -95,12 +95,12 @@ export class Customer {
   }
 
   #answered(order: Order, answer: { executionId: string; jobId: string; deduplicated?: boolean }, isNew = true): void {
-    const { history, dice } = this.#parts;
+    const { history, random } = this.#parts;
     const { executionId, jobId, deduplicated = false } = answer;
     history.write({ event: "ANSWERED", at: monotonicMs(), key: order.key, executionId, jobId, deduplicated });
     if (!isNew) return;
     if (order.cancelAfterMs !== null) this.#later(order.cancelAfterMs, () => this.#cancel(executionId));
-    if (dice.chance(WATCHES)) this.#later(0, () => this.#watch(executionId));
+    if (random.chance(WATCHES)) this.#later(0, () => this.#watch(executionId));
   }
 
   #refused(key: string, error: unknown): void {

@@ -1,4 +1,4 @@
-/** Requests to the first of the servers go to all of them in turn, so that a repeat asks another one. */
+/** Sends requests for the first server to all servers in turn, so that a retry reaches another one. */
 export function inTurn(urls: readonly string[]): typeof fetch {
   const [first = ""] = urls;
   let turn = 0;

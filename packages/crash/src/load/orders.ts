@@ -1,13 +1,13 @@
 import type { JobRequest } from "@mainspring/sdk";
 import { monotonicMs } from "../clock.ts";
-import type { Dice } from "../dice.ts";
 import { digestOf } from "../history/digest.ts";
 import type { Expected } from "../history/events.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 import { KINDS, type Kind } from "./kinds.ts";
 
 /** A job that a client is about to submit. */
 export interface Order {
-  /** Monotonic time before the order was made: its delay and its expiry count from no earlier. */
+  /** Monotonic time before the order was created, from which its delay and its expiry count. */
   at: number;
   key: string;
   kind: string;
@@ -16,14 +16,14 @@ export interface Order {
   cancelAfterMs: number | null;
 }
 
-/** High enough that no job of a run reaches it, unless that is what it is for. */
+/** Budget of lost workers that no job of a run reaches, unless the job is meant to. */
 const PLENTY_LOST = 50;
 const DEFAULT_ATTEMPTS = 5;
 
-/** @param kind default: any, as often as they come */
-export function randomOrder(key: string, dice: Dice, kind = randomKind(dice)): Order {
+/** @param kind kind of the job; default: a random one by frequency */
+export function randomOrder(key: string, random: SeededRandom, kind = randomKind(random)): Order {
   const at = monotonicMs();
-  const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(dice);
+  const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(random);
   const payload = { ...work, key };
   const maxLost = options.onWorkerLost === "DEAD" ? {} : { maxLost: PLENTY_LOST };
   return {
@@ -47,8 +47,8 @@ export function randomOrder(key: string, dice: Dice, kind = randomKind(dice)): O
   };
 }
 
-function randomKind(dice: Dice): Kind {
-  let left = dice.next() * KINDS.reduce((sum, { weight }) => sum + weight, 0);
+function randomKind(random: SeededRandom): Kind {
+  let left = random.next() * KINDS.reduce((sum, { weight }) => sum + weight, 0);
   const found = KINDS.find(({ weight }) => (left -= weight) < 0);
   return found ?? (KINDS[0] as Kind);
 }

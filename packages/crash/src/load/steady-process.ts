@@ -1,16 +1,16 @@
 import { Client } from "@mainspring/sdk";
 import { monotonicMs, sleep } from "../clock.ts";
-import { Dice } from "../dice.ts";
 import type { ClientEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { inTurn } from "./in-turn.ts";
 import { KINDS, type Kind } from "./kinds.ts";
 import { type Order, randomOrder } from "./orders.ts";
 import { untilAnswered } from "./until-answered.ts";
 
 /**
- * Jobs at a steady rate, whatever becomes of those before: `steady-process.ts <urls> <history file> <seed> <jobs a
- * second>`. Any message ends it.
+ * Submits jobs at a steady rate, whatever the outcome of earlier ones: `steady-process.ts <urls> <history file> <seed>
+ * <jobs a second>`. Any message ends it.
  */
 const [list = "", path = "", seed = "", rate = ""] = process.argv.slice(2);
 const everyMs = 1_000 / Number(rate);
@@ -19,7 +19,7 @@ const SLOW = 0.02;
 const urls = list.split(",");
 const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 1, timeoutMs: 5_000 });
 const history = new HistoryFile<ClientEvent>(path);
-const dice = new Dice(Number(seed));
+const random = new SeededRandom(Number(seed));
 const [quick, slow] = ["quick", "slow"].map((name) => KINDS.find((kind) => kind.name === name) as Kind);
 let leaves = false;
 process.on("message", () => {
@@ -31,7 +31,7 @@ const asked = new Set<Promise<void>>();
 const beganMs = monotonicMs();
 for (let count = 0; ; count++) {
   if (leaves) break;
-  const order = randomOrder(`${process.pid}-${count}`, dice, dice.chance(SLOW) ? slow : quick);
+  const order = randomOrder(`${process.pid}-${count}`, random, random.chance(SLOW) ? slow : quick);
   const answered: Promise<void> = submit(order).finally(() => asked.delete(answered));
   asked.add(answered);
   await sleep(Math.max(0, beganMs + count * everyMs - monotonicMs()));

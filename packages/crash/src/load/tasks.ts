@@ -9,7 +9,7 @@ import type { Made, Work } from "./work.ts";
 
 type History = HistoryFile<WorkerEvent>;
 
-/** A handler for each kind of job. All do what the payload says and write down that they did. */
+/** Handlers for each kind of job, which do what the payload says and record that. */
 export function tasks(history: History): Task<Work, Made>[] {
   return KINDS.map(({ name }) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
 }

@@ -3,7 +3,7 @@ import { sleep } from "../clock.ts";
 
 const PAUSE_MS = 200;
 
-/** Asks again and again, over any outage, until the server says yes or no. Only for what may be asked twice. */
+/** Repeats a request over any outage until the server answers yes or no. Only for requests that may be repeated. */
 export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -15,7 +15,7 @@ export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Nobody answered, or the answer is to ask later. */
+/** Whether no server answered, or the answer was to try later. */
 export function isTransient(error: unknown): boolean {
   return error instanceof MainspringError && (error.code === "UNAVAILABLE" || error.code === "TOO_MANY_REQUESTS");
 }

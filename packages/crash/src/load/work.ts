@@ -1,21 +1,22 @@
-/** The payload of every job: what its handler has to do. */
+/** Payload of every job, with the work of its handler. */
 export interface Work {
-  /** Names the job; no two have the same. */
+  /** Unique name of the job. */
   key: string;
   workMs: number;
-  /** Instead of `workMs`, as long as nothing failed yet. */
+  /** Work time before any failure, in place of `workMs`, in milliseconds. */
   firstWorkMs?: number;
-  /** How many attempts fail before one succeeds. */
+  /** Number of attempts that fail before one succeeds. */
   failTimes?: number;
-  /** Fails in a way that must not be retried. */
+  /** Whether it fails in a way that must not be retried. */
   hopeless?: boolean;
-  /** Stops when its signal says so; the others carry on regardless, as handlers do that nobody taught to stop. */
+  /** Whether it stops when its signal aborts; other handlers go on, as handlers do that ignore the signal. */
   obeys?: boolean;
   filler?: string;
 }
 
 /**
- * Result of every handler. It names the attempt that made it, so that a stale result can be told from the right one.
+ * Result of every handler. It names the attempt that created it, so that a stale result can be distinguished from the
+ * right one.
  */
 export interface Made {
   key: string;

@@ -18,11 +18,11 @@ if (!(minutes > 0) || !Number.isInteger(seed) || seed < 0) {
   console.error(USAGE);
   process.exit(2);
 }
-// Nothing may be left behind, however it ends.
+// No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const say = (message: string) => console.log(message);
 const report = await soakRun({ forMs: minutes * 60_000, seed, keeps: values.keep, say });
 console.log(formatReport(report));
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-// Nothing that a proxy may still hold keeps the answer back.
+// The explicit exit keeps connections that a proxy may still hold from delaying the answer.
 process.exit(report.violations.length > 0 ? 1 : 0);

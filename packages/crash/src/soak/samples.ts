@@ -1,20 +1,20 @@
 import { readFileSync } from "node:fs";
 import { monotonicMs, sleep } from "../clock.ts";
-import type { ClusterStage } from "../stage/cluster.ts";
+import type { ClusterEnvironment } from "../environment/cluster.ts";
 
-/** The cluster at one moment. */
+/** State of the cluster at one moment. */
 export interface Sample {
   /** Seconds since the load began. */
   atSec: number;
   /** Resident memory of the node that has the most, in MiB. */
   nodeMib: number;
-  /** Executions that were ever written. */
+  /** Number of executions that were ever written. */
   executions: number;
-  /** Tables and indexes of jobs and executions, which grow until retention lets rows go; MiB. */
+  /** Size of tables and indexes of jobs and executions, which grow until retention deletes rows, in MiB. */
   historyMib: number;
-  /** All other tables and their indexes, which must not grow; MiB. */
+  /** Size of all other tables and their indexes, which must not grow, in MiB. */
   otherMib: number;
-  /** WAL that PostgreSQL has written since the store was made, in MiB. */
+  /** WAL that PostgreSQL has written since the store was created, in MiB. */
   walMib: number;
 }
 
@@ -25,21 +25,21 @@ const STORE = `SELECT
   coalesce(sum(s.n_tup_ins) FILTER (WHERE s.relname ~ '^executions_'), 0),
   pg_current_wal_insert_lsn() - '0/0' FROM pg_stat_user_tables s`;
 
-/** Looks every `everyMs`, for so long. */
-export async function takeSamples(stage: ClusterStage, forMs: number, everyMs: number): Promise<Sample[]> {
+/** Takes a sample every `everyMs` milliseconds, for `forMs` milliseconds. */
+export async function takeSamples(environment: ClusterEnvironment, forMs: number, everyMs: number): Promise<Sample[]> {
   const begunMs = monotonicMs();
   const samples: Sample[] = [];
   for (;;) {
-    const sample = await takeSample(stage, (monotonicMs() - begunMs) / 1_000);
+    const sample = await takeSample(environment, (monotonicMs() - begunMs) / 1_000);
     samples.push(sample);
-    stage.say(told(sample));
+    environment.say(told(sample));
     const leftMs = begunMs + forMs - monotonicMs();
     if (leftMs <= 0) return samples;
     await sleep(Math.min(everyMs, leftMs));
   }
 }
 
-async function takeSample({ nodes, store }: ClusterStage, atSec: number): Promise<Sample> {
+async function takeSample({ nodes, store }: ClusterEnvironment, atSec: number): Promise<Sample> {
   const [history = 0, other = 0, executions = 0, wal = 0] = (await store.sql(STORE)).split("|").map(Number);
   const nodeMib = Math.max(...nodes.map(({ server }) => residentMib(server.pid)));
   return { atSec, nodeMib, executions, historyMib: history / MIB, otherMib: other / MIB, walMib: wal / MIB };

@@ -1,9 +1,9 @@
+import { openCluster } from "../environment/cluster.ts";
 import { judge } from "../judge/judge.ts";
 import { limitPool } from "../load/pool-limit.ts";
 import { RecurringLoad } from "../load/recurring/recurring-load.ts";
 import { play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
-import { openCluster } from "../stage/cluster.ts";
 import { warmUp } from "../warm-up.ts";
 import { type Sample, takeSamples } from "./samples.ts";
 import { growths } from "./trends.ts";
@@ -17,25 +17,25 @@ const SAMPLES = 60;
 const SAMPLE_EVERY_MIN_MS = 5_000;
 
 /**
- * Lets a cluster work for a long time as users load it (jobs of all kinds, recurring ones, cancels, limits), without any fault, and judges what
- * became of the jobs, and what has grown.
+ * Runs a cluster for a long time under a usual load (jobs of all kinds, recurring ones, cancels, limits), without
+ * faults, and judges the outcome of the jobs and the growth of memory and tables.
  * @throws {Error} something did not come to rest in time; the message names the folder with the logs
  */
 export function soakRun({ forMs, ...telling }: SoakOptions): Promise<Report> {
-  return play("soak", telling, async (ground) => {
-    const stage = await openCluster({ ...ground, nodes: NODES });
+  return play("soak", telling, async (context) => {
+    const environment = await openCluster({ ...context, nodes: NODES });
     let recurring: RecurringLoad | null = null;
     try {
-      await limitPool(stage);
-      await warmUp(stage);
-      recurring = new RecurringLoad(stage);
-      stage.say("under load");
-      const samples = await takeSamples(stage, forMs, Math.max(SAMPLE_EVERY_MIN_MS, forMs / SAMPLES));
-      const { violations, figures } = judge(await settle(stage, {}, recurring), "soak");
+      await limitPool(environment);
+      await warmUp(environment);
+      recurring = new RecurringLoad(environment);
+      environment.say("under load");
+      const samples = await takeSamples(environment, forMs, Math.max(SAMPLE_EVERY_MIN_MS, forMs / SAMPLES));
+      const { violations, figures } = judge(await settle(environment, {}, recurring), "soak");
       return { violations: [...violations, ...growths(samples)], figures: { ...figures, ...sums(samples) } };
     } finally {
       recurring?.abandon();
-      await stage.close();
+      await environment.close();
     }
   });
 }

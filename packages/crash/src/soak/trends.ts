@@ -1,14 +1,15 @@
+import { median } from "../median.ts";
 import type { Sample } from "./samples.ts";
 
-/** Fewer looks say nothing about a trend. */
+/** Smallest number of samples that show a trend. */
 const SAMPLES_MIN = 8;
-/** Allowance beside the share, in MiB: heaps and tables grow in steps. */
+/** Allowance besides the share, in MiB, because heaps and tables grow in steps. */
 const STEP_MIB = 48;
 
 interface Trend {
   rule: string;
   of: (sample: Sample) => number;
-  /** How much larger the last quarter may be than the second one. */
+  /** Largest ratio of the last quarter to the second one. */
   share: number;
   slack: number;
 }
@@ -25,7 +26,10 @@ const TRENDS: readonly Trend[] = [
   },
 ];
 
-/** Figures that grew and must not grow. The first quarter is left out: pools, caches and compiled code fill then. */
+/**
+ * Figures that grew although they must not. The first quarter does not count, because pools, caches and compiled code
+ * fill then.
+ */
 export function growths(samples: readonly Sample[]): { rule: string; what: string }[] {
   if (samples.length < SAMPLES_MIN) return [];
   const quarter = Math.floor(samples.length / 4);
@@ -35,9 +39,4 @@ export function growths(samples: readonly Sample[]): { rule: string; what: strin
     if (late <= share * early + slack) return [];
     return [{ rule, what: `grew from ${early.toFixed(1)} in the second quarter to ${late.toFixed(1)} in the last` }];
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

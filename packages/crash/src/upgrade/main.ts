@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { DRILL_RATE } from "../drill/drill-run.ts";
+import { RELEASE_BEFORE } from "../environment/release.ts";
 import { formatReport } from "../format-report.ts";
-import { RELEASE_BEFORE } from "../stage/release.ts";
 import { upgradeRun } from "./upgrade-run.ts";
 
 /** `npm run upgrade`, or from another commit `npm run upgrade -- --from v0.1.0`. */
@@ -23,12 +23,12 @@ if (!(rate > 0) || !(betweenSec >= 0) || !Number.isInteger(seed) || seed < 0) {
   console.error(USAGE);
   process.exit(2);
 }
-// Nothing may be left behind, however it ends.
+// No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const say = (message: string) => console.log(message);
 const options = { from: values.from, rate, betweenMs: betweenSec * 1_000, seed, keeps: values.keep };
 const report = await upgradeRun({ ...options, say });
 console.log(formatReport(report));
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-// Nothing that a proxy may still hold keeps the answer back.
+// The explicit exit keeps connections that a proxy may still hold from delaying the answer.
 process.exit(report.violations.length > 0 ? 1 : 0);

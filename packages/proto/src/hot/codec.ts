@@ -31,9 +31,10 @@ export function encodeServerMessage(message: ServerMessage): Uint8Array {
   return writer.isOdd ? toBinary(ServerMessageSchema, message) : writer.written;
 }
 
-function hasRareFields({ welcome, cancels, refused, resendResults, drain, ask, takeBack }: ServerMessage): boolean {
+function hasRareFields(message: ServerMessage): boolean {
+  const { welcome, cancels, refused, resendResults, drain, ask, takeBack, stepAcks, recorded } = message;
   if (welcome !== undefined || ask !== undefined || resendResults || drain) return true;
-  return cancels.length + refused.length + takeBack.length > 0;
+  return cancels.length + refused.length + takeBack.length + stepAcks.length + recorded.length > 0;
 }
 
 /** @throws the bytes are not a message */
@@ -56,13 +57,15 @@ export function decodeServerMessage(bytes: Buffer): ServerMessage {
     resendResults: false,
     drain: false,
     takeBack: [],
+    stepAcks: [],
+    recorded: [],
   };
 }
 
 export function encodeWorkerMessage(message: WorkerMessage): Uint8Array {
-  const { hello, started, finished, heartbeat, progress, logs, draining, ended, holds } = message;
+  const { hello, started, finished, heartbeat, progress, logs, draining, ended, holds, steps } = message;
   const isRare = hello !== undefined || heartbeat !== undefined || holds !== undefined || draining;
-  if (isRare || progress.length + logs.length + ended.length > 0 || !finished.every(isPlain))
+  if (isRare || progress.length + logs.length + ended.length + steps.length > 0 || !finished.every(isPlain))
     return toBinary(WorkerMessageSchema, message);
   const writer = new Writer(ITEM_BYTES * (1 + started.length + finished.length));
   for (const item of started) writeStarted(writer, item);
@@ -89,6 +92,7 @@ export function decodeWorkerMessage(bytes: Buffer): WorkerMessage {
     logs: [],
     draining: false,
     ended: [],
+    steps: [],
   };
 }
 

@@ -1,15 +1,16 @@
 import type { CatchUp, CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurring-types.ts";
+import type { RecordedCheckpoint, RecordedStep } from "./step-types.ts";
 
-/** The HTTP api's shapes. Times that are read are ISO 8601 texts in UTC. */
+/** Types of the HTTP API's requests and answers. Times in answers are ISO 8601 texts in UTC. */
 
 export type ExecutionState = "PENDING" | "SCHEDULED" | "RUNNING" | "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD";
 export type JobState = "ACTIVE" | "PAUSED" | "FINISHED" | "DELETED";
 export type JobType = "ONCE" | "CRON" | "INTERVAL";
 export type Priority = number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
 
-/** Fault at one place of a request. */
+/** A fault in one field of a request. */
 export interface FieldError {
-  /** JSON pointer or path of the field. */
+  /** JSON pointer or path of the field that is wrong. */
   field: string;
   /** The fault, and a value that would be right. */
   message: string;
@@ -17,15 +18,15 @@ export interface FieldError {
   position?: number;
 }
 
-/** An answer of the server in `application/problem+json` (RFC 9457). */
+/** Body of an error answer of the server: `application/problem+json` (RFC 9457). */
 export interface Problem {
-  /** Stable, under `/problems/`. */
+  /** Stable URI of the kind of error, under `/problems/`. */
   type: string;
   /** Name of the kind of error. */
   title: string;
   /** HTTP status. */
   status: number;
-  /** Cause, and the way out. */
+  /** Cause of the error, and how to fix it; absent: the title says all. */
   detail?: string;
   /** Faults of single fields; absent: none. */
   errors?: FieldError[];
@@ -33,116 +34,126 @@ export interface Problem {
 
 export const FINAL_STATES: readonly ExecutionState[] = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"];
 
-/** How failures are retried; what is left out has the server's defaults: 5 attempts, EXPONENTIAL from 1 s to 1 h, jitter. */
+/**
+ * Rules for retries after failures. Absent fields have the server's defaults: 5 attempts, EXPONENTIAL from 1 s to 1 h,
+ * jitter.
+ */
 export interface RetryPolicy {
-  /** 1 or more */
+  /** Number of attempts that may fail before the execution is DEAD; 1 or more. */
   maxAttempts?: number;
-  /** EXPONENTIAL doubles each delay. */
+  /** FIXED: every delay is `initialDelayMs`. EXPONENTIAL: each delay is twice the one before. */
   backoff?: "FIXED" | "EXPONENTIAL";
   /** Delay of the first retry, in milliseconds. */
   initialDelayMs?: number;
   /** Longest delay, in milliseconds. */
   maxDelayMs?: number;
-  /** Whether each delay is spread over its second half. */
+  /** Whether each delay is shortened at random to between half of it and all of it. */
   jitter?: boolean;
 }
 
-/** When and how a job is run. Everything may be left out. */
+/** When and how a job runs. Every field is optional. */
 export interface JobOptions {
-  /** 1 to 255 characters; unique among recurring jobs that are not deleted. */
+  /** Name of the job, 1 to 255 characters; unique among recurring jobs that are not deleted. */
   name?: string;
-  /** A Date, or ISO 8601 with a zone; the past means now. Excludes `delayMs`. */
+  /** Time at which the job runs: a Date, or ISO 8601 with a zone. A time in the past means now. Excludes `delayMs`. */
   runAt?: Date | string;
-  /** Milliseconds from now. Excludes `runAt`. */
+  /** Delay until the job runs, in milliseconds from now. Excludes `runAt`. */
   delayMs?: number;
-  /** 0 to 9, or LOW 2, NORMAL 5 (default), HIGH 7, CRITICAL 9. */
+  /** Priority: 0 to 9, or LOW (2), NORMAL (5, the default), HIGH (7), CRITICAL (9). */
   priority?: Priority;
-  /** Retries after failures. */
+  /** Rules for retries after failures. */
   retryPolicy?: RetryPolicy;
-  /** Hard limit of one attempt; default 3600. */
+  /** Hard limit of the run time of one attempt, in seconds; default 3600. */
   timeoutSec?: number;
-  /** Time by which the execution must have started; later it is SKIPPED. */
+  /** Latest start of the execution. An execution that has not started by then is SKIPPED. */
   startBefore?: Date | string;
-  /** Executions of one key run at most `concurrencyLimit` at once. */
+  /** Concurrency key: at most `concurrencyLimit` executions with the same key run at once. */
   concurrencyKey?: string;
-  /** Default 1. */
+  /** Number of executions with the same `concurrencyKey` that may run at once; default 1. */
   concurrencyLimit?: number;
   /**
-   * For one at a time: while an execution with this key is not final, a submit gives its ids. Afterwards the key is
-   * free, and a submit runs again; a program that is not sure whether it has submitted takes `idempotencyKey`.
+   * Unique key: while an execution with this key is not final, a submit creates nothing and returns the ids of that
+   * execution's job. Once that execution is final, the key is free and a submit creates a new job. A program that is
+   * not sure whether its submit arrived uses `idempotencyKey` instead.
    */
   uniqueKey?: string;
-  /** Up to 64, for filters of lists. */
+  /** Labels for filters of lists; up to 64. */
   labels?: Record<string, string>;
-  /** How many times its worker may be lost; default 3. */
+  /** Number of lost workers after which the execution is DEAD; default 3. */
   maxLost?: number;
-  /** Consequence of a lost worker; default RETRY. */
+  /** Consequence of a lost worker: RETRY (default) runs the execution again, DEAD ends it. */
   onWorkerLost?: "RETRY" | "DEAD";
-  /** How long a cancelled handler may take to stop; default 10. */
+  /** Time that a cancelled handler has to stop, in seconds; default 10. */
   cancelGraceSec?: number;
 }
 
-/** The body of POST /v1/jobs: one-time jobs. */
+/** Body of POST /v1/jobs for a one-time job. */
 export interface JobRequest extends JobOptions {
-  /** Handler, its pool (default "default"), and capabilities that the worker must have. */
+  /** Handler, pool of the workers (default "default"), and capabilities that a worker must have. */
   target: { handler: string; pool?: string; requires?: readonly string[] };
-  /** Anything that JSON can say; at most 1 MiB. */
+  /** Input of the handler: any JSON value, at most 1 MiB. */
   payload?: unknown;
 }
 
-/** Answer to a job that runs once. */
+/** Answer to the submit of a one-time job. */
 export interface SubmittedJob {
   /** Id of the job. */
   jobId: string;
-  /** ACTIVE. */
+  /** State of the job: ACTIVE. */
   state: JobState;
-  /** Id of its execution. */
+  /** Id of the job's execution. */
   executionId: string;
-  /** The unique key was held: these are the ids that hold it. */
+  /**
+   * true: another job's execution holds the unique key, and the ids of this answer are those of that job. Absent: the
+   * job is new.
+   */
   deduplicated?: boolean;
-}
-
-/** Answer to a job that recurs. */
-export interface SubmittedRecurringJob {
-  /** Id of the job. */
-  jobId: string;
-  /** ACTIVE. */
-  state: JobState;
-  /** The first time. */
-  nextFireAt: string;
-  /** Values that this release accepts and the next one refuses, each with its replacement; absent: none. */
+  /** Possible mistakes, as a handler that no worker offers now, each with what to do; absent: none. */
   warnings?: string[];
 }
 
-/** Answer to a change of a job. */
+/** Answer to the submit of a recurring job. */
+export interface SubmittedRecurringJob {
+  /** Id of the job. */
+  jobId: string;
+  /** State of the job: ACTIVE. */
+  state: JobState;
+  /** First planned time. */
+  nextFireAt: string;
+  /** Possible mistakes, and values that the next release refuses, each with what to do; absent: none. */
+  warnings?: string[];
+}
+
+/** Answer to a change of a job's definition. */
 export interface ChangedJob {
   /** Id of the job. */
   jobId: string;
   /** State after the change. */
   state: JobState;
-  /** Version of the definition, from 1. */
+  /** Version of the job's definition, from 1. */
   version: number;
-  /** false: it had this definition already. */
+  /** Whether the definition has changed; false: the job already had this definition. */
   changed: boolean;
-  /** Next planned time; null: now, already running, or still being planned. */
+  /** Next planned time of the job; null: the time has come, the execution is running, or the plan is not made yet. */
   nextFireAt: string | null;
-  /** null: there is none that has not ended, or the job recurs. */
+  /** Id of the job's execution that has not ended; null: there is none, or the job recurs. */
   executionId: string | null;
   /**
-   * Definition by which its execution runs, or every later execution of a recurring job. REPLACED: the new definition.
-   * KEPT: what it started with, because a worker had it already. REQUESTED: the server has not heard yet which of the
-   * two. UNCHANGED: there was nothing new. CREATED: the job is new.
+   * Definition by which the job's execution runs (of a recurring job: every later execution). REPLACED: the new
+   * definition. KEPT: the old definition, because a worker already had the execution. REQUESTED: not known yet, because
+   * the owner of the execution has not answered. UNCHANGED: the old and the new definition are the same. CREATED: the
+   * job is new.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
-  /** Values that this release accepts and the next one refuses, each with its replacement; absent: none. */
+  /** Possible mistakes, and values that the next release refuses, each with what to do; absent: none. */
   warnings?: string[];
 }
 
-/** An item of a batch's answer, in the order of the jobs. */
+/** One item of the answer to a batch. Items have the order of the jobs. */
 export type BatchItem = SubmittedJob | BatchRefusal;
-/** A job of a batch that the server has not accepted. */
+/** A job of a batch that the server refused. */
 export interface BatchRefusal {
-  /** Position in the batch, from 0. */
+  /** Position of the job in the batch, from 0. */
   index: number;
   /** Reason of the refusal. */
   error: Problem;
@@ -158,17 +169,17 @@ export interface JobSummary {
   name: string | null;
   /** ONCE, or the kind of recurrence. */
   type: JobType;
-  /** FINISHED: nothing of it is left to run. Only recurring jobs are PAUSED. */
+  /** State of the job. FINISHED: nothing of the job is left to run. Only recurring jobs can be PAUSED. */
   state: JobState;
   /** Version of the definition, from 1. */
   version: number;
-  /** When it is to run next, while that lies ahead; null while it is PAUSED. */
+  /** Time of the next planned run, while that time lies ahead; null: no time lies ahead, or the job is PAUSED. */
   nextFireAt: string | null;
-  /** Time of a job that runs once; left out where it recurs. */
+  /** Planned time of a one-time job; absent where the job recurs. */
   runAt?: string;
   /** Pool and handler. */
   target: { pool: string; handler: string };
-  /** 0 to 9. */
+  /** Priority of the job, 0 to 9. */
   priority: number;
   /** Labels as submitted. */
   labels: Record<string, string>;
@@ -178,46 +189,46 @@ export interface JobSummary {
   updatedAt: string;
 }
 
-/** How a job recurs; only what it has. */
+/** Schedule and progress of a recurring job. Fields that do not apply to the job are absent. */
 export interface Recurrence
   extends Omit<RecurrenceOptions, "startAt" | "endAt">,
     Partial<Omit<CronSchedule, "everySec">>,
     Partial<Omit<IntervalSchedule, "schedule">> {
-  /** Nothing is planned before. */
+  /** Earliest planned time of the job. */
   startAt?: string;
-  /** Nothing is planned then or later. */
+  /** End of the schedule: the job plans nothing at or after this time. */
   endAt?: string;
-  /** How often it has fired. */
+  /** Number of times that the job has fired. */
   fires?: number;
-  /** Stretches of the past that are made up for now. */
+  /** Past ranges whose instants the server is running now: catch-ups and backfills. */
   catchUps?: CatchUp[];
 }
 
-/** A job with every default filled in. */
+/** A job with all its fields, defaults included. */
 export interface Job extends JobSummary, Recurrence {
   /** Pool, handler, and capabilities that a worker must have. */
   target: { pool: string; handler: string; requires: string[] };
   /** Payload as submitted; null: none. */
   payload: unknown;
-  /** Time after which it is SKIPPED where it has not started; null: none. */
+  /** Latest start of the execution, which is SKIPPED if it has not started by then; null: no limit. */
   startBefore: string | null;
   /** Retries after failures. */
   retryPolicy: Required<RetryPolicy>;
-  /** Hard limit of one attempt, in seconds. */
+  /** Hard limit of the run time of one attempt, in seconds. */
   timeoutSec: number;
-  /** Time to stop after a cancellation, in seconds. */
+  /** Time that a cancelled handler has to stop, in seconds. */
   cancelGraceSec: number;
-  /** Number of lost workers after which it is DEAD. */
+  /** Number of lost workers after which the execution is DEAD. */
   maxLost: number;
-  /** Consequence of a lost worker. */
+  /** Consequence of a lost worker: RETRY runs the execution again, DEAD ends it. */
   onWorkerLost: "RETRY" | "DEAD";
-  /** Executions of one key run at most `concurrencyLimit` at once; null: no key. */
+  /** Concurrency key: at most `concurrencyLimit` executions with the same key run at once; null: no key. */
   concurrencyKey: string | null;
-  /** Executions of the key that may run at once. */
+  /** Number of executions with the same `concurrencyKey` that may run at once. */
   concurrencyLimit: number;
-  /** At most one execution that is not final has it; null: no key. */
+  /** Unique key, which at most one execution that is not final has; null: no key. */
   uniqueKey: string | null;
-  /** The newest five. */
+  /** The newest five executions of the job. */
   latestExecutions: ExecutionSummary[];
 }
 
@@ -227,7 +238,7 @@ export interface ExecutionError {
   name: string;
   /** Text of the error. */
   message: string;
-  /** Stack of the handler, up to 8 KiB; absent: none was sent. */
+  /** Stack trace of the handler, up to 8 KiB; absent: the worker sent none. */
   stack?: string;
 }
 
@@ -235,11 +246,14 @@ export interface ExecutionError {
 export interface AttemptRecord {
   /** Number of the attempt, from 1. */
   attempt: number;
-  /** Worker that had it. */
+  /** Id of the worker that had the attempt. */
   workerId: string;
-  /** FAILED and TIMED_OUT spend `maxAttempts`, WORKER_LOST spends `maxLost`, RELEASED spends nothing. */
+  /**
+   * Outcome of the attempt. FAILED and TIMED_OUT count against `maxAttempts`, WORKER_LOST counts against `maxLost`,
+   * RELEASED counts against neither.
+   */
   state: "SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED" | "WORKER_LOST" | "RELEASED";
-  /** Start of the handler; null: it never started. */
+  /** Time at which the handler started; null: the handler never started. */
   startedAt: string | null;
   /** End of the attempt. */
   finishedAt: string;
@@ -257,41 +271,41 @@ export interface ExecutionSummary {
   tenant: string;
   /** Origin of the execution. */
   trigger: "API" | "RETRY" | "SCHEDULE" | "MANUAL" | "BACKFILL";
-  /** The execution that it repeats. */
+  /** Id of the execution that this one repeats; null: none. */
   retryOf: string | null;
-  /** Which version of its job's definition it runs by. */
+  /** Version of the job's definition by which the execution runs. */
   jobVersion: number;
   /** SUCCEEDED, CANCELLED, SKIPPED and DEAD are final. */
   state: ExecutionState;
-  /** Why it is in its state, where the state does not say it. */
+  /** Reason of the state; null: the state says enough. */
   reason: string | null;
-  /** Number of the current or last attempt; 0: none yet. */
+  /** Number of the current or last attempt; 0: no attempt yet. */
   attempt: number;
-  /** Attempts that failed or timed out. */
+  /** Number of attempts that failed or timed out. */
   failures: number;
-  /** Attempts whose worker was lost. */
+  /** Number of attempts whose worker was lost. */
   lost: number;
-  /** Failures after which it is DEAD. */
+  /** Number of failures after which the execution is DEAD. */
   maxAttempts: number;
-  /** Pool whose workers run it. */
+  /** Pool whose workers run the execution. */
   pool: string;
   /** Name of the handler. */
   handler: string;
-  /** 0 to 9. */
+  /** Priority of the execution, 0 to 9. */
   priority: number;
-  /** Time at which it is to run. */
+  /** Time at which the execution is planned to run. */
   scheduledAt: string;
-  /** Worker that has it, or had it last; null: none yet. */
+  /** Id of the worker that has the execution, or had it last; null: no worker yet. */
   assignedWorker: string | null;
-  /** First start of any attempt; null: none yet. */
+  /** Time at which the first attempt that started did so; null: none has started. */
   startedAt: string | null;
-  /** Time at which it became final; null: it is not. */
+  /** Time at which the execution became final; null: the execution is not final. */
   finishedAt: string | null;
-  /** First start minus scheduled time (of a backfill: its creation), in milliseconds; null: not started. */
+  /** First start minus scheduled time (of a backfill: minus the creation time), in milliseconds; null: not started. */
   latenessMs: number | null;
-  /** Time of its creation. */
+  /** Time at which the execution was created. */
   createdAt: string;
-  /** Time at which its row was last written. */
+  /** Time at which the execution's row was last written. */
   updatedAt: string;
 }
 
@@ -299,35 +313,42 @@ export interface ExecutionSummary {
 export interface Execution<R = unknown> extends ExecutionSummary {
   /** Payload as submitted; null: none. */
   payload: unknown;
-  /** null unless SUCCEEDED. */
+  /** Result of the handler; null unless the execution is SUCCEEDED. */
   result: R | null;
   /** Error of the last attempt; null: none. */
   error: ExecutionError | null;
-  /** The latest that the running attempt has said; null: nothing, or it does not run. */
+  /** Latest progress that the running attempt reported; null: none was reported, or no attempt runs. */
   progress: { fraction: number; message: string; at: string } | null;
-  /** Attempts that have ended, oldest first. */
+  /** Attempts that have ended, the oldest first. */
   attempts: AttemptRecord[];
+  /** Durable steps, in the order in which they were recorded; `getExecutionSteps` reads their values. */
+  steps: RecordedStep[];
+  /** Newest checkpoint; null: none. */
+  checkpoint: RecordedCheckpoint | null;
 }
 
-/** A schedule to be looked at. */
+/** Query for the times at which a schedule would fire. */
 export interface SchedulePreviewRequest {
   /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
   schedule: string;
-  /** A name of the IANA time zone database; default UTC. */
+  /** Time zone of the schedule, by its name in the IANA time zone database; default UTC. */
   timezone?: string;
   /** Treatment of fixed times of day when clocks change. */
   dst?: DstPolicy;
-  /** All fires come after it; default: the present. */
+  /** Time after which the answer begins; default: now. */
   after?: Date | string;
-  /** 1 to 1000, default 10. */
+  /** Number of times to return; 1 to 1000, default 10. */
   count?: number;
 }
 
-/** Treatment of a fixed time of day when clocks change. */
+/** Treatment of a fixed time of day on days when the clocks change. */
 export interface DstPolicy {
-  /** It does not exist: SHIFT (default) fires once at the first instant after the gap, SKIP not that day. */
+  /**
+   * The clocks skip the time of day: SHIFT (default) fires once at the first instant after the gap, SKIP does not fire
+   * that day.
+   */
   gap?: "SHIFT" | "SKIP";
-  /** It comes twice; default FIRST. */
+  /** The clocks show the time of day twice: fire at the FIRST occurrence (default), the LAST, or BOTH. */
   fold?: "FIRST" | "LAST" | "BOTH";
 }
 
@@ -335,9 +356,12 @@ export interface DstPolicy {
 export interface PreviewedFire {
   /** The instant, in UTC. */
   at: string;
-  /** On the clocks of the time zone, as 2025-03-09T03:00:00-04:00. */
+  /** The same instant on the clocks of the time zone, as 2025-03-09T03:00:00-04:00. */
   local: string;
-  /** Effect of a clock change: begins with moved, merged, dropped or doubled. */
+  /**
+   * Effect of a clock change on this instant, a text that begins with moved, merged, dropped or doubled; absent: no
+   * effect.
+   */
   note?: string;
 }
 
@@ -347,11 +371,11 @@ export interface JobFilter {
   pool?: string;
   handler?: string;
   name?: string;
-  /** Each is `key` or `key=value`; a job has to have all of them. */
+  /** Labels that a job must have, all of them: each is `key` or `key=value`. */
   label?: string | readonly string[];
-  /** Beginning of their ids. */
+  /** Prefix of the jobs' ids. */
   idPrefix?: string;
-  /** How many are read at once; 1 to 1000, default 50. */
+  /** Number of jobs per page; 1 to 1000, default 50. */
   limit?: number;
 }
 
@@ -359,14 +383,14 @@ export interface ExecutionFilter {
   state?: ExecutionState;
   pool?: string;
   handler?: string;
-  /** Executions of this job only. */
+  /** Id or name of the job whose executions are listed. */
   jobId?: string;
-  /** Created at or after. */
+  /** Earliest creation time. */
   since?: Date | string;
-  /** Created before. */
+  /** End of the range of creation times, not included. */
   until?: Date | string;
-  /** Beginning of their ids. */
+  /** Prefix of the executions' ids. */
   idPrefix?: string;
-  /** How many are read at once; 1 to 1000, default 50. */
+  /** Number of executions per page; 1 to 1000, default 50. */
   limit?: number;
 }

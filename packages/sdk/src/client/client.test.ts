@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { JumpingRuntime } from "../test/jumping-runtime.ts";
-import { TinyApi } from "../test/tiny-api.ts";
+import { JumpingRuntime } from "../../test/jumping-runtime.ts";
+import { TinyApi } from "../../test/tiny-api.ts";
+import { ExecutionFailed, MainspringError } from "../errors.ts";
+import { task } from "../task.ts";
 import { Client } from "./client.ts";
-import { ExecutionFailed, MainspringError } from "./errors.ts";
 import { JobHandle } from "./handle.ts";
-import { task } from "./task.ts";
 
+const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 const SUBMITTED = { jobId: "j1", state: "ACTIVE", executionId: "e1" };
 
 describe("a client", () => {
@@ -79,10 +80,10 @@ describe("a client", () => {
     const filter = { state: "DEAD", since: "2031-01-01T00:00:00.000Z", limit: "2" };
     assert.deepEqual(queries, [filter, { ...filter, cursor: "c/1 +" }, { ...filter, cursor: "c2" }]);
     api.will(page(["a", "b"], "c1"));
-    for await (const { executionId } of client.listExecutions({ jobId: "j/1" })) if (executionId === "b") break;
+    for await (const { executionId } of client.listExecutions({ jobId: ID })) if (executionId === "b") break;
     assert.deepEqual(
       api.seen.slice(3).map(({ path }) => path),
-      ["/v1/jobs/j%2F1/executions"],
+      [`/v1/jobs/${ID}/executions`],
     );
   });
 
@@ -104,10 +105,10 @@ describe("a client", () => {
       { status: 200, body: { jobId: "j1" } },
     );
     for await (const { jobId } of client.listJobs({ handler: "echo" })) assert.equal(jobId, "j1");
-    assert.equal((await client.getJob("j1")).jobId, "j1");
+    assert.equal((await client.getJob(ID)).jobId, "j1");
     assert.deepEqual(
       api.seen.map(({ path }) => path),
-      ["/v1/jobs?handler=echo", "/v1/jobs/j1"],
+      ["/v1/jobs?handler=echo", `/v1/jobs/${ID}`],
     );
   });
 

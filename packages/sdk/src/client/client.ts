@@ -1,3 +1,8 @@
+import { MainspringError } from "../errors.ts";
+import { type Runtime, sleep } from "../runtime.ts";
+import { systemRuntime } from "../system-runtime.ts";
+import type { Task } from "../task.ts";
+import { type AppliedSchedules, applySchedules, type ScheduleOptions } from "../task-schedules.ts";
 import {
   type BatchItem,
   type BatchRefusal,
@@ -17,72 +22,88 @@ import {
 } from "./api-types.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import { MainspringError } from "./errors.ts";
 import { type FollowOptions, follow } from "./follow.ts";
+import { Handlers } from "./handlers.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
+import { jobPath } from "./job-reference.ts";
 import { Jobs } from "./jobs.ts";
-import type { ExecutionEvent, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
+import type {
+  AttemptLogs,
+  ExecutionEvent,
+  Explanation,
+  Stats,
+  TimeZoneData,
+  WorkerDetail,
+  WorkerInfo,
+} from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
-import { type Runtime, sleep } from "./runtime.ts";
-import { systemRuntime } from "./system-runtime.ts";
+import type { ExecutionSteps } from "./step-types.ts";
+import { Submits } from "./submits.ts";
 
 export interface ClientOptions {
-  /** Default: the environment's MAINSPRING_URL, else http://127.0.0.1:8080. */
+  /** URL of the server. Default: the environment variable MAINSPRING_URL, or http://127.0.0.1:8080. */
   url?: string;
-  /** Default: the environment's MAINSPRING_API_KEY; sent as a bearer token where there is one. */
+  /**
+   * API key, which the client sends as a bearer token. Default: the environment variable MAINSPRING_API_KEY; without a
+   * key the client sends no token.
+   */
   apiKey?: string;
   /**
-   * How long a request is repeated where that is safe, in milliseconds from its first failure; 0 to 3_600_000, default
-   * 30_000. The waits grow to 5 seconds, with jitter. An answer that says that the request is wrong ends it at once.
+   * Time for which the client retries a request, in milliseconds from the first failure; 0 to 3_600_000, default
+   * 30_000. The client retries only where a repeat is safe. The waits grow to 5 seconds, with jitter. An answer that
+   * says that the request is wrong ends the retries at once.
    */
   retryForMs?: number;
-  /** How often a request is repeated at most; 0 to 20, default: as often as `retryForMs` allows. */
+  /** Largest number of retries of one request; 0 to 20, default: as many as `retryForMs` allows. */
   retries?: number;
-  /** How long one answer may take; default 30_000. */
+  /** Time limit of one answer, in milliseconds; default 30_000. */
   timeoutMs?: number;
-  /** Default: the platform's. */
+  /** Implementation of fetch; default: the platform's. */
   fetch?: typeof fetch;
   runtime?: Runtime;
   /**
-   * Hears that requests have been repeated for a second and more; one message in 30 seconds at most. Default: standard
-   * error.
+   * Called with a message when requests have been failing for a second or more, once in 30 seconds at most. Default:
+   * writes to standard error.
    */
   warn?(message: string): void;
 }
 
 export interface SubmitOptions {
   /**
-   * Names this submit: a later submit with the same key and request submits nothing, and is answered as the first one
-   * was, also after the job has run. A program that is not sure whether it has submitted, because it crashed or gave
-   * up, repeats the submit with the same key. Default: a new key for each call, so that the client's own repeats submit
-   * once.
+   * Name of this submit. A later submit with the same key and the same request creates nothing and gets the first
+   * answer again, even after the job has run. A program that is not sure whether its submit arrived, because the
+   * program crashed or gave up, repeats the submit with the same key. Default: a new key for each call, so that the
+   * client's own retries create one job.
    */
   idempotencyKey?: string;
   signal?: AbortSignal;
 }
 
-/** The longest that the server waits in one request. */
+/** Longest time that the server holds back the answer to one request, in seconds. */
 const WAIT_MAX_SEC = 60;
-/** Least time between two requests of a wait for an execution. */
+/** Shortest time between two requests of a wait for an execution, in milliseconds. */
 const ASK_EVERY_MS = 1_000;
 
-/** The HTTP api of a Mainspring server. Every method throws `MainspringError`. */
+/** Client of a Mainspring server's HTTP API. Every method throws `MainspringError`. */
 export class Client {
   readonly url: string;
   readonly #runtime: Runtime;
-  /** Executions that used up their budget: to look at, run again or let go. */
+  /** Executions that failed too often: list, replay or discard them. */
   readonly deadLetters: DeadLetters;
-  /** Queues: to look at, pause, resume and set up. */
+  /** Pools: list, configure, pause and resume them. */
   readonly pools: Pools;
-  /** Jobs by their names, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
+  /** Jobs by name, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
   readonly jobs: Jobs;
-  /** The servers: to look at, and to empty before they are stopped. */
+  /** Handlers that workers offer, and policies that their tasks declare for jobs. */
+  readonly handlers: Handlers;
+  /** Nodes of the cluster: show their status, and drain them before a stop. */
   readonly cluster: Cluster;
   readonly #http: Http;
   readonly #requests: Requests;
+  readonly #submits: Submits;
 
   constructor(options: ClientOptions = {}) {
     this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
@@ -100,23 +121,31 @@ export class Client {
       warn: options.warn ?? ((message) => console.error(`mainspring client: ${message}`)),
     });
     this.#requests = new Requests(this.#http);
+    this.#submits = new Submits(this.#http, this.#runtime);
     this.deadLetters = new DeadLetters(this.#requests);
     this.pools = new Pools(this.#requests);
     this.jobs = new Jobs(this.#requests);
+    this.handlers = new Handlers(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 
-  /** One that recurs is better said by `jobs.upsert`, which may be repeated. */
+  /**
+   * Submits one job. The client sends the submits of the same turn of the event loop as one request; each submit keeps
+   * its own key, error and signal. For a recurring job prefer `jobs.upsert`, which a program may repeat.
+   */
   async submit(job: RecurringJobRequest, options?: SubmitOptions): Promise<SubmittedRecurringJob>;
   async submit(job: JobRequest, options?: SubmitOptions): Promise<SubmittedJob>;
   async submit(
     job: JobRequest | RecurringJobRequest,
     options: SubmitOptions = {},
   ): Promise<SubmittedJob | SubmittedRecurringJob> {
-    return (await this.#post("/v1/jobs", job, options)).body as SubmittedJob;
+    return await this.#submits.submit(job, options);
   }
 
-  /** Up to 10,000 jobs and 32 MiB. The answer has an item for each, in order; a bad one does not stop the others. */
+  /**
+   * Submits up to 10,000 jobs, 32 MiB together. The answer has an item for each job, in the order of the jobs; a wrong
+   * job does not stop the others.
+   */
   async submitBatch(
     jobs: readonly RecurringJobRequest[],
     options?: SubmitOptions,
@@ -130,20 +159,35 @@ export class Client {
     return (answer.body as { items: BatchItem[] }).items;
   }
 
-  getJob(jobId: string, options: ReadOptions = {}): Promise<Job> {
-    return this.#get<Job>(jobPath(jobId), options);
+  /** @param job an id, or the name of a job that is not deleted */
+  async getJob(job: string, options: ReadOptions = {}): Promise<Job> {
+    return this.#get<Job>(await jobPath(this.#requests, job, options), options);
   }
 
-  /** Newest first, page by page as they are asked for. */
+  /**
+   * Makes the recurring jobs that tasks declare (`schedule`) what they are to be: a program does so at each of its starts, and a
+   * repeat changes nothing. With `prune`, recurring jobs of the application that no task declares any more are deleted.
+   * @throws {MainspringError} what the server refuses; recurring jobs before that one are applied, and none is deleted
+   */
+  applySchedules(tasks: readonly Task<never, unknown>[], options: ScheduleOptions): Promise<AppliedSchedules> {
+    return applySchedules(
+      this,
+      tasks.flatMap((task) => task.declaredSchedule ?? []),
+      options,
+    );
+  }
+
+  /** Lists jobs, the newest first. The client fetches each page when the caller gets to it. */
   listJobs(filter: JobFilter = {}): AsyncGenerator<JobSummary, void, undefined> {
     return this.#pages<JobSummary>("/v1/jobs", { ...filter });
   }
 
   /**
-   * Replaces the definition. Executions that wait run by the new definition; an execution that a worker has keeps the
-   * old one, as the answer says.
-   * @param options.ifVersion the version that it is to have
-   * @throws {MainspringError} PRECONDITION_FAILED where it has another; CONFLICT where it is not ACTIVE
+   * Replaces the definition of a job. Executions that wait run by the new definition. An execution that a worker has
+   * keeps the old definition; the answer's `execution` says which case applies.
+   * @param jobId id, or name of a job that is not deleted
+   * @param options.ifVersion version that the job must have for the change to happen
+   * @throws {MainspringError} PRECONDITION_FAILED if the job has another version; CONFLICT if the job is not ACTIVE
    */
   async replaceJob(
     jobId: string,
@@ -151,9 +195,10 @@ export class Client {
     options: ReadOptions & { ifVersion?: number } = {},
   ): Promise<ChangedJob> {
     const { ifVersion, signal } = options;
-    // With a version a repeat of what was done already would be refused.
+    // With `ifVersion` the server would refuse the repeat of a change that has already happened.
     const idempotent = ifVersion === undefined;
-    const request = { method: "PUT" as const, path: jobPath(jobId), body: job, idempotent, signal };
+    const path = await jobPath(this.#requests, jobId, signal && { signal });
+    const request = { method: "PUT" as const, path, body: job, idempotent, signal };
     const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
     return (await this.#http.send({ ...request, headers })).body as ChangedJob;
   }
@@ -163,14 +208,22 @@ export class Client {
     return this.jobs.upsert(name, job, options);
   }
 
-  /** Cancels waiting executions; executions at a worker run on, unless `cancelRunning`. Its history stays. */
-  async deleteJob(jobId: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
+  /**
+   * Deletes a job and cancels its waiting executions. Executions at a worker go on, unless `cancelRunning` is set. The
+   * job's history stays.
+   * @param job id, or name of a job that is not deleted
+   */
+  async deleteJob(job: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
     const { cancelRunning = false, signal } = options;
-    const path = jobPath(jobId) + (cancelRunning ? "?cancelRunning=true" : "");
+    const path =
+      (await jobPath(this.#requests, job, signal && { signal })) + (cancelRunning ? "?cancelRunning=true" : "");
     await this.#http.send({ method: "DELETE", path, idempotent: true, signal });
   }
 
-  /** @param options.waitSec 0 to 60: the answer comes when the execution is final, or after that time */
+  /**
+   * Reads an execution.
+   * @param options.waitSec 0 to 60: the server answers when the execution is final, or after this many seconds
+   */
   getExecution<R = unknown>(
     executionId: string,
     options: ReadOptions & { waitSec?: number } = {},
@@ -180,29 +233,30 @@ export class Client {
     return this.#get(executionPath(executionId) + query, { ...(signal && { signal }), waitMs: waitSec * 1_000 });
   }
 
-  /** The execution once it is final, however long that takes; end it by the signal. */
+  /** Waits until the execution is final, without a time limit, and returns it. The signal ends the wait. */
   async waitForExecution<R = unknown>(executionId: string, options: ReadOptions = {}): Promise<Execution<R>> {
     for (;;) {
       const askedMs = this.#runtime.monotonicMs();
       const execution = await this.getExecution<R>(executionId, { ...options, waitSec: WAIT_MAX_SEC });
       if (FINAL_STATES.includes(execution.state)) return execution;
-      // A server that is stopping, or something in between, may answer at once: it must not be asked in a tight loop.
+      // A server that is stopping, or a proxy, may answer at once; this wait keeps the client from a tight loop.
       const earlyMs = ASK_EVERY_MS - (this.#runtime.monotonicMs() - askedMs);
       if (earlyMs > 0) await sleep(this.#runtime, earlyMs, options.signal);
       options.signal?.throwIfAborted();
     }
   }
 
-  /** Newest first, page by page as they are asked for. */
-  listExecutions(filter: ExecutionFilter = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
+  /** Lists executions, the newest first. The client fetches each page when the caller gets to it. */
+  async *listExecutions(filter: ExecutionFilter = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
     const { jobId, ...query } = filter;
-    const path = jobId === undefined ? "/v1/executions" : `${jobPath(jobId)}/executions`;
-    return this.#pages<ExecutionSummary>(path, query);
+    const path = jobId === undefined ? "/v1/executions" : `${await jobPath(this.#requests, jobId)}/executions`;
+    yield* this.#pages<ExecutionSummary>(path, query);
   }
 
   /**
-   * @returns CANCELLED: it had not started, or was cancelled already. REQUESTED: its worker is told.
-   * @throws {MainspringError} CONFLICT where it is final otherwise
+   * Cancels an execution.
+   * @returns CANCELLED: the execution had not started, or was cancelled already. REQUESTED: its worker is told to stop.
+   * @throws {MainspringError} CONFLICT if the execution is final in another state
    */
   async cancelExecution(executionId: string, options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
     const path = `${executionPath(executionId)}/cancel`;
@@ -210,7 +264,7 @@ export class Client {
     return answer.status === 202 ? "REQUESTED" : "CANCELLED";
   }
 
-  /** When a schedule would fire; the server keeps nothing of it. */
+  /** Computes when a schedule would fire. The server stores nothing. */
   async previewSchedule(schedule: SchedulePreviewRequest, { signal }: ReadOptions = {}): Promise<PreviewedFire[]> {
     const request = {
       method: "POST",
@@ -223,9 +277,9 @@ export class Client {
   }
 
   /**
-   * Runs the job of a final execution once more, by the definition that it has now.
-   * @returns the new execution's id
-   * @throws {MainspringError} CONFLICT where an execution of the job is not final, or the job is deleted
+   * Runs the job of a final execution once more, by the job's present definition.
+   * @returns id of the new execution
+   * @throws {MainspringError} CONFLICT if an execution of the job is not final, or the job is deleted
    */
   async retryExecution(executionId: string, options: ReadOptions = {}): Promise<string> {
     const path = `${executionPath(executionId)}/retry`;
@@ -233,36 +287,56 @@ export class Client {
     return (answer.body as { executionId: string }).executionId;
   }
 
-  /** Every reason why an execution waits, with its figures. */
+  /** Reads the durable steps of an execution, with their values. */
+  getExecutionSteps(executionId: string, options: ReadOptions = {}): Promise<ExecutionSteps> {
+    return this.#get(`${executionPath(executionId)}/steps`, options);
+  }
+
+  /** Lists every reason why an execution waits, with the figures of each. */
   explain(executionId: string, options: ReadOptions = {}): Promise<Explanation> {
     return this.#get(`${executionPath(executionId)}/explain`, options);
   }
 
   /**
-   * Events of an execution as they happen (state, progress and log lines), until the execution is final. A stream that
-   * breaks goes on behind its last event.
-   * @throws {MainspringError} UNAVAILABLE where no server has answered for `giveUpAfterSec` (default: 300)
+   * Reads the last lines that the handler of an execution logged in an attempt, which may still run.
+   * @param options `attempt`: number of the attempt, from 1; default: the newest one
+   * @throws {MainspringError} NOT_FOUND if there is no such execution, or it has had no such attempt
+   */
+  getLogs(executionId: string, { attempt, ...options }: ReadOptions & { attempt?: number } = {}): Promise<AttemptLogs> {
+    const of = attempt === undefined ? "" : `/attempts/${attempt}`;
+    return this.#get(`${executionPath(executionId)}${of}/logs`, options);
+  }
+
+  /**
+   * Streams the events of an execution (state, progress and log lines) until the execution is final. When the stream
+   * breaks, the client opens a new one that continues after the last event.
+   * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
    */
   follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
     return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
   }
 
-  /** A worker with the executions that it has. @throws {MainspringError} NOT_FOUND where no server knows the worker */
+  /**
+   * Reads a worker with the executions that it has. @throws {MainspringError} NOT_FOUND if no server knows the worker
+   */
   getWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerDetail> {
     return this.#get(workerPath(workerId), options);
   }
 
-  /** Has a worker take no more work, hand back what it has not started, and end when it is done. */
+  /**
+   * Drains a worker: the worker takes no more work, hands back what it has not started, and ends when the rest is
+   * finished.
+   */
   drainWorker(workerId: string, options: ReadOptions = {}): Promise<WorkerInfo> {
     return this.#requests.send("POST", `${workerPath(workerId)}/drain`, undefined, true, options);
   }
 
-  /** The server's version, its settings and its present load. */
+  /** Reads the version, settings and present load of the server. */
   stats(options: ReadOptions = {}): Promise<Stats> {
     return this.#get("/v1/stats", options);
   }
 
-  /** The workers that the server knows. */
+  /** Lists the workers that the server knows. */
   async workers(options: ReadOptions = {}): Promise<WorkerInfo[]> {
     return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
   }
@@ -272,14 +346,14 @@ export class Client {
     return this.#http.send({ method: "POST", path, body, idempotent: false, idempotencyKey: key, signal });
   }
 
-  /** Which time zone data recurring jobs are planned by. */
+  /** Reads the version of the time zone data by which the servers plan recurring jobs. */
   timeZoneData(options: ReadOptions = {}): Promise<TimeZoneData> {
     return this.#get("/v1/time-zone-data", options);
   }
 
   /**
-   * Has all servers plan by this version from some seconds on, at the same moment.
-   * @throws {MainspringError} INVALID where the version is not available
+   * Switches all servers to this version of the time zone data, at the same moment a few seconds from now.
+   * @throws {MainspringError} BAD_REQUEST if the version is not available
    */
   useTimeZoneData(version: string, options: ReadOptions = {}): Promise<TimeZoneData> {
     return this.#requests.send("PUT", "/v1/time-zone-data", { version }, true, options);
@@ -292,10 +366,6 @@ export class Client {
   #pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
     return this.#requests.pages(path, filter);
   }
-}
-
-function jobPath(jobId: string): string {
-  return `/v1/jobs/${encodeURIComponent(jobId)}`;
 }
 
 function workerPath(workerId: string): string {

@@ -1,11 +1,11 @@
+import { type Runtime, sleep } from "../runtime.ts";
 import type { ClusterNode, ClusterStatus } from "./operator-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
-import { type Runtime, sleep } from "./runtime.ts";
 
-/** How often it is asked whether a node has given everything away. */
+/** Interval of the requests that ask whether a drained node still has work, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
-/** The servers, and what each of them has. Every method throws `MainspringError`. */
+/** Nodes of the cluster: their status, and how to drain them. Every method throws `MainspringError`. */
 export class Cluster {
   readonly #requests: Requests;
   readonly #runtime: Runtime;
@@ -15,23 +15,24 @@ export class Cluster {
     this.#runtime = runtime;
   }
 
-  /** The nodes, the owners of all shards, and how far they are behind. */
+  /** Reads the nodes, the owners of all shards, and how far the work is behind. */
   status(options: ReadOptions = {}): Promise<ClusterStatus> {
     return this.#requests.get("/v1/cluster", options);
   }
 
   /**
-   * Has a node give its shards and workers to the others, one after the other; done when it has none. Its api goes on.
-   * @throws {MainspringError} NOT_FOUND where no such node lives; CONFLICT where nobody could take what it has
+   * Drains a node: it hands its shards and workers to the other nodes, one after the other, until it has none. Its API
+   * stays up.
+   * @throws {MainspringError} NOT_FOUND if no living node has the id; CONFLICT if no other node could take the work
    */
   drain(nodeId: string, options: ReadOptions = {}): Promise<ClusterNode> {
     return this.#requests.send("POST", `${pathOf(nodeId)}/drain`, undefined, true, options);
   }
 
   /**
-   * Waits until a node that is drained has neither shards nor workers.
-   * @param options.timeoutMs how long at most; default 60_000
-   * @returns it as it is then; where the time was up it still has some. null: it is not there any more
+   * Waits until a drained node has neither shards nor workers.
+   * @param options.timeoutMs longest wait in milliseconds; default 60_000
+   * @returns the node as it is at the end of the wait, which still has some if the time is up; null: the node has left
    */
   async emptied(nodeId: string, options: ReadOptions & { timeoutMs?: number } = {}): Promise<ClusterNode | null> {
     const { timeoutMs = 60_000, ...reading } = options;
@@ -46,7 +47,7 @@ export class Cluster {
     }
   }
 
-  /** Has it take shards and workers again. */
+  /** Ends the drain of a node, which takes shards and workers again. */
   undrain(nodeId: string, options: ReadOptions = {}): Promise<ClusterNode> {
     return this.#requests.send("POST", `${pathOf(nodeId)}/undrain`, undefined, true, options);
   }

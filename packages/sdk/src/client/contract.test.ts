@@ -2,18 +2,19 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type * as contract from "@mainspring/contract";
 import { FINAL_STATES as FINAL } from "@mainspring/contract/enums";
-import { RESULT_MAX_BYTES as RESULT } from "@mainspring/contract/limits";
+import * as limits from "@mainspring/contract/limits";
 import type { Static, TSchema } from "typebox";
+import { RESULT_MAX_BYTES } from "../handlers/outcome.ts";
+import type * as sdk from "../index.ts";
+import { STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES } from "../steps/step-data.ts";
 import { FINAL_STATES } from "./api-types.ts";
-import type * as sdk from "./index.ts";
-import { RESULT_MAX_BYTES } from "./outcome.ts";
 
 /**
- * The SDK writes its public types out, so that editors show their docstrings and an installed SDK needs neither the contract
- * nor TypeBox. The compiler proves here that these types and the schemas of the API are the same.
+ * The SDK declares its public types itself, so that editors show their docstrings and an installed SDK needs neither
+ * the contract package nor TypeBox. The compiler proves here that these types equal the schemas of the API.
  */
 
-/** A type written out in full, with times as they travel. */
+/** The type with all its fields written out, and with times as they are in JSON. */
 type Plain<T> = unknown extends T
   ? T
   : T extends Date
@@ -25,17 +26,17 @@ type Plain<T> = unknown extends T
         : T;
 type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
 
-/** Compiles where both types have the same fields, with the same types, of which the same may be left out. */
+/** Compiles only if both types have the same fields with the same types, and the same fields are optional. */
 function same<A, B>(isSame: Same<A, B>): void {
   assert.equal(isSame, true);
 }
 
-/** Compiles where the schema has the type. */
+/** Compiles only if the schema describes the type. */
 function describes<S extends TSchema, T>(isSame: Same<Static<S>, T>): void {
   assert.equal(isSame, true);
 }
 
-/** Compiles where every value of the first type is one of the second type. */
+/** Compiles only if every value of the first type is a value of the second type. */
 function fits<A, B>(isOne: A extends B ? true : false): void {
   assert.equal(isOne, true);
 }
@@ -56,7 +57,7 @@ describe("the types of the SDK", () => {
     describes<Contract["FireBody"], sdk.PreviewedFire>(true);
     describes<Contract["OverdueBody"], { items: sdk.OverdueJob[] }>(true);
     describes<Contract["MissedBody"], sdk.MissedJobs>(true);
-    // A submit has two answers, and the one for a job that runs once always names its execution.
+    // The server has two answers to a submit. The answer for a one-time job always has an execution id.
     fits<Static<Contract["SubmittedBody"]> & { executionId: string }, sdk.SubmittedJob>(true);
     fits<Static<Contract["DeduplicatedBody"]>, sdk.SubmittedJob>(true);
     fits<Static<Contract["SubmittedBody"]> & { nextFireAt: string }, sdk.SubmittedRecurringJob>(true);
@@ -66,6 +67,7 @@ describe("the types of the SDK", () => {
   it("are those of the API's answers about executions", () => {
     describes<Contract["ExecutionSummaryBody"], sdk.ExecutionSummary>(true);
     describes<Contract["ExecutionBody"], sdk.Execution>(true);
+    describes<Contract["StepsBody"], sdk.ExecutionSteps>(true);
     describes<Contract["AttemptBody"], sdk.AttemptRecord>(true);
     describes<Contract["ErrorBody"], sdk.ExecutionError>(true);
     describes<Contract["DeadLetterBody"], sdk.DeadLetter>(true);
@@ -75,8 +77,9 @@ describe("the types of the SDK", () => {
 
   it("are those of the API's answers about servers and workers", () => {
     describes<Contract["PoolBody"], sdk.Pool>(true);
-    // A server of an earlier release leaves `unconfirmedBy` out.
+    // A server of an earlier release omits `unconfirmedBy`.
     describes<Contract["ChangedPoolBody"], sdk.ChangedPool & Required<Pick<sdk.ChangedPool, "unconfirmedBy">>>(true);
+    describes<Contract["HandlerBody"], sdk.Handler>(true);
     describes<Contract["WorkerBody"], sdk.WorkerInfo>(true);
     describes<Contract["WorkerDetailBody"], sdk.WorkerDetail>(true);
     describes<Contract["StatsBody"], sdk.Stats>(true);
@@ -86,6 +89,7 @@ describe("the types of the SDK", () => {
   });
 
   it("name every reason why an execution waits", () => {
+    describes<Contract["AttemptLogsBody"], sdk.AttemptLogs>(true);
     type Explained = Static<Contract["ExplanationBody"]>;
     same<Omit<Explained, "reasons">, Omit<sdk.Explanation, "reasons">>(true);
     same<Explained["reasons"][number]["reason"], sdk.WaitReason["reason"]>(true);
@@ -105,6 +109,7 @@ describe("the types of the SDK", () => {
 describe("the values of the SDK", () => {
   it("agree with the contract of the API", () => {
     assert.deepEqual(FINAL_STATES, FINAL);
-    assert.equal(RESULT_MAX_BYTES, RESULT);
+    const own = { RESULT_MAX_BYTES, STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES };
+    assert.deepEqual({ ...limits, ...own }, { ...limits });
   });
 });

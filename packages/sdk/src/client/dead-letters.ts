@@ -3,7 +3,7 @@ import type { ReadOptions, Requests } from "./requests.ts";
 
 const PATH = "/v1/dead-letters";
 
-/** Executions that used up their budget. Every method throws `MainspringError`. */
+/** Executions that failed too often (state DEAD). Every method throws `MainspringError`. */
 export class DeadLetters {
   readonly #requests: Requests;
 
@@ -11,25 +11,27 @@ export class DeadLetters {
     this.#requests = requests;
   }
 
-  /** Newest first, page by page as they are asked for. @param filter.limit how many are read at once; 1 to 1000 */
+  /**
+   * Lists dead letters, the newest first, page by page. @param filter.limit number of dead letters per page; 1 to 1000
+   */
   list(filter: DeadLetterFilter & { limit?: number } = {}): AsyncGenerator<DeadLetter, void, undefined> {
     return this.#requests.pages<DeadLetter>(PATH, filter);
   }
 
   /**
-   * Runs them again, each by a new execution. A letter is replayed once, however often it is asked. @param executionIds
-   * up to 1,000
+   * Runs dead letters again, each as a new execution. The server replays a dead letter once, however often a client
+   * asks. @param executionIds up to 1,000 ids
    */
   replay(executionIds: readonly string[], options: ReadOptions = {}): Promise<SettledDeadLetter[]> {
     return this.#settle("replay", executionIds, options);
   }
 
-  /** Takes them off the list; they stay DEAD. @param executionIds up to 1,000 */
+  /** Removes dead letters from the list; their executions stay DEAD. @param executionIds up to 1,000 ids */
   discard(executionIds: readonly string[], options: ReadOptions = {}): Promise<SettledDeadLetter[]> {
     return this.#settle("discard", executionIds, options);
   }
 
-  /** Runs all again that match; it goes on behind: `run` says how far it is. */
+  /** Replays all dead letters that match the filter. The server does so in the background; `run` reads its progress. */
   replayAll(filter: DeadLetterFilter, options: ReadOptions = {}): Promise<DeadLetterRun> {
     return this.#requests.send("POST", `${PATH}/replay`, { filter }, true, options);
   }
@@ -42,7 +44,10 @@ export class DeadLetters {
     return this.#requests.get(`${PATH}/runs/${encodeURIComponent(runId)}`, options);
   }
 
-  /** The client does not repeat it where the answer was lost: a repeat could not tell what the first one has created. */
+  /**
+   * The client does not retry this request when the answer is lost, because a second answer could not name the
+   * executions that the first request created.
+   */
   async #settle(does: "replay" | "discard", executionIds: readonly string[], options: ReadOptions) {
     const idempotent = does === "discard";
     const body = { executionIds };

@@ -5,10 +5,10 @@ export interface ServerSentEvent {
   data: string;
 }
 
-/** Longer than any event that a server sends. */
+/** Size above which the reader gives up an event, in characters; no server sends a longer one. */
 const UNREAD_MAX_CHARS = 4 * 1024 * 1024;
 
-/** Reads server-sent events out of their bytes. Comments and what is cut off at the end are passed over. */
+/** Parses server-sent events from a stream of bytes. The parser skips comments and an incomplete event at the end. */
 export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent, void, undefined> {
   const decoder = new TextDecoder();
   let unread = "";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { JumpingRuntime } from "../test/jumping-runtime.ts";
-import { TinyApi } from "../test/tiny-api.ts";
+import { JumpingRuntime } from "../../test/jumping-runtime.ts";
+import { TinyApi } from "../../test/tiny-api.ts";
+import { MainspringError } from "../errors.ts";
 import { Client } from "./client.ts";
-import { MainspringError } from "./errors.ts";
 import type { ExecutionEvent } from "./operator-types.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
@@ -77,7 +77,7 @@ describe("following an execution", () => {
     assert.deepEqual(await all(), [
       { type: "attempt", id: "PENDING.1.0", record },
       { type: "state", id: "PENDING.1.0", at, execution: said },
-      // A server of the release before.
+      // A server of the previous release omits the time of the state.
       { type: "state", id: "DEAD.1.0", at: AT, execution: { ...said, state: "DEAD" } },
     ]);
   });

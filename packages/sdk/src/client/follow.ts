@@ -1,29 +1,34 @@
+import { fullJitterMs } from "../backoff.ts";
+import { MainspringError } from "../errors.ts";
+import { type Runtime, sleep } from "../runtime.ts";
 import { type AttemptRecord, type ExecutionSummary, FINAL_STATES } from "./api-types.ts";
-import { fullJitterMs } from "./backoff.ts";
-import { MainspringError } from "./errors.ts";
 import { eventsIn, type ServerSentEvent } from "./event-lines.ts";
 import type { Http } from "./http.ts";
 import type { ExecutionEvent } from "./operator-types.ts";
-import { type Runtime, sleep } from "./runtime.ts";
 
 const BACKOFF = { firstMs: 200, maxMs: 5_000 };
-/** Longer than an upgrade, a failover of the store or a restart of the machine takes. */
+/**
+ * Default of `giveUpAfterSec`, in seconds: longer than an upgrade, a failover of the store or a restart of the machine.
+ */
 const GIVE_UP_AFTER_SEC = 300;
 
 export interface FollowOptions {
   signal?: AbortSignal;
-  /** The id of the last event that was seen: goes on behind it. */
+  /**
+   * Id of the last event that the caller has seen. The stream continues after that event; absent: from the beginning.
+   */
   lastEventId?: string;
   /**
-   * How long no server may answer before it fails with UNAVAILABLE; every answer begins it anew. 0: at the first failure.
-   * Infinity: never. Default: 300.
+   * Time without any answer of a server after which the stream fails with UNAVAILABLE, in seconds. Every answer starts
+   * the time again. 0: at the first failure. Infinity: never. Default: 300.
    */
   giveUpAfterSec?: number;
 }
 
 /**
- * Events of an execution, until it is final. A stream that breaks is opened again behind the last event.
- * @throws {MainspringError} what trying again does not change; UNAVAILABLE where no server answered for too long, BAD_OPTION
+ * Streams the events of an execution until the execution is final. When the stream breaks, it opens another one that
+ * continues after the last event.
+ * @throws {MainspringError} errors that a retry does not change; UNAVAILABLE if no server answered for too long; BAD_OPTION
  */
 export async function* follow(
   http: Http,
@@ -31,7 +36,7 @@ export async function* follow(
   path: string,
   { signal, lastEventId = "", giveUpAfterSec = GIVE_UP_AFTER_SEC }: FollowOptions,
 ): AsyncGenerator<ExecutionEvent, void, undefined> {
-  const patience = new Patience(runtime, giveUpAfterSec);
+  const silence = new SilenceTracker(runtime, giveUpAfterSec);
   let last = lastEventId;
   for (let failures = 0; ; failures++) {
     if (failures > 0) await sleep(runtime, fullJitterMs(BACKOFF, failures, runtime.random()), signal);
@@ -39,7 +44,7 @@ export async function* follow(
     try {
       const headers: Record<string, string> = last === "" ? {} : { "last-event-id": last };
       const stream = await http.open(path, headers, signal);
-      patience.answered();
+      silence.answered();
       if (stream === null) return;
       for await (const sent of eventsIn(stream)) {
         const event = executionEvent(sent);
@@ -53,13 +58,13 @@ export async function* follow(
       signal?.throwIfAborted();
       if (error instanceof MainspringError && error.code !== "UNAVAILABLE" && error.code !== "TOO_MANY_REQUESTS")
         throw error;
-      patience.failed(error);
+      silence.failed(error);
     }
   }
 }
 
-/** Runs out while nobody answers. */
-class Patience {
+/** Measures how long no server has answered, and gives up after the limit. */
+class SilenceTracker {
   readonly #runtime: Runtime;
   readonly #forSec: number;
   #awaySinceMs: number | null = null;
@@ -78,7 +83,7 @@ class Patience {
     this.#awaySinceMs = null;
   }
 
-  /** @throws {MainspringError} UNAVAILABLE */
+  /** @throws {MainspringError} UNAVAILABLE if no server has answered for longer than the limit */
   failed(cause: unknown): void {
     const nowMs = this.#runtime.monotonicMs();
     this.#awaySinceMs ??= nowMs;
@@ -88,7 +93,7 @@ class Patience {
   }
 }
 
-/** null: of a kind that this version does not know. */
+/** The event as the SDK's type; null: this version of the SDK does not know the kind of event. */
 function executionEvent({ event, id, data }: ServerSentEvent): ExecutionEvent | null {
   if (event === "state") return stateEvent(id, JSON.parse(data) as ExecutionSummary & { at?: string });
   if (event === "attempt") return { type: "attempt", id, record: JSON.parse(data) as AttemptRecord };
@@ -96,7 +101,10 @@ function executionEvent({ event, id, data }: ServerSentEvent): ExecutionEvent | 
   return { ...(JSON.parse(data) as Extract<ExecutionEvent, { type: "log" }>), type: event, id } as ExecutionEvent;
 }
 
-/** A server of the release before does not say when the state began: its row changed at about that time. */
+/**
+ * A server of the previous release does not send the time at which the state began, so `updatedAt` of the row stands in
+ * for it.
+ */
 function stateEvent(id: string, { at, ...execution }: ExecutionSummary & { at?: string }): ExecutionEvent {
   return { type: "state", id, at: at ?? execution.finishedAt ?? execution.updatedAt, execution };
 }

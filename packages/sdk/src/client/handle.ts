@@ -1,13 +1,13 @@
+import { ExecutionFailed } from "../errors.ts";
 import type { Execution, SubmittedJob } from "./api-types.ts";
 import type { Client } from "./client.ts";
-import { ExecutionFailed } from "./errors.ts";
 import type { ReadOptions } from "./requests.ts";
 
-/** A submitted job whose result has the type R. Can be made again elsewhere from the two ids. */
+/** A submitted job whose result has the type R. A program can create the handle again elsewhere from the two ids. */
 export class JobHandle<R = unknown> {
   readonly jobId: string;
   readonly executionId: string;
-  /** The unique key was held: this is the job that holds it. */
+  /** Whether another job's execution holds the unique key; the handle is then for that job. */
   readonly deduplicated: boolean;
   readonly #client: Client;
 
@@ -19,8 +19,8 @@ export class JobHandle<R = unknown> {
   }
 
   /**
-   * Waits until the execution is final, however long that takes; end the wait by the signal.
-   * @throws {ExecutionFailed} where it did not succeed
+   * Waits until the execution is final, without a time limit, and returns its result. The signal ends the wait.
+   * @throws {ExecutionFailed} if the execution did not succeed
    */
   async result(options: ReadOptions = {}): Promise<R> {
     const execution = await this.#client.waitForExecution<R>(this.executionId, options);
@@ -28,12 +28,15 @@ export class JobHandle<R = unknown> {
     return execution.result as R;
   }
 
-  /** @returns CANCELLED: it will not run. REQUESTED: its worker is told; `result()` says how it ended. */
+  /**
+   * Cancels the execution.
+   * @returns CANCELLED: the execution will not run. REQUESTED: its worker is told to stop; `result()` shows how the execution ended
+   */
   cancel(options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
     return this.#client.cancelExecution(this.executionId, options);
   }
 
-  /** The execution as it stands. */
+  /** Reads the execution as it is now. */
   get(options: ReadOptions = {}): Promise<Execution<R>> {
     return this.#client.getExecution<R>(this.executionId, options);
   }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { JumpingRuntime } from "../test/jumping-runtime.ts";
-import { TinyApi } from "../test/tiny-api.ts";
+import { JumpingRuntime } from "../../test/jumping-runtime.ts";
+import { TinyApi } from "../../test/tiny-api.ts";
+import type { ErrorCode, MainspringError } from "../errors.ts";
 import { Client } from "./client.ts";
-import type { ErrorCode, MainspringError } from "./errors.ts";
 
 const JOB = { target: { handler: "echo" } };
 const TAKEN = { status: 201, body: { jobId: "j1", state: "ACTIVE", executionId: "e1" } };
@@ -76,7 +76,7 @@ describe("a request of the client", () => {
     const at = new Date(runtime.nowMs + 9_000).toUTCString();
     api.will(busy("7"), busy(at), { status: 200, body: { executionId: "e2" } });
     assert.equal(await client.retryExecution("e1"), "e2");
-    // Jitter on top, because the server asks all of its clients to wait for the same time.
+    // The client adds jitter, because the server asks all of its clients to wait for the same time.
     assert.deepEqual(runtime.waitsMs, [7_050, 2_050]);
     assert.equal(api.seen.length, 3);
   });
@@ -213,7 +213,7 @@ describe("a request of the client", () => {
       return true;
     });
     assert.equal(sum(runtime.waitsMs), 30_000);
-    // Nothing was sent, so that a request that must not be sent twice is repeated too.
+    // The request never left, so the client retries even a request that must not arrive twice.
     await assert.rejects(lonely.retryExecution("e1"), { code: "UNAVAILABLE" });
     assert.equal(sum(runtime.waitsMs), 60_000);
     assert.deepEqual(warned, Array(2).fill(`${message}; the client repeats the request`));
@@ -242,7 +242,7 @@ function busy(retryAfter?: string) {
   return { status: 429, headers, body: { title: "Too many requests" } };
 }
 
-/** One turn of the loop, for what comes over a real socket. */
+/** Waits one turn of the event loop, for data that comes over a real socket. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,48 +1,53 @@
-import { MainspringError } from "./errors.ts";
+import { MainspringError } from "../errors.ts";
+import { type Runtime, sleep } from "../runtime.ts";
 import { headerValue } from "./headers.ts";
 import { errorOf } from "./problem.ts";
 import { type RepeatLimits, repeatInMs } from "./repeats.ts";
-import { type Runtime, sleep } from "./runtime.ts";
 import { OutageWarning, unreachable, wasNeverSent } from "./unreachable.ts";
 
 export interface HttpOptions {
-  /** Without a slash at its end; what it has of a path stands before every request's. */
+  /** Base URL of the server, without a slash at its end. A path in the URL precedes the path of every request. */
   url: string;
   apiKey: string | null;
-  /** How often and for how long one request is repeated. */
+  /** Limits of the retries of one request. */
   repeats: RepeatLimits;
-  /** How long one answer may take; time that the server was asked to wait comes on top. */
+  /** Time limit of one answer, in milliseconds; the time for which a request asks the server to wait is added. */
   timeoutMs: number;
   fetch: typeof fetch;
   runtime: Runtime;
-  /** Something that people should see. */
+  /** Called with a message for the people who run the program. */
   warn(message: string): void;
 }
 
 export interface HttpRequest {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With its query, from `/v1` on. */
+  /** Path with its query, from `/v1` on. */
   path: string;
   body?: unknown;
+  /** Body as JSON text, instead of `body`. */
+  text?: string;
   idempotencyKey?: string | undefined;
-  /** Besides those that every request has. */
+  /** Headers of this request, in addition to those of every request. */
   headers?: Readonly<Record<string, string>>;
-  /** Whether sending it twice does no more than sending it once. A request with a key always is. */
+  /**
+   * Whether two arrivals of the request have the same effect as one. A request with an idempotency key always is
+   * idempotent.
+   */
   idempotent: boolean;
-  /** How long the server was asked to wait before it answers. */
+  /** Time for which the request asks the server to hold back its answer, in milliseconds; absent: none. */
   waitMs?: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Its body as JSON text. */
-type PreparedRequest = Omit<HttpRequest, "body"> & { body: string | undefined };
+/** A request whose body is JSON text. */
+type PreparedRequest = Omit<HttpRequest, "body" | "text"> & { body: string | undefined };
 
 export interface HttpAnswer {
   status: number;
   body: unknown;
 }
 
-/** Requests over fetch: retried where that is safe, errors as `MainspringError`. */
+/** Sends requests with fetch, retries them where that is safe, and throws errors as `MainspringError`. */
 export class Http {
   readonly #options: HttpOptions;
   readonly #outage: OutageWarning;
@@ -52,10 +57,11 @@ export class Http {
     this.#outage = new OutageWarning(options);
   }
 
-  /** @throws {MainspringError} for every answer that is not 2xx, and UNAVAILABLE where nobody answered */
+  /** @throws {MainspringError} for every answer that is not 2xx; UNAVAILABLE if no server answered */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     const { runtime, repeats } = this.#options;
-    const prepared = { ...request, body: jsonOf(request.body) };
+    const { text, ...rest } = request;
+    const prepared = { ...rest, body: text ?? jsonOf(request.body) };
     let awaySinceMs: number | null = null;
     for (let failures = 1; ; failures++) {
       const outcome = await this.#once(prepared);
@@ -63,7 +69,7 @@ export class Http {
       const { error, retryAfterMs = null } = outcome;
       awaySinceMs ??= runtime.monotonicMs();
       const elapsedMs = runtime.monotonicMs() - awaySinceMs;
-      const failed = { failures, elapsedMs, retryAfterMs, dice: runtime.random() };
+      const failed = { failures, elapsedMs, retryAfterMs, random: runtime.random() };
       const waitMs = mayRepeat(request, error) ? repeatInMs(repeats, failed) : null;
       if (waitMs === null) throw error;
       this.#outage.lasts(error, elapsedMs);
@@ -73,8 +79,8 @@ export class Http {
   }
 
   /**
-   * Opens a stream of server-sent events; only its beginning has a time limit.
-   * @returns null: there is nothing to stream any more
+   * Opens a stream of server-sent events. The time limit applies only until the stream begins.
+   * @returns the body; null: the server has nothing more to stream
    * @throws {MainspringError}
    */
   async open(
@@ -136,8 +142,11 @@ export class Http {
   }
 }
 
-/** Before anything is sent: what cannot be written must not look like a server that cannot be reached. */
-function jsonOf(body: unknown): string | undefined {
+/**
+ * Serializes the body before the request is sent, so that a value that JSON cannot express is not reported as an
+ * unreachable server.
+ */
+export function jsonOf(body: unknown): string | undefined {
   try {
     return JSON.stringify(body);
   } catch (cause) {
@@ -146,7 +155,10 @@ function jsonOf(body: unknown): string | undefined {
   }
 }
 
-/** After a 429, and where no server was reached, nothing has changed: any request may be repeated. After another failure that is not known. */
+/**
+ * Any request may be retried after a 429 or when it reached no server, because nothing has changed. After another
+ * failure the effect is unknown, so only an idempotent request may be retried.
+ */
 function mayRepeat(request: HttpRequest, error: MainspringError): boolean {
   if (error.code === "TOO_MANY_REQUESTS") return true;
   if (error.code !== "UNAVAILABLE") return false;

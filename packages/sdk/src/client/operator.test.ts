@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { TinyApi } from "../test/tiny-api.ts";
+import { TinyApi } from "../../test/tiny-api.ts";
 import { Client } from "./client.ts";
 
 describe("a client of an operator", () => {
@@ -51,6 +51,8 @@ describe("a client of an operator", () => {
       { status: 200, body: { executions: [], executionsTotal: 0 } },
       { status: 202, body: { state: "DRAINING" } },
       { status: 200, body: { reasons: [] } },
+      { status: 200, body: { attempt: 3 } },
+      { status: 200, body: { attempt: 2 } },
       { status: 200, body: {} },
     );
     assert.equal((await client.pools.pause("a b")).paused, true);
@@ -58,6 +60,8 @@ describe("a client of an operator", () => {
     assert.equal((await client.getWorker("w/1")).executionsTotal, 0);
     assert.equal((await client.drainWorker("w/1")).state, "DRAINING");
     assert.deepEqual((await client.explain("e1")).reasons, []);
+    assert.equal((await client.getLogs("e1")).attempt, 3);
+    assert.equal((await client.getLogs("e1", { attempt: 2 })).attempt, 2);
     assert.deepEqual(await client.stats(), {});
     assert.deepEqual(asked(), [
       'PUT /v1/pools/a%20b {"paused":true}',
@@ -65,6 +69,8 @@ describe("a client of an operator", () => {
       "GET /v1/workers/w%2F1 ",
       "POST /v1/workers/w%2F1/drain ",
       "GET /v1/executions/e1/explain ",
+      "GET /v1/executions/e1/logs ",
+      "GET /v1/executions/e1/attempts/2/logs ",
       "GET /v1/stats ",
     ]);
   });

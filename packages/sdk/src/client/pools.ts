@@ -1,7 +1,7 @@
 import type { ChangedPool, Pool, PoolSettings } from "./operator-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
 
-/** Queues, and how their work is ordered and placed. Every method throws `MainspringError`. */
+/** Pools: the order and placement of their work. Every method throws `MainspringError`. */
 export class Pools {
   readonly #requests: Requests;
 
@@ -9,27 +9,27 @@ export class Pools {
     this.#requests = requests;
   }
 
-  /** Pools that have settings or workers, by name. */
+  /** Lists pools that have settings or workers, ordered by name. */
   list(): AsyncGenerator<Pool, void, undefined> {
     return this.#requests.pages<Pool>("/v1/pools", {});
   }
 
-  /** One that nobody has set up has the defaults. */
+  /** Reads a pool. A pool without settings has the defaults. */
   get(name: string, options: ReadOptions = {}): Promise<Pool> {
     return this.#requests.get(pathOf(name), options);
   }
 
   /**
-   * A field that is left out keeps its value. Every server goes by the change when this resolves, but for those in
-   * `unconfirmedBy`.
+   * Changes settings of a pool. Absent fields keep their value. When the promise resolves, every server applies the
+   * change, except those in `unconfirmedBy`.
    */
   set(name: string, settings: PoolSettings, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.#requests.send("PUT", pathOf(name), settings, true, options);
   }
 
   /**
-   * Nothing more of it is assigned when this resolves, but by servers in `unconfirmedBy`. Executions that were assigned
-   * before run on, including those that have not started.
+   * Pauses a pool. When the promise resolves, no server assigns anything more of the pool, except those in
+   * `unconfirmedBy`. Executions that were assigned before run on, including those that have not started.
    */
   pause(name: string, options: ReadOptions = {}): Promise<ChangedPool> {
     return this.set(name, { paused: true }, options);

@@ -1,5 +1,5 @@
+import { type ErrorCode, MainspringError } from "../errors.ts";
 import type { FieldError, Problem } from "./api-types.ts";
-import { type ErrorCode, MainspringError } from "./errors.ts";
 
 const CODES: Record<number, ErrorCode> = {
   400: "BAD_REQUEST",
@@ -17,18 +17,32 @@ const CODES: Record<number, ErrorCode> = {
   504: "UNAVAILABLE",
 };
 
-/** The error that an answer stands for, whether it is a problem of ours or came from something in between. */
+function codeOf(status: number): ErrorCode {
+  return CODES[status] ?? (status >= 500 ? "INTERNAL" : "UNEXPECTED_ANSWER");
+}
+
+/** Creates the error for an answer, which may be a problem of the server or come from a proxy in between. */
 export async function errorOf(response: Response): Promise<MainspringError> {
   const problem = problemOf(await response.text().catch(() => ""), response.status);
-  const code = CODES[response.status] ?? (response.status >= 500 ? "INTERNAL" : "UNEXPECTED_ANSWER");
-  if (problem === null) return new MainspringError(code, strange(response));
+  const code = codeOf(response.status);
+  return problem === null ? new MainspringError(code, strange(response)) : errorOfProblem(problem, code);
+}
+
+/**
+ * Creates the error for a problem.
+ * @param code code of the error; default: the code for the problem's status
+ */
+export function errorOfProblem(problem: Problem, code: ErrorCode = codeOf(problem.status)): MainspringError {
   const fields = (problem.errors ?? []).map((error) => `${error.field}: ${error.message}`);
-  // `detail` may repeat the first field's, for those who read only that.
+  // `detail` can repeat the message of the first field, for clients that read only `detail`.
   const message = [...new Set([problem.detail ?? problem.title, ...fields])].join("; ");
   return new MainspringError(code, message, { problem });
 }
 
-/** Proxies answer 502 and the like for a server that is away; any other answer without a problem comes from another program. */
+/**
+ * Describes an answer that has no problem as its body. A proxy answers 502 and the like when the server is away; any
+ * other such answer comes from another program.
+ */
 function strange({ status, url }: Response): string {
   const said = `${url || "the server"} answered ${status} without a problem document`;
   return CODES[status] === "UNAVAILABLE"

@@ -1,50 +1,59 @@
 import type { DstPolicy, ExecutionState, ExecutionSummary, JobRequest, JobState } from "./api-types.ts";
 
-/** The HTTP api's shapes for recurring jobs. Times that are read are ISO 8601 texts in UTC. */
+/** Types of the HTTP API for recurring jobs. Times in answers are ISO 8601 texts in UTC. */
 
-/** Schedule by the clocks of a time zone. */
+/** A schedule by the clocks of a time zone. */
 export interface CronSchedule {
   /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
   schedule: string;
-  /** A name of the IANA time zone database; default UTC. */
+  /** Time zone of the schedule, by its name in the IANA time zone database; default UTC. */
   timezone?: string;
   /** Treatment of fixed times of day when clocks change; default SHIFT and FIRST. */
   dst?: DstPolicy;
   everySec?: never;
 }
 
-/** Schedule by elapsed time, which no clock change affects. */
+/** A schedule by elapsed time, which clock changes do not affect. */
 export interface IntervalSchedule {
-  /** 1 or more */
+  /** Interval in seconds; 1 or more. */
   everySec: number;
-  /** FIXED_RATE (default): counted from `startAt`, else the creation. FIXED_DELAY: from the end of the last execution. */
+  /**
+   * Start of each interval. FIXED_RATE (default): `startAt`, or the creation of the job. FIXED_DELAY: the end of the
+   * last execution.
+   */
   everyMode?: "FIXED_RATE" | "FIXED_DELAY";
   schedule?: never;
 }
 
-/** Further options of a recurring job. Everything may be left out. */
+/** Further options of a recurring job. Every field is optional. */
 export interface RecurrenceOptions {
-  /** Nothing is planned before. A Date, or ISO 8601 with a zone. */
+  /** Earliest planned time: a Date, or ISO 8601 with a zone. */
   startAt?: Date | string;
-  /** Nothing is planned then or later. */
+  /** End of the schedule: nothing is planned at or after this time. */
   endAt?: Date | string;
-  /** So many fires in all. */
+  /** Number of fires after which the job is finished; default: no limit. */
   maxFires?: number;
-  /** Every fire is later by a time below this, always the same for a job, so that a herd is spread; 0 to 86400. */
+  /**
+   * Upper bound of a delay of every fire, in seconds; 0 to 86400. The delay is constant for a job and differs between
+   * jobs, so that jobs with the same schedule do not fire all at once.
+   */
   spreadSec?: number;
-  /** When the execution before is not final: default SKIP. */
+  /** Rule for a fire while the previous execution is not final; default SKIP. */
   overlap?: "ALLOW" | "SKIP" | "BUFFER_ONE" | "CANCEL_PREVIOUS";
-  /** Treatment of instants that passed while no server could fire them; default FIRE_ONCE: only the last one runs. */
+  /** Rule for instants that passed while no server could fire them; default FIRE_ONCE: only the last one runs. */
   misfire?: "SKIP" | "FIRE_ONCE" | "FIRE_ALL";
-  /** Grace in seconds: a fire that is late by no more is no misfire; default 60. */
+  /** Grace time in seconds; a fire with at most this delay is no misfire. Default 60. */
   misfireGraceSec?: number;
-  /** Most instants that FIRE_ALL runs, the newest ones; default 100. */
+  /** Largest number of instants that FIRE_ALL runs, the newest ones; default 100. */
   maxCatchUp?: number;
-  /** Seconds after its planned instant at which an execution that has not started is SKIPPED; default: no bound. */
+  /**
+   * Time after the planned instant at which an execution that has not started is SKIPPED, in seconds; default: no
+   * limit.
+   */
   startWithinSec?: number;
 }
 
-/** The body of POST /v1/jobs for a job that recurs. */
+/** Body of POST /v1/jobs for a recurring job. */
 export type RecurringJobRequest = Omit<JobRequest, "runAt" | "delayMs" | "startBefore"> &
   (CronSchedule | IntervalSchedule) &
   RecurrenceOptions;
@@ -55,39 +64,39 @@ export interface JobPlan {
   jobId: string;
   /** State after the change. */
   state: JobState;
-  /** null: it does not fire, or that is not known yet. */
+  /** Next planned time; null: the job does not fire, or the time is not known yet. */
   nextFireAt: string | null;
 }
 
-/** Stretch of the past that is to be made up for. */
+/** Past range of planned instants that the job shall run. */
 export interface BackfillRequest {
-  /** The first instant of the past that is made up for. */
+  /** Start of the range. */
   since: Date | string;
-  /** Where that ends, itself not included; default: now. */
+  /** End of the range, not included; default: now. */
   until?: Date | string;
-  /** How many of them may be open at once; 1 (default) to 100. */
+  /** Number of the backfill's executions that may be unfinished at once; 1 (default) to 100. */
   maxRunning?: number;
 }
 
-/** A backfill that goes on by itself. */
+/** Answer to the request for a backfill, which the server runs in the background. */
 export interface StartedBackfill extends JobPlan {
-  /** `planned`: instants in between; those that have run already are left out. */
+  /** The backfill. `planned`: number of planned instants in the range that have not run. */
   backfill: { since: string; until: string; maxRunning: number; planned: number };
 }
 
-/** A stretch of the past that is made up for now. */
+/** A past range whose planned instants the server is running now. */
 export interface CatchUp {
   /** Id of the backfill. */
   id: string;
-  /** SCHEDULE: instants that were missed. BACKFILL: asked for. */
+  /** Origin of the range. SCHEDULE: instants that misfired. BACKFILL: a request. */
   trigger: "SCHEDULE" | "BACKFILL";
-  /** Where it goes on. */
+  /** Next instant of the range to run. */
   nextAt: string;
-  /** End, not included. */
+  /** End of the range, not included. */
   until: string;
-  /** Executions that may be open at once. */
+  /** Number of executions of the range that may be unfinished at once. */
   maxRunning: number;
-  /** Executions that are open now. */
+  /** Number of executions of the range that are unfinished now. */
   running: number;
 }
 
@@ -95,33 +104,33 @@ export interface CatchUp {
 export interface LedgerItem {
   /** The planned instant. */
   at: string;
-  /** On the clocks of the job's time zone, as 2025-03-09T03:00:00-04:00. */
+  /** The same instant on the clocks of the job's time zone, as 2025-03-09T03:00:00-04:00. */
   local: string;
-  /** MISSED: there is no trace of it, which must not happen. */
+  /** Outcome of the instant. MISSED: there is no trace of the instant, which is a fault of the server. */
   outcome: "RAN" | "WAITING" | "SKIPPED" | "MISSED";
-  /** Execution that it became, if it became one. */
+  /** Execution of the instant; absent: there is none. */
   run?: {
     executionId: string;
     trigger: ExecutionSummary["trigger"];
     state: ExecutionState;
     startedAt: string | null;
     latenessMs: number | null;
-    /** Later than planned by more than `misfireGraceSec`. */
+    /** Whether the execution was created later than planned by more than `misfireGraceSec`. */
     late: boolean;
   };
-  /** Why it was skipped. */
+  /** Reason of the skip. */
   reason?: string;
-  /** The last one, where the item stands for several in a row. */
+  /** Last instant, where the item stands for several instants in a row; absent: the item stands for one. */
   until?: string;
-  /** How many it stands for; left out: one. */
+  /** Number of instants that the item stands for; absent: one. */
   count?: number;
 }
 
 export interface LedgerFilter {
-  /** Planned at or after; default: all that is kept. */
+  /** Earliest planned instant; default: all that the server keeps. */
   since?: Date | string;
-  /** Planned before; default: now. */
+  /** End of the range of planned instants, not included; default: now. */
   until?: Date | string;
-  /** How many are read at once; 1 to 1000, default 50. */
+  /** Number of items per page; 1 to 1000, default 50. */
   limit?: number;
 }

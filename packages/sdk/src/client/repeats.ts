@@ -1,38 +1,39 @@
-import { type Backoff, fullJitterMs } from "./backoff.ts";
+import { type Backoff, fullJitterMs } from "../backoff.ts";
 
-/** Limits of the repeats of one request. */
+/** Limits of the retries of one request. */
 export interface RepeatLimits {
-  /** Number of repeats at most; may be Infinity. */
+  /** Largest number of retries; may be Infinity. */
   times: number;
-  /** Time from the first failure to the last try, in milliseconds; 0: no repeat. */
+  /** Time from the first failure to the last retry, in milliseconds; 0: no retry. */
   forMs: number;
 }
 
-/** A try that failed, of a request that may be repeated. */
+/** A failed try of a request that may be retried. */
 export interface FailedTry {
   /** Number of failed tries, this one included; 1 or more. */
   failures: number;
   /** Time since the first failure, in milliseconds. */
   elapsedMs: number;
-  /** Wait that the server asks for, in milliseconds; null: none. */
+  /** Wait that the server asked for, in milliseconds; null: none. */
   retryAfterMs: number | null;
   /** Random number, evenly spread in [0, 1). */
-  dice: number;
+  random: number;
 }
 
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 5_000 };
 
 /**
- * Wait before the next try. Clients that failed together do not return together, also where a server asked all of them to wait
- * for the same time. The last try comes when the time is over, so that a server that is back by then is reached.
- * @returns milliseconds; null: the request has failed
+ * Wait before the next retry. Jitter keeps clients that failed together from retrying together, even where a server
+ * asked all of them to wait for the same time. The last retry happens at the end of the time limit, so that it reaches
+ * a server that has come back by then.
+ * @returns wait in milliseconds; null: no retry is left, the request has failed
  */
 export function repeatInMs(
   limits: RepeatLimits,
-  { failures, elapsedMs, retryAfterMs, dice }: FailedTry,
+  { failures, elapsedMs, retryAfterMs, random }: FailedTry,
 ): number | null {
   const leftMs = limits.forMs - elapsedMs;
   const askedMs = retryAfterMs ?? 0;
   if (failures > limits.times || leftMs <= 0 || askedMs > leftMs) return null;
-  return Math.min(leftMs, askedMs + fullJitterMs(BACKOFF, failures, dice));
+  return Math.min(leftMs, askedMs + fullJitterMs(BACKOFF, failures, random));
 }

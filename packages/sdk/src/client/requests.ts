@@ -5,7 +5,7 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
-/** The few ways in which the api is asked. */
+/** Sends requests of the API and reads lists page by page. */
 export class Requests {
   readonly #http: Http;
 
@@ -17,7 +17,7 @@ export class Requests {
     return (await this.#http.send({ method: "GET", path, idempotent: true, ...options })).body as T;
   }
 
-  /** @param idempotent whether sending it twice does no more than sending it once */
+  /** @param idempotent whether two arrivals of the request have the same effect as one */
   async send<T>(
     method: "POST" | "PUT" | "DELETE",
     path: string,
@@ -28,16 +28,20 @@ export class Requests {
     return (await this.#http.send({ method, path, body, idempotent, ...options })).body as T;
   }
 
-  /** The items of a list, page by page as they are asked for. */
-  async *pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
+  /** Yields the items of a list. It fetches each page when the caller gets to it. */
+  async *pages<T>(path: string, filter: object, options: ReadOptions = {}): AsyncGenerator<T, void, undefined> {
     for (let cursor: string | null = null; ; ) {
       const query = queryOf(cursor === null ? filter : { ...filter, cursor });
-      const page: { items: T[]; nextCursor: string | null } = await this.get(path + query);
+      const page: { items: T[]; nextCursor: string | null } = await this.get(path + query, signalOf(options));
       yield* page.items;
       cursor = page.nextCursor ?? null;
       if (cursor === null) return;
     }
   }
+}
+
+function signalOf({ signal }: ReadOptions): ReadOptions {
+  return signal === undefined ? {} : { signal };
 }
 
 function queryOf(filter: object): string {

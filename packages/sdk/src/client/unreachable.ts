@@ -1,9 +1,9 @@
-import { MainspringError } from "./errors.ts";
-import { printable } from "./printable.ts";
-import type { Runtime } from "./runtime.ts";
+import { MainspringError } from "../errors.ts";
+import { printable } from "../printable.ts";
+import type { Runtime } from "../runtime.ts";
 
 const HINT = "is MAINSPRING_URL (or the option url) right";
-/** Codes of failures before a request is sent. */
+/** Codes of failures that happen before a request is sent. */
 const NEVER_SENT: readonly string[] = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -12,20 +12,23 @@ const NEVER_SENT: readonly string[] = [
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ];
-/** A request that fails for a shorter time is repeated silently. */
+/** Time for which the client retries a request without a warning, in milliseconds. */
 const WARN_AFTER_MS = 1_000;
-/** A client writes one warning in this time at most. */
+/** Shortest time between two warnings of a client, in milliseconds. */
 const WARN_EVERY_MS = 30_000;
 
-/** Whether no server has seen the request. @param cause what `fetch` threw */
+/** Whether the request reached no server. @param cause error that `fetch` threw */
 export function wasNeverSent(cause: unknown): boolean {
   return NEVER_SENT.includes(codeOf(cause));
 }
 
-/** The error for a request without an answer. @param isLate the client gave the request up. @param cause what `fetch` threw */
+/**
+ * Creates the error for a request without an answer. @param isLate whether the client's time limit ended the request.
+ * @param cause error that `fetch` threw
+ */
 export function unreachable(url: string, isLate: boolean, cause: unknown): MainspringError {
   const code = codeOf(cause);
-  // The other side is no HTTP server: a repeat would not change that.
+  // The other side is no HTTP server, so a retry would fail as well.
   if (!isLate && (code === "HTTPParserError" || code.startsWith("HPE_")))
     return new MainspringError("UNEXPECTED_ANSWER", `${url} does not speak HTTP: ${HINT}? Workers have another port`, {
       cause,
@@ -44,7 +47,10 @@ function whyNot(url: string, code: string, cause: unknown): string {
   return `the server at ${url} cannot be reached: ${code === "" ? messageOf(cause) : code}`;
 }
 
-/** The platform's code of a failed `fetch`; empty where there is none. An answer that is not HTTP may have a name in place of a code. */
+/**
+ * The platform's code of a failed `fetch`; empty: there is none. An answer that is not HTTP can have a name instead of
+ * a code.
+ */
 function codeOf(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const { code, name } = error as NodeJS.ErrnoException;
@@ -54,14 +60,14 @@ function codeOf(cause: unknown): string {
   return "";
 }
 
-/** The innermost message: that of a failed `fetch` itself says nothing. */
+/** The message of the innermost cause, because the message of a failed `fetch` itself says nothing. */
 function messageOf(cause: unknown): string {
   let message = String(cause);
   for (let error = cause; error instanceof Error; error = error.cause) message = error.message;
   return message;
 }
 
-/** Says that requests are being repeated: without it a program with a wrong URL would seem to hang. */
+/** Warns that requests are being retried. Without the warning, a program with a wrong URL would seem to hang. */
 export class OutageWarning {
   readonly #runtime: Runtime;
   readonly #warn: (message: string) => void;

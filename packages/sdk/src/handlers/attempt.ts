@@ -1,9 +1,16 @@
-import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Assignment, AttemptRef } from "../session/work.ts";
+import { AttemptSteps } from "../steps/attempt-steps.ts";
+import type { Checkpoint, Steps } from "../steps/step-context.ts";
+import type { StepOutbox } from "../steps/step-outbox.ts";
+import { type AbortCause, AttemptAborted } from "./context.ts";
 import { handlerSleep } from "./handler-sleep.ts";
-import type { Runtime } from "./runtime.ts";
-import type { Assignment, AttemptRef } from "./work.ts";
+import type { MiddlewareContext } from "./middleware.ts";
 
-/** WAITING for a slot, RUNNING, or OVER for the server: its handler may still occupy a slot, but nobody hears it. */
+/**
+ * Phase of an attempt at the executor: WAITING for a slot, RUNNING, or OVER for the server. The handler of an attempt
+ * that is OVER can still occupy a slot, but its result is dropped.
+ */
 export type AttemptPhase = "WAITING" | "RUNNING" | "OVER";
 
 /** One attempt at the executor. */
@@ -11,14 +18,22 @@ export class Attempt {
   readonly assignment: Assignment;
   phase: AttemptPhase = "WAITING";
   startedAtMs = 0;
-  /** Start on the monotonic clock, in milliseconds. */
+  /** Start of the attempt, in milliseconds of the monotonic clock; 0: not started. */
   beganMs = 0;
-  /** On the monotonic clock: when it is to be told to stop and, once `abort` is set by that, when it is given up. */
+  /**
+   * Next deadline of the attempt, in milliseconds of the monotonic clock: first the time at which the handler is told
+   * to stop, then the time at which the executor gives up the attempt.
+   */
   dueMs = Number.POSITIVE_INFINITY;
   isPastTimeout = false;
-  /** The first reason to stop; it stays. */
+  /** First reason to stop, which later reasons do not replace; null: none. */
   abortCause: AbortCause | null = null;
-  /** Made when the handler asks for the signal: most never do, and a controller costs more than a small job. */
+  /** Steps, created when the handler first uses them; null: it has not. */
+  steps: AttemptSteps | null = null;
+  /**
+   * Controller of the handler's signal, created when the handler first reads the signal. Most handlers never read it,
+   * and a controller costs more than a small job.
+   */
   #controller: AbortController | null = null;
 
   constructor(assignment: Assignment) {
@@ -29,7 +44,7 @@ export class Attempt {
     return { executionId: this.assignment.executionId, attempt: this.assignment.attempt };
   }
 
-  /** The fencing token as one text. */
+  /** Fencing token as one text, `<execution id>:<attempt>`. */
   get fence(): string {
     return `${this.assignment.executionId}:${this.assignment.attempt}`;
   }
@@ -42,6 +57,11 @@ export class Attempt {
     return this.#controller.signal;
   }
 
+  stepsFor({ outbox, runtime }: ContextParts): AttemptSteps {
+    this.steps ??= new AttemptSteps(this, outbox, runtime);
+    return this.steps;
+  }
+
   abort(cause: AbortCause): void {
     if (this.abortCause !== null) return;
     this.abortCause = cause;
@@ -49,24 +69,35 @@ export class Attempt {
   }
 }
 
-/** Hears what a handler says while it runs. */
+/** Receiver of a running handler's progress and log lines. */
 export interface Listener {
   progress(attempt: Attempt, fraction: number, message: string): void;
   log(attempt: Attempt, line: string): void;
 }
 
-/** The context that a handler gets: a view of its attempt that it cannot meddle with. */
-export class AttemptContext implements TaskContext {
-  readonly #attempt: Attempt;
-  readonly #listener: Listener;
-  readonly #runtime: Runtime;
+/** Parts of an executor that the contexts of all its attempts use. */
+export interface ContextParts {
+  readonly listener: Listener;
+  readonly outbox: StepOutbox;
+  readonly runtime: Runtime;
+}
 
-  constructor(attempt: Attempt, listener: Listener, runtime: Runtime) {
+/**
+ * Context that a handler gets: a view of its attempt that the handler cannot change. Every attempt has one, so it has few
+ * fields and no private methods, which cost as much as a field.
+ */
+export class AttemptContext implements MiddlewareContext {
+  readonly #attempt: Attempt;
+  readonly #parts: ContextParts;
+
+  constructor(attempt: Attempt, parts: ContextParts) {
     this.#attempt = attempt;
-    this.#listener = listener;
-    this.#runtime = runtime;
+    this.#parts = parts;
   }
 
+  get handler(): string {
+    return this.#attempt.assignment.handler;
+  }
   get executionId(): string {
     return this.#attempt.assignment.executionId;
   }
@@ -94,16 +125,22 @@ export class AttemptContext implements TaskContext {
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }
+  get step(): Steps {
+    return this.#attempt.stepsFor(this.#parts).step;
+  }
+  get checkpoint(): Checkpoint {
+    return this.#attempt.stepsFor(this.#parts).checkpoint;
+  }
 
   sleep(delayMs: number): Promise<void> {
-    return handlerSleep(this.#runtime, delayMs, this.signal);
+    return handlerSleep(this.#parts.runtime, delayMs, this.signal);
   }
 
   progress(fraction: number, message = ""): void {
-    this.#listener.progress(this.#attempt, fraction, message);
+    this.#parts.listener.progress(this.#attempt, fraction, message);
   }
 
   log(line: string): void {
-    this.#listener.log(this.#attempt, line);
+    this.#parts.listener.log(this.#attempt, line);
   }
 }

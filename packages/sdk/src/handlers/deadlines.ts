@@ -1,14 +1,17 @@
+import type { Runtime, Timer } from "../runtime.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Runtime, Timer } from "./runtime.ts";
 
-/** Timeouts may be late by this: it bounds how often all running attempts are looked at. */
+/**
+ * Largest delay of a timeout, in milliseconds. The delay bounds how often the executor looks at all running attempts.
+ */
 const STEP_MS = 20;
-/** Longer timers than the platform can hold are set anew. */
+/** Longest timer, in milliseconds. For a longer wait, which the platform cannot hold, the timer is set again. */
 const TIMER_MAX_MS = 3_600_000;
 
 /**
- * One timer for the deadlines of all running attempts. Most end long before theirs, so nothing is done for them when
- * they start or end; when the earliest deadline that was ever set passes, whatever runs then is looked through.
+ * One timer for the deadlines of all running attempts. Most attempts end long before their deadline, so the start and
+ * end of an attempt do no work here. When the earliest deadline that was ever set passes, `check` looks at every
+ * attempt that runs then.
  */
 export class Deadlines {
   readonly #runtime: Runtime;
@@ -16,7 +19,10 @@ export class Deadlines {
   #timer: Timer | null = null;
   #checkAtMs = Number.POSITIVE_INFINITY;
 
-  /** @param check deals with what is due at that time (monotonic) and returns when the next is due */
+  /**
+   * @param check handles attempts that are due at that time (monotonic, in milliseconds) and returns when the next one
+   * is due
+   */
   constructor(runtime: Runtime, check: (nowMs: number) => number) {
     this.#runtime = runtime;
     this.#check = check;

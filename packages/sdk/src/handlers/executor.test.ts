@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assignment, ExecutorScene, ref } from "../test/executor-scene.ts";
+import { assignment, ExecutorScene, ref } from "../../test/executor-scene.ts";
+import { task } from "../task.ts";
 import { AttemptAborted } from "./context.ts";
-import { task } from "./task.ts";
 
 describe("an executor", () => {
   it("runs as many as it has slots, and the rest in the order they came", async () => {
@@ -23,7 +23,7 @@ describe("an executor", () => {
   it("reports a turn at once: what started, and what finished with its own start", async () => {
     const quick = task({ name: "quick", run: (n: number) => n + 1 });
     const scene = new ExecutorScene(10, [quick]);
-    scene.obey({ assigns: [assignment("q", { handler: "quick", payload: "1" }), assignment("a")] });
+    scene.apply({ assigns: [assignment("q", { handler: "quick", payload: "1" }), assignment("a")] });
     assert.equal(scene.reports.length, 0);
     await scene.runtime.turn();
     const [report, ...others] = scene.reports;
@@ -42,7 +42,7 @@ describe("an executor", () => {
     const sync = task({ name: "sync", run: () => undefined });
     const scene = new ExecutorScene(1, [sync]);
     const ids = Array.from({ length: 20_000 }, (_, index) => `x${index}`);
-    scene.obey({ assigns: ids.map((id) => assignment(id, { handler: "sync" })) });
+    scene.apply({ assigns: ids.map((id) => assignment(id, { handler: "sync" })) });
     assert.deepEqual(
       (await scene.finished()).map(({ executionId }) => executionId),
       ids,
@@ -54,9 +54,9 @@ describe("an executor", () => {
     const large = task({ name: "large", run: () => undefined });
     const scene = new ExecutorScene(10, [large]);
     const payload = JSON.stringify("x".repeat(200 * 1024));
-    scene.obey({ assigns: ["a", "b", "c", "d", "e"].map((id) => assignment(id, { handler: "large", payload })) });
+    scene.apply({ assigns: ["a", "b", "c", "d", "e"].map((id) => assignment(id, { handler: "large", payload })) });
     await scene.runtime.turn();
-    // A report tells of a turn.
+    // One report covers one turn of the event loop.
     assert.deepEqual(
       scene.reports.map(({ finished }) => finished.length),
       [2, 2, 1],
@@ -70,7 +70,7 @@ describe("an executor", () => {
     };
     const scene = new ExecutorScene(1, [forwarding]);
     const payload = '{"a": 1.0, "a": 2}';
-    scene.obey({ assigns: [assignment("a", { handler: "forwards", payload })] });
+    scene.apply({ assigns: [assignment("a", { handler: "forwards", payload })] });
     assert.deepEqual(
       (await scene.finished()).map(({ outcome, result }) => [outcome, result]),
       [["SUCCEEDED", payload]],
@@ -80,7 +80,7 @@ describe("an executor", () => {
   it("frees one slot for one handler, even where what it returned answers twice", async () => {
     const odd = task({ name: "odd", run: () => ANSWERS_TWICE as unknown });
     const scene = new ExecutorScene(1, [odd]);
-    scene.obey({ assigns: [assignment("odd", { handler: "odd" })] });
+    scene.apply({ assigns: [assignment("odd", { handler: "odd" })] });
     scene.assign("a", "b");
     assert.deepEqual(await scene.outcomes(), ["odd SUCCEEDED"]);
     assert.deepEqual(scene.called, ["a"]);
@@ -88,7 +88,7 @@ describe("an executor", () => {
 
   it("tells a handler who it is, when it was to run and when it must be done", () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("a", { attempt: 3, failures: 1, payload: '{"n":1}', timeoutMs: 5_000 })] });
+    scene.apply({ assigns: [assignment("a", { attempt: 3, failures: 1, payload: '{"n":1}', timeoutMs: 5_000 })] });
     const { ctx, payload } = scene.running("a", 3);
     assert.deepEqual(payload, { n: 1 });
     assert.deepEqual([ctx.executionId, ctx.attempt, ctx.fence], ["a", 3, "a:3"]);
@@ -103,7 +103,7 @@ describe("a handler that sleeps", () => {
     const weekMs = 7 * 86_400_000;
     const nap = task({ name: "nap", run: async (_: unknown, ctx) => ctx.sleep(weekMs) });
     const scene = new ExecutorScene(1, [nap]);
-    scene.obey({ assigns: [assignment("n", { handler: "nap", timeoutMs: 2 * weekMs })] });
+    scene.apply({ assigns: [assignment("n", { handler: "nap", timeoutMs: 2 * weekMs })] });
     await scene.runtime.advance(weekMs - 1);
     assert.deepEqual(await scene.outcomes(), []);
     await scene.runtime.advance(1);
@@ -115,7 +115,7 @@ describe("a handler that sleeps", () => {
     scene.assign("a");
     const { ctx } = scene.running("a");
     const woken = assert.rejects(ctx.sleep(60_000), (error) => error === ctx.signal.reason);
-    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
     await woken;
     await assert.rejects(ctx.sleep(0), AttemptAborted);
     await assert.rejects(ctx.sleep(Number.NaN), /sleep: must be 0 or more milliseconds, not NaN/);
@@ -126,7 +126,7 @@ describe("a cancelled attempt", () => {
   it("ends at once where it has not started, and never runs", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a", "b", "c");
-    scene.obey({ cancels: [{ ...ref("b"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("b"), cause: "REQUESTED" }] });
     assert.deepEqual(await scene.outcomes(), ["b CANCELLED"]);
     assert.equal((await scene.finished())[0]?.startedAtMs, 0);
     scene.running("a").return();
@@ -139,7 +139,7 @@ describe("a cancelled attempt", () => {
     scene.assign("a");
     const { ctx, throw: end } = scene.running("a");
     ctx.signal.addEventListener("abort", () => end(ctx.signal.reason));
-    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
     const [report] = await scene.finished();
     assert.equal(report?.outcome, "CANCELLED");
     assert.deepEqual(
@@ -152,7 +152,7 @@ describe("a cancelled attempt", () => {
   it("is SUCCEEDED where its handler got done all the same", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a");
-    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
     scene.running("a").return(7);
     const [report] = await scene.finished();
     assert.deepEqual([report?.outcome, report?.result], ["SUCCEEDED", "7"]);
@@ -161,7 +161,7 @@ describe("a cancelled attempt", () => {
   it("shows its aborted signal also to a handler that looks late", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a");
-    scene.obey({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("a"), cause: "REQUESTED" }] });
     const { ctx } = scene.running("a");
     assert.equal(ctx.signal.aborted, true);
     assert.equal(ctx.signal.reason.reason, "CANCELLED");
@@ -169,8 +169,8 @@ describe("a cancelled attempt", () => {
 
   it("is not another attempt of the execution", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("a", { attempt: 2 })] });
-    scene.obey({ cancels: [{ ...ref("a", 1), cause: "REQUESTED" }], forget: [ref("a", 1)] });
+    scene.apply({ assigns: [assignment("a", { attempt: 2 })] });
+    scene.apply({ cancels: [{ ...ref("a", 1), cause: "REQUESTED" }], forget: [ref("a", 1)] });
     assert.equal(scene.running("a", 2).ctx.signal.aborted, false);
   });
 });
@@ -178,7 +178,7 @@ describe("a cancelled attempt", () => {
 describe("a timeout", () => {
   it("aborts the handler, whose error is then that of a timeout", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("a", { timeoutMs: 5_000 })] });
+    scene.apply({ assigns: [assignment("a", { timeoutMs: 5_000 })] });
     const { ctx, throw: end } = scene.running("a");
     ctx.signal.addEventListener("abort", () => end(new Error("had to stop")));
     await scene.runtime.advance(4_999);
@@ -192,7 +192,7 @@ describe("a timeout", () => {
 
   it("is hard: what a handler returns after it does not count", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("a", { timeoutMs: 5_000 })] });
+    scene.apply({ assigns: [assignment("a", { timeoutMs: 5_000 })] });
     await scene.runtime.advance(5_001);
     scene.running("a").return("too late");
     const [report] = await scene.finished();
@@ -201,7 +201,7 @@ describe("a timeout", () => {
 
   it("gives up a handler that ignores it, after the grace time; the slot stays taken until it really ends", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 }), assignment("next")] });
+    scene.apply({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 }), assignment("next")] });
     await scene.runtime.advance(6_999);
     assert.deepEqual(await scene.outcomes(), []);
     await scene.runtime.advance(1);
@@ -215,17 +215,17 @@ describe("a timeout", () => {
 
   it("does not start its grace time anew when the server says it as well", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 })] });
+    scene.apply({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 })] });
     await scene.runtime.advance(6_000);
-    scene.obey({ cancels: [{ ...ref("deaf"), cause: "TIMED_OUT" }] });
+    scene.apply({ cancels: [{ ...ref("deaf"), cause: "TIMED_OUT" }] });
     await scene.runtime.advance(1_000);
     assert.deepEqual(await scene.outcomes(), ["deaf TIMED_OUT"]);
   });
 
   it("is CANCELLED where the handler was cancelled before and ignored that too", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 })] });
-    scene.obey({ cancels: [{ ...ref("deaf"), cause: "REQUESTED" }] });
+    scene.apply({ assigns: [assignment("deaf", { timeoutMs: 5_000, cancelGraceMs: 2_000 })] });
+    scene.apply({ cancels: [{ ...ref("deaf"), cause: "REQUESTED" }] });
     await scene.runtime.advance(7_000);
     assert.deepEqual(await scene.outcomes(), ["deaf CANCELLED"]);
   });
@@ -234,7 +234,7 @@ describe("a timeout", () => {
     const scene = new ExecutorScene(10);
     const timeoutsMs = { slow: 7_200_000, short: 100, middle: 3_000, later: 3_050 };
     for (const [id, timeoutMs] of Object.entries(timeoutsMs)) {
-      scene.obey({ assigns: [assignment(id, { timeoutMs, cancelGraceMs: 0 })] });
+      scene.apply({ assigns: [assignment(id, { timeoutMs, cancelGraceMs: 0 })] });
     }
     scene.running("middle").return();
     const endedAfterMs = async () => Object.fromEntries((await scene.finished()).map(lived));
@@ -242,7 +242,7 @@ describe("a timeout", () => {
     const ended = await endedAfterMs();
     assert.deepEqual(Object.keys(ended), ["middle", "short", "later"]);
     for (const id of ["short", "later"] as const) {
-      // Its timeout, and at most a step of twenty milliseconds for this and for the grace time.
+      // The timeout, and at most one step of twenty milliseconds each for the timeout and for the grace time.
       const lateMs = (ended[id] ?? 0) - timeoutsMs[id];
       assert.ok(lateMs >= 0 && lateMs <= 40, `${id} is ${lateMs} ms late`);
     }
@@ -255,7 +255,7 @@ describe("an attempt that is not current any more", () => {
   it("is aborted, keeps its slot until it ends, and has nothing to say", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a", "b");
-    scene.obey({ forget: [ref("a"), ref("unknown")] });
+    scene.apply({ forget: [ref("a"), ref("unknown")] });
     const { ctx, return: end } = scene.running("a");
     assert.equal(ctx.signal.reason.reason, "SUPERSEDED");
     assert.deepEqual(scene.called, ["a"]);
@@ -274,7 +274,7 @@ describe("an attempt that is not current any more", () => {
   it("gives way to the next one, which waits its turn", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a");
-    scene.obey({ assigns: [assignment("a", { attempt: 2 })] });
+    scene.apply({ assigns: [assignment("a", { attempt: 2 })] });
     assert.equal(scene.running("a", 1).ctx.signal.aborted, true);
     scene.running("a", 1).return("old");
     await scene.runtime.turn();
@@ -290,7 +290,7 @@ describe("an executor that drains", () => {
   it("hands back what waits and what still comes, and finishes the rest", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a", "b");
-    scene.obey({ drain: true });
+    scene.apply({ drain: true });
     scene.assign("late");
     assert.deepEqual(await scene.outcomes(), ["b RELEASED", "late RELEASED"]);
     assert.equal(scene.running("a").ctx.signal.aborted, false);
@@ -302,8 +302,8 @@ describe("an executor that drains", () => {
   it("aborts the older attempt of what it hands back", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("a");
-    scene.obey({ drain: true });
-    scene.obey({ assigns: [assignment("a", { attempt: 2 })] });
+    scene.apply({ drain: true });
+    scene.apply({ assigns: [assignment("a", { attempt: 2 })] });
     assert.equal(scene.running("a").ctx.signal.reason?.reason, "SUPERSEDED");
     assert.deepEqual(await scene.outcomes(), ["a RELEASED"]);
   });
@@ -311,7 +311,7 @@ describe("an executor that drains", () => {
   it("aborts all that runs when the worker leaves", async () => {
     const scene = new ExecutorScene(2);
     scene.assign("a", "b");
-    scene.obey({ drain: true, abandon: true });
+    scene.apply({ drain: true, abandon: true });
     assert.deepEqual(
       ["a", "b"].map((id) => scene.running(id).ctx.signal.reason.reason),
       ["WORKER_LEAVES", "WORKER_LEAVES"],
@@ -321,14 +321,14 @@ describe("an executor that drains", () => {
   });
 });
 
-/** Some libraries have queries that are like promises, and not all behave. */
+/** A thenable of a library, such as a query, that resolves twice. */
 const ANSWERS_TWICE = {
-  // oxlint-disable-next-line unicorn/no-thenable -- it is what such a library returns
+  // oxlint-disable-next-line unicorn/no-thenable -- the test needs an object such as some libraries return
   then: (resolve: (value: string) => void) => [resolve("one"), resolve("two")],
 };
 const SUCCESS = { outcome: "SUCCEEDED", error: null, advice: null } as const;
 
-/** How long it ran, by its execution. */
+/** Time that the handler ran, in milliseconds. */
 function lived(report: { executionId: string; startedAtMs: number; finishedAtMs: number }): [string, number] {
   return [report.executionId, report.finishedAtMs - report.startedAtMs];
 }

@@ -1,57 +1,77 @@
-import { Attempt, AttemptContext } from "./attempt.ts";
-import { Chatter } from "./chatter.ts";
+import { defer, type Runtime } from "../runtime.ts";
+import type {
+  AttemptRef,
+  CancelCause,
+  Ending,
+  FinishedReport,
+  Orders,
+  Report,
+  StartedReport,
+} from "../session/work.ts";
+import { StepOutbox } from "../steps/step-outbox.ts";
+import type { Task } from "../task.ts";
+import { Attempt, AttemptContext, type ContextParts } from "./attempt.ts";
 import type { AbortCause } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
+import { type Middleware, runWithin } from "./middleware.ts";
 import { endingOfForce, endingOfReturn, endingOfThrow, succeeded, terminal } from "./outcome.ts";
-import { defer, type Runtime } from "./runtime.ts";
+import { OutputBuffer } from "./output-buffer.ts";
 import type { StallGuard } from "./stall-guard.ts";
 import type { StartBoard } from "./start-board.ts";
 import { StuckHandlers } from "./stuck-handlers.ts";
-import type { Task } from "./task.ts";
-import type { AttemptRef, CancelCause, Ending, FinishedReport, Orders, Report, StartedReport } from "./work.ts";
 import type { Hooks } from "./worker-hooks.ts";
 
 export interface ExecutorOptions {
   tasks: readonly Task<never, unknown>[];
-  /** How many handlers run at once. */
+  /** Number of handlers that run at once. */
   slots: number;
   runtime: Runtime;
   guard: StallGuard;
   hooks: Hooks;
-  /** Memory in which starts are noted before their handlers run; left out: none. */
+  /** Runs around each handler; the worker may add to it until it starts. Left out: none. */
+  middleware?: readonly Middleware[] | undefined;
+  /** Shared memory where the executor notes starts before their handlers run; absent: none. */
   starts?: StartBoard | undefined;
-  /** Gets at most one report a turn of the loop. */
+  /** Called with a report, at most once per turn of the event loop. */
   report(report: Report): void;
-  /** Something that people should see. */
+  /** Called with a message for the people who run the worker. */
   warn(message: string): void;
 }
 
-/** Once so many are parsed for handlers, other handlers start in the next turn of the loop. */
+/**
+ * Characters of payloads that one turn of the event loop parses. After that, further handlers start in the next turn.
+ */
 const PAYLOAD_CHARS_PER_TURN = 256 * 1024;
 
 /**
- * Runs handlers: as many at once as there are slots, the rest in the order they came. The events of one turn of the
- * event loop are one report.
+ * Runs handlers: as many at once as there are slots, the rest in order of arrival. All events of one turn of the event
+ * loop form one report.
  */
 export class Executor {
   readonly #tasks: ReadonlyMap<string, Task<never, unknown>>;
   readonly #slots: number;
   readonly #runtime: Runtime;
   readonly #report: (report: Report) => void;
-  readonly #chatter: Chatter;
+  readonly #output: OutputBuffer;
+  readonly #outbox = new StepOutbox(() => this.#setFlush());
+  readonly #contextParts: ContextParts;
   readonly #deadlines: Deadlines;
   readonly #guard: StallGuard;
   readonly #hooks: Hooks;
+  readonly #middleware: readonly Middleware[];
   readonly #starts: StartBoard | undefined;
   readonly #stuck: StuckHandlers;
-  /** Attempts that are not over, by execution: a newer attempt takes the place of an older one. */
+  /** Attempts that are not OVER, by execution id. A newer attempt of an execution replaces the older one. */
   readonly #attempts = new Map<string, Attempt>();
-  /** FIFO from `#head` on; those that were taken out meanwhile are OVER and skipped. */
+  /**
+   * Queue (FIFO) of waiting attempts, from index `#head` on. Attempts that left the queue otherwise are OVER, and the
+   * executor skips them.
+   */
   #waiting: Attempt[] = [];
   #head = 0;
   #occupied = 0;
   #isFilling = false;
-  /** Characters of the payloads of what started in this turn of the loop. */
+  /** Characters of the payloads of attempts that started in this turn of the event loop. */
   #startedChars = 0;
   #isDraining = false;
   #started: Attempt[] = [];
@@ -65,25 +85,34 @@ export class Executor {
     this.#report = options.report;
     this.#guard = options.guard;
     this.#hooks = options.hooks;
+    this.#middleware = options.middleware ?? [];
     this.#starts = options.starts;
     this.#stuck = new StuckHandlers(options.runtime, options.warn);
-    this.#chatter = new Chatter(options.runtime, () => this.#flush());
+    this.#output = new OutputBuffer(options.runtime, () => this.#flush());
+    this.#contextParts = { listener: this.#output, outbox: this.#outbox, runtime: options.runtime };
     this.#deadlines = new Deadlines(options.runtime, (nowMs) => this.#checkDeadlines(nowMs));
   }
 
-  /** Slots in use, those of handlers that ignore their cancellation included. */
+  /** Number of slots in use, including those of handlers that ignore their cancellation. */
   get occupied(): number {
     return this.#occupied;
   }
 
-  obey(orders: Orders): void {
+  apply(orders: Orders): void {
     if (orders.drain) this.#drain();
+    for (const ack of orders.stepAcks ?? []) this.#find(ack)?.steps?.acknowledged(ack.number);
     for (const assignment of orders.assigns) this.#take(new Attempt(assignment));
     for (const cancel of orders.cancels) this.#cancel(this.#find(cancel), cancel.cause);
     for (const ref of orders.forget) this.#forget(this.#find(ref), "SUPERSEDED");
     for (const ref of orders.takeBack) this.#handBack(this.#find(ref));
     if (orders.abandon) for (const attempt of [...this.#attempts.values()]) this.#forget(attempt, "WORKER_LEAVES");
     this.#fill();
+  }
+
+  /** @param tooOld name of the connected server if it is too old to store steps; null: it can */
+  welcomed(tooOld: string | null): void {
+    this.#outbox.tooOld = tooOld;
+    if (tooOld !== null) for (const { steps } of this.#attempts.values()) steps?.unsupported();
   }
 
   #take(attempt: Attempt): void {
@@ -108,7 +137,7 @@ export class Executor {
   #handBack(attempt: Attempt | undefined): void {
     if (attempt === undefined) return;
     if (attempt.phase === "WAITING") return this.#finish(attempt, endingOfForce("RELEASED"));
-    // The report of its start may have crossed the question.
+    // The report of the start may have crossed the server's question.
     this.#started.push(attempt);
     this.#setFlush();
   }
@@ -119,7 +148,7 @@ export class Executor {
   }
 
   #cancel(attempt: Attempt | undefined, cause: CancelCause): void {
-    // Finished already: its result is on its way and says more than a cancellation.
+    // The attempt has finished already: its result is on its way and says more than a cancellation.
     if (attempt === undefined) return;
     const abort = cause === "REQUESTED" ? "CANCELLED" : cause;
     if (attempt.phase === "WAITING") this.#finish(attempt, endingOfForce(abort));
@@ -127,7 +156,7 @@ export class Executor {
     else attempt.abort(abort);
   }
 
-  /** Its slot stays occupied until its handler ends. */
+  /** Drops an attempt that the server no longer wants. Its slot stays occupied until its handler ends. */
   #forget(attempt: Attempt | undefined, cause: AbortCause): void {
     if (attempt === undefined) return;
     const isRunning = attempt.phase === "RUNNING";
@@ -138,13 +167,14 @@ export class Executor {
     } else this.#stuck.end(attempt);
     this.#setFlush();
     attempt.abort(cause);
+    attempt.steps?.drop();
   }
 
   #fill(): void {
-    // Handlers that end at once come back here: the loop that is under way goes on instead.
+    // Handlers that end at once call this function again; the loop in progress continues instead.
     if (this.#isFilling) return;
     this.#isFilling = true;
-    // Others may have been given meanwhile what waits here.
+    // After a stall, the server may have given the attempts that wait here to other workers.
     if (this.#guard.hasStalled()) {
       this.#handBackWaiting();
       this.#hooks.stalled({ reason: "PROCESS_STOPPED" });
@@ -187,7 +217,9 @@ export class Executor {
   }
 
   #run(task: Task<never, unknown>, attempt: Attempt): void {
-    if (task.forward !== undefined) return this.#end(attempt, succeeded(task.forward(attempt.assignment.payload)));
+    const isDirect = this.#middleware.length === 0;
+    if (task.forward !== undefined && isDirect)
+      return this.#end(attempt, succeeded(task.forward(attempt.assignment.payload)));
     let payload: unknown;
     try {
       if (attempt.assignment.payload !== "") payload = JSON.parse(attempt.assignment.payload);
@@ -195,7 +227,9 @@ export class Executor {
       return this.#end(attempt, terminal("InvalidPayload", `the payload is not JSON: ${(error as Error).message}`));
     }
     try {
-      const value = task.invoke(payload, new AttemptContext(attempt, this.#chatter, this.#runtime));
+      const context = new AttemptContext(attempt, this.#contextParts);
+      const run = () => task.invoke(payload, context);
+      const value = isDirect ? run() : runWithin(this.#middleware, context, run);
       if (isThenable(value)) settled(value).then(this.#onReturn(attempt), this.#onThrow(attempt));
       else this.#end(attempt, endingOfReturn(value, attempt.abortCause));
     } catch (error) {
@@ -211,7 +245,7 @@ export class Executor {
     return (error) => this.#end(attempt, endingOfThrow(error, attempt.abortCause));
   }
 
-  /** The handler really ended. */
+  /** Ends an attempt whose handler has returned or thrown. */
   #end(attempt: Attempt, ending: Ending): void {
     this.#occupied--;
     if (attempt.phase === "RUNNING") this.#finish(attempt, ending);
@@ -222,15 +256,16 @@ export class Executor {
     this.#fill();
   }
 
-  /** The attempt has run out of its time to stop. Its handler keeps its slot until it really ends. */
+  /** Ends an attempt whose handler did not stop within the grace time. The handler keeps its slot until it returns. */
   #force(attempt: Attempt): void {
     this.#stuck.add(attempt);
     this.#finish(attempt, endingOfForce(forcedOutcome(attempt)), true);
     this.#hooks.stuck(attempt);
   }
 
-  /** It is over for the server, whatever the handler does. */
+  /** Ends an attempt for the server, even if the handler still runs. */
   #finish(attempt: Attempt, ending: Ending, stillRunning = false): void {
+    attempt.steps?.finish();
     this.#close(attempt);
     const { outcome, result, error, advice } = ending;
     const { executionId, attempt: number } = attempt.assignment;
@@ -264,7 +299,7 @@ export class Executor {
     this.#deadlines.watch(attempt, nowMs);
   }
 
-  /** Tells attempts past their timeout to stop, and gives up attempts that have not stopped within the grace time. */
+  /** Tells attempts past their timeout to stop, and gives up attempts that did not stop within the grace time. */
   #checkDeadlines(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const attempt of [...this.#attempts.values()]) {
@@ -292,15 +327,17 @@ export class Executor {
 
   #flush(): void {
     const finished = this.#finished;
-    // One that has finished already says itself when it started; one that was forgotten has nothing to say.
+    // A finished attempt reports its own start, and a dropped attempt reports nothing.
     const started = this.#started.filter((attempt) => attempt.phase === "RUNNING").map(startedReport);
     this.#finished = [];
     this.#started = [];
     this.#starts?.reported();
     const ended = this.#stuck.takeEnded();
-    const { progress, logs } = this.#chatter.take();
-    if (started.length + finished.length + ended.length + progress.length + logs.length === 0) return;
-    this.#report({ started, finished, ended, progress, logs });
+    const { progress, logs } = this.#output.take();
+    const steps = this.#outbox.take();
+    if (steps !== undefined) this.#report({ started, finished, ended, progress, logs, steps });
+    else if (started.length + finished.length + ended.length + progress.length + logs.length > 0)
+      this.#report({ started, finished, ended, progress, logs });
   }
 }
 
@@ -312,7 +349,7 @@ function startedReport({ ref, startedAtMs }: Attempt): StartedReport {
   return { ...ref, startedAtMs };
 }
 
-/** Other libraries' thenables may answer twice, which would free a slot twice. */
+/** Wraps a thenable, because thenables of other libraries may resolve twice, which would free a slot twice. */
 function settled(value: PromiseLike<unknown>): Promise<unknown> {
   return value instanceof Promise ? value : Promise.resolve(value);
 }

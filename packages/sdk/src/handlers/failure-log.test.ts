@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ManualRuntime } from "../test/manual-runtime.ts";
+import { ManualRuntime } from "../../test/manual-runtime.ts";
 import { FailureLog } from "./failure-log.ts";
 import type { FailedAttempt } from "./worker-hooks.ts";
 

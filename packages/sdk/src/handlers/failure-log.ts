@@ -1,12 +1,12 @@
-import type { Runtime } from "./runtime.ts";
+import type { Runtime } from "../runtime.ts";
 import type { FailedAttempt } from "./worker-hooks.ts";
 
-/** A worker logs this many failed attempts within `WINDOW_MS`; the rest is counted. */
+/** Number of failed attempts that a worker logs within `WINDOW_MS`; the log only counts further ones. */
 const LINES_MAX = 20;
 const WINDOW_MS = 60_000;
 const MESSAGE_MAX_CHARS = 500;
 
-/** Says which attempts have failed, in a bounded number of lines. */
+/** Logs failed attempts in a bounded number of lines. */
 export class FailureLog {
   readonly #runtime: Runtime;
   readonly #warn: (message: string) => void;
@@ -47,7 +47,7 @@ function failureText({
   return `${which} ${what} after ${Math.round(durationMs)} ms, failure ${failures + 1} of at most ${maxAttempts}${why}`;
 }
 
-/** The line of the program that threw; empty where it is not known. */
+/** Position of the program's line that threw the error; empty: not known. */
 function placeOf(stack: string | undefined): string {
   const place = stack?.split("\n").find((line) => /^ +at /.test(line));
   return place === undefined ? "" : ` (${place.trim()})`;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assignment, ExecutorScene } from "../test/executor-scene.ts";
+import { assignment, ExecutorScene } from "../../test/executor-scene.ts";
+import type { FinishedReport } from "../session/work.ts";
+import { task } from "../task.ts";
 import { RESULT_MAX_BYTES } from "./outcome.ts";
 import { RetryAtError, TerminalError } from "./retry-errors.ts";
-import { task } from "./task.ts";
-import type { FinishedReport } from "./work.ts";
 
-/** How an attempt of this handler ends. */
+/** Outcome of an attempt that runs this handler. */
 async function endOf(run: () => unknown, payload = ""): Promise<FinishedReport> {
   const scene = new ExecutorScene(1, [task({ name: "it", run })]);
-  scene.obey({ assigns: [assignment("x", { handler: "it", payload })] });
+  scene.apply({ assigns: [assignment("x", { handler: "it", payload })] });
   const [report, ...others] = await scene.finished();
   assert.deepEqual([others, scene.executor.occupied], [[], 0]);
   assert.ok(report);
@@ -117,7 +117,7 @@ describe("what a handler throws", () => {
 describe("work that cannot be run", () => {
   it("is terminal where no handler has its name", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("x", { handler: "unheard-of" })] });
+    scene.apply({ assigns: [assignment("x", { handler: "unheard-of" })] });
     const [report] = await scene.finished();
     assert.deepEqual([report?.outcome, report?.advice], ["FAILED", { kind: "NEVER" }]);
     assert.match(report?.error?.message ?? "", /no handler "unheard-of"/);

@@ -1,14 +1,17 @@
-import type { ExecutionError } from "./api-types.ts";
+import type { ExecutionError } from "../client/api-types.ts";
+import type { Ending } from "../session/work.ts";
 import type { AbortCause } from "./context.ts";
-import { adviceOf } from "./retry-errors.ts";
-import type { Ending } from "./work.ts";
+import { adviceOf, advised } from "./retry-errors.ts";
 
 export const RESULT_MAX_BYTES = 1024 * 1024;
 const TEXT_MAX_CHARS = 8 * 1024;
 
-/** The handler returned. Even where it was asked to stop: the work is done, and saying otherwise would be a lie. */
+/**
+ * Outcome of a handler that returned. The attempt succeeds even if the handler was told to stop, because the work is
+ * done.
+ */
 export function endingOfReturn(value: unknown, abort: AbortCause | null): Ending {
-  // Only the timeout is a hard limit: what comes after it does not count.
+  // Only the timeout is a hard limit: a result after the timeout does not count.
   if (abort === "TIMED_OUT") return timedOut(null);
   if (value === undefined) return succeeded("");
   let json: string | undefined;
@@ -25,7 +28,7 @@ export function endingOfReturn(value: unknown, abort: AbortCause | null): Ending
   );
 }
 
-/** The handler threw. */
+/** Outcome of a handler that threw. */
 export function endingOfThrow(thrown: unknown, abort: AbortCause | null): Ending {
   const error = errorOf(thrown);
   if (abort === "TIMED_OUT") return timedOut(error);
@@ -33,17 +36,24 @@ export function endingOfThrow(thrown: unknown, abort: AbortCause | null): Ending
   return { outcome: "FAILED", result: "", error, advice: adviceOf(thrown) };
 }
 
-/** It ends without the handler's say. */
+/** The error of a handler or step that threw in another process or thread, as if it were thrown here. */
+export function thrownBy({ error, advice }: Ending): Error {
+  const { name = "Error", message = "", stack } = error ?? {};
+  const thrown = Object.assign(new Error(message), { name, stack: stack ?? "" });
+  return advice === null ? thrown : advised(thrown, advice);
+}
+
+/** Outcome of an attempt that ended without its handler. */
 export function endingOfForce(outcome: "TIMED_OUT" | "CANCELLED" | "RELEASED"): Ending {
   return outcome === "TIMED_OUT" ? timedOut(null) : { outcome, result: "", error: null, advice: null };
 }
 
-/** A failure that another attempt would only repeat. */
+/** A failure that is not retried, because another attempt would fail in the same way. */
 export function terminal(name: string, message: string): Ending {
   return { outcome: "FAILED", result: "", error: { name, message }, advice: { kind: "NEVER" } };
 }
 
-/** @param result JSON text */
+/** @param result result as JSON text */
 export function succeeded(result: string): Ending {
   return { outcome: "SUCCEEDED", result, error: null, advice: null };
 }
@@ -54,7 +64,7 @@ function timedOut(error: ExecutionError | null): Ending {
 }
 
 function isTooLarge(json: string): boolean {
-  // A UTF-16 unit is at most three bytes: most results need not be measured.
+  // A UTF-16 code unit is at most three bytes in UTF-8, so most results need no exact count of bytes.
   return json.length * 3 > RESULT_MAX_BYTES && Buffer.byteLength(json) > RESULT_MAX_BYTES;
 }
 
@@ -62,7 +72,7 @@ function errorOf(thrown: unknown): ExecutionError {
   try {
     return described(thrown);
   } catch {
-    // Its own getters or methods throw.
+    // The getters or methods of the thrown value throw themselves.
     return { name: "Error", message: "the handler threw something that cannot be described" };
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ExecutorScene } from "../test/executor-scene.ts";
-import type { LogReport, ProgressReport } from "./work.ts";
+import { ExecutorScene } from "../../test/executor-scene.ts";
+import type { LogReport, ProgressReport } from "../session/work.ts";
 
 function saidIn({ reports }: ExecutorScene): { progress: ProgressReport[]; logs: LogReport[] } {
   return {

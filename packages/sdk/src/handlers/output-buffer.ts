@@ -1,23 +1,23 @@
+import type { Runtime } from "../runtime.ts";
+import type { LogReport, ProgressReport } from "../session/work.ts";
 import type { Attempt, Listener } from "./attempt.ts";
-import type { Runtime } from "./runtime.ts";
-import type { LogReport, ProgressReport } from "./work.ts";
 
 const FLUSH_MS = 100;
 const LINES_MAX = 1_000;
 const TEXT_MAX_CHARS = 8 * 1024;
 
 /**
- * Progress and log lines of running attempts: nice to have, so bounded, and collected for a tenth of a second. A handler
- * that talks in a tight loop must not keep results from being heard.
+ * Buffer for progress and log lines of running attempts. The buffer is bounded and collects for a tenth of a second, so
+ * that a handler that logs in a tight loop does not hold back results.
  */
-export class Chatter implements Listener {
+export class OutputBuffer implements Listener {
   readonly #runtime: Runtime;
   readonly #flush: () => void;
   #progress = new Map<Attempt, ProgressReport>();
   #logs: LogReport[] = [];
   #isTimerSet = false;
 
-  /** @param flush called some time after something was said; expected to `take()` */
+  /** @param flush called some time after the first entry; must call `take()` */
   constructor(runtime: Runtime, flush: () => void) {
     this.#runtime = runtime;
     this.#flush = flush;
@@ -37,7 +37,7 @@ export class Chatter implements Listener {
     this.#setTimer();
   }
 
-  /** All that was said since the last time. */
+  /** Returns all entries since the last call. */
   take(): { progress: readonly ProgressReport[]; logs: readonly LogReport[] } {
     if (this.#progress.size === 0 && this.#logs.length === 0) return NOTHING;
     const taken = { progress: [...this.#progress.values()], logs: this.#logs };

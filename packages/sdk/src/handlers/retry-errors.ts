@@ -1,25 +1,28 @@
-/** A handler's word on retrying, in its error. */
+/** Advice about retries that a handler puts into its error. */
 export type RetryAdvice = { kind: "NEVER" } | { kind: "AT"; atMs: number };
 
-/** The last instant that a Date can hold. */
+/** Last instant that a Date can hold, in milliseconds since 1970. */
 const INSTANT_MAX = 8.64e15;
-/** A registered symbol, so that advice is understood across two copies of the SDK in one process. */
+/** A registered symbol, so that two copies of the SDK in one process understand each other's advice. */
 const ADVICE = Symbol.for("mainspring.retry-advice");
 
-/** Thrown by a handler: do not try again, whatever the retry policy allows. */
+/** Error for handlers that prevents further attempts, whatever the retry policy allows. */
 export class TerminalError extends Error {
   override readonly name: string = "TerminalError";
   readonly [ADVICE]: RetryAdvice = { kind: "NEVER" };
 }
 
-/** Thrown by a handler: try again at that time, not by the policy's backoff. It spends an attempt like any failure. */
+/**
+ * Error for handlers that sets the time of the next attempt, instead of the policy's backoff. The attempt counts as a
+ * failure like any other.
+ */
 export class RetryAtError extends Error {
   override readonly name: string = "RetryAtError";
   readonly [ADVICE]: RetryAdvice;
 
   /**
-   * @param at a Date, or milliseconds since 1970
-   * @param cause an Error gives its message; anything else is taken as the message
+   * @param at time of the next attempt: a Date, or milliseconds since 1970
+   * @param cause reason: the message of an Error, or anything else as text
    */
   constructor(at: Date | number, cause?: unknown) {
     const atMs = Math.ceil(Number(at));
@@ -29,12 +32,12 @@ export class RetryAtError extends Error {
   }
 }
 
-/** Makes an error that came from elsewhere say about trying again what it said there. */
+/** Attaches retry advice to an error that came from another process or thread. */
 export function advised(error: Error, advice: RetryAdvice): Error {
   return Object.assign(error, { [ADVICE]: advice });
 }
 
-/** null: the job's policy decides. */
+/** Retry advice of an error; null: the job's policy decides. */
 export function adviceOf(error: unknown): RetryAdvice | null {
   if (typeof error !== "object" || error === null) return null;
   return (error as { [ADVICE]?: RetryAdvice })[ADVICE] ?? null;

@@ -45,7 +45,7 @@ describe("the starts that the threads of a worker share", () => {
     const handlers = StartBoard.of(3);
     new Int32Array(handlers.memory, 0, 2).fill(2 ** 31 - 2);
     const session = new StartBoard(handlers.memory);
-    // As after a session that has looked all the time.
+    // The first call stands for a session that has polled all the time.
     session.stale();
     handlers.add(start(1));
     handlers.add(start(2));

@@ -1,4 +1,4 @@
-import type { StartedReport } from "./work.ts";
+import type { StartedReport } from "../session/work.ts";
 
 /** Bytes of an entry: start time (float64), attempt and length of the id (int32), id. */
 const ENTRY_BYTES = 64;
@@ -8,16 +8,17 @@ const WRITTEN = 0;
 const REPORTED = 1;
 
 /**
- * Memory that the handlers' thread shares with the session's. The handlers' thread notes each start there before it calls the handler: a
- * handler that blocks the loop keeps the report of its own start, and of those before it in the same turn, from being sent, and the
- * session reads them here instead. A ring, of which the last entries count.
+ * Ring buffer in memory that the handlers' thread shares with the session's thread. The handlers' thread writes each
+ * start there before it calls the handler. A handler that blocks the event loop keeps the report of its own start, and
+ * of earlier starts in the same turn, from being sent; the session reads these starts here instead. Only the last
+ * entries of the ring are valid.
  */
 export class StartBoard {
   readonly memory: SharedArrayBuffer;
   readonly #counts: Int32Array;
   readonly #bytes: Buffer;
   readonly #ring: number;
-  /** Number of starts at the last call of `stale()`, and number of those that it has returned. */
+  /** Number of starts at the last call of `stale()`, and number of starts that `stale()` has returned. */
   #seen = 0;
   #told = 0;
 
@@ -30,12 +31,12 @@ export class StartBoard {
 
   /** @param slots number of handlers that run at once */
   static of(slots: number): StartBoard {
-    // A power of two, so that the place of an entry stays right when the counts overflow.
+    // A power of two keeps the index of an entry right when the counts overflow.
     const ring = 2 ** Math.ceil(Math.log2(slots + 1));
     return new StartBoard(new SharedArrayBuffer((ring + 1) * ENTRY_BYTES));
   }
 
-  /** For the handlers' thread, before it calls a handler. */
+  /** Called by the handlers' thread before it calls a handler. */
   add({ executionId, attempt, startedAtMs }: StartedReport): void {
     const written = Atomics.load(this.#counts, WRITTEN);
     const at = this.#at(written);
@@ -47,22 +48,25 @@ export class StartBoard {
     Atomics.store(this.#counts, WRITTEN, (written + 1) | 0);
   }
 
-  /** For the handlers' thread, when it reports all starts until now. */
+  /** Called by the handlers' thread when it reports all starts until now. */
   reported(): void {
     Atomics.store(this.#counts, REPORTED, Atomics.load(this.#counts, WRITTEN));
   }
 
-  /** For the session, again and again. @returns starts that were there at the last call already and are not reported, each once */
+  /**
+   * Called by the session at regular intervals. @returns starts that were there at the last call already and are not
+   * reported; each start is returned once
+   */
   stale(): StartedReport[] {
     const written = Atomics.load(this.#counts, WRITTEN);
     const until = this.#seen;
     this.#seen = written;
     let from = later(Atomics.load(this.#counts, REPORTED), this.#told);
-    // The place after the last entry may be written to at this moment.
+    // The handlers' thread may be writing the entry after the last one at this moment.
     from = later(from, (written - this.#ring + 1) | 0);
     const found: StartedReport[] = [];
     for (let entry = from; ((until - entry) | 0) > 0; entry = (entry + 1) | 0) found.push(...this.#read(entry));
-    // The loop goes on, and reports its starts by itself.
+    // The event loop of the handlers is running, so it reports its starts itself.
     if (Atomics.load(this.#counts, WRITTEN) !== written) return [];
     this.#told = later(from, until);
     return found;
@@ -81,7 +85,7 @@ export class StartBoard {
   }
 }
 
-/** Difference of two counts that may have overflowed. */
+/** Whichever of two counts is later, where both may have overflowed. */
 function later(one: number, other: number): number {
   return ((one - other) | 0) > 0 ? one : other;
 }

@@ -1,13 +1,14 @@
+import type { Runtime, Timer } from "../runtime.ts";
+import type { AttemptRef } from "../session/work.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Runtime, Timer } from "./runtime.ts";
-import type { AttemptRef } from "./work.ts";
 
 /** Interval of the warnings about handlers that do not end. */
 const WARN_EVERY_MS = 60_000;
 
 /**
- * Handlers that still run although their attempts are over: they ignore `ctx.signal`, and each keeps its slot until it ends.
- * Names the attempts whose handlers have ended since, for the server, and warns once a minute of those that have not.
+ * Handlers that still run although their attempts are over, because they ignore `ctx.signal`. Each keeps its slot until
+ * it ends. The class lists attempts whose handlers have ended since, for the server, and warns once a minute about
+ * handlers that have not.
  */
 export class StuckHandlers {
   readonly #runtime: Runtime;
@@ -21,13 +22,13 @@ export class StuckHandlers {
     this.#warn = warn;
   }
 
-  /** The attempt is over and its handler still runs. */
+  /** Adds an attempt that is over and whose handler still runs. */
   add(attempt: Attempt): void {
     this.#sinceMs.set(attempt, this.#runtime.monotonicMs());
     this.#timer ??= this.#runtime.setTimer(WARN_EVERY_MS, () => this.#tell());
   }
 
-  /** The attempt is over and keeps no slot (any more). */
+  /** Removes an attempt whose handler has ended. */
   end(attempt: Attempt): void {
     this.#sinceMs.delete(attempt);
     this.#ended.push(attempt.ref);
@@ -36,7 +37,7 @@ export class StuckHandlers {
     this.#timer = null;
   }
 
-  /** Attempts that have ended since the last call. */
+  /** Returns the attempts whose handlers have ended since the last call. */
   takeEnded(): AttemptRef[] {
     const ended = this.#ended;
     this.#ended = [];

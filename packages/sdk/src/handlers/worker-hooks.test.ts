@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assignment, ExecutorScene, ref } from "../test/executor-scene.ts";
+import { assignment, ExecutorScene, ref } from "../../test/executor-scene.ts";
 import type { FailedAttempt, HookedAttempt, Stall, SucceededAttempt, WorkerHooks } from "./worker-hooks.ts";
 
-/** Hooks that write down what they hear, as `hook execution …`. */
+/** Hooks that record their calls as `hook execution …`. */
 function recording(): {
   heard: string[];
   last: { failed?: FailedAttempt; started?: HookedAttempt; done?: SucceededAttempt };
@@ -27,7 +27,7 @@ describe("the hooks of a worker", () => {
   it("hear when an attempt starts, and how it ends", async () => {
     const { heard, last, hooks } = recording();
     const scene = new ExecutorScene(2, [], hooks);
-    scene.obey({ assigns: [assignment("a", { attempt: 2, failures: 1 }), assignment("b"), assignment("waits")] });
+    scene.apply({ assigns: [assignment("a", { attempt: 2, failures: 1 }), assignment("b"), assignment("waits")] });
     assert.deepEqual(heard, ["start a", "start b"]);
     const known = { handler: "manual", maxAttempts: 5 };
     assert.deepEqual(last.started, { ...ref("b"), ...known, failures: 0, startedAt: new Date(1_000_000) });
@@ -48,21 +48,21 @@ describe("the hooks of a worker", () => {
   it("hear one end of each attempt that has started, however it ends, and nothing of those that have not", async () => {
     const { heard, hooks } = recording();
     const scene = new ExecutorScene(4, [], hooks);
-    scene.obey({
+    scene.apply({
       assigns: ["c", "t", "s", "l", "waits"].map((id) => assignment(id, { timeoutMs: id === "t" ? 50 : 60_000 })),
     });
-    scene.obey({
+    scene.apply({
       cancels: [
         { ...ref("c"), cause: "REQUESTED" },
         { ...ref("waits"), cause: "REQUESTED" },
       ],
     });
     scene.running("c").throw(new Error("stopped"));
-    scene.obey({ forget: [ref("s")] });
+    scene.apply({ forget: [ref("s")] });
     await scene.runtime.advance(60);
     scene.running("t").return("too late");
     await scene.runtime.turn();
-    scene.obey({ drain: true, abandon: true });
+    scene.apply({ drain: true, abandon: true });
     scene.running("l").return();
     scene.running("s").return();
     await scene.runtime.turn();
@@ -79,12 +79,12 @@ describe("the hooks of a worker", () => {
     const { heard, hooks } = recording();
     const scene = new ExecutorScene(1, [], hooks);
     scene.guard.begin();
-    scene.obey({ assigns: [assignment("t", { timeoutMs: 50, cancelGraceMs: 100 })] });
+    scene.apply({ assigns: [assignment("t", { timeoutMs: 50, cancelGraceMs: 100 })] });
     await scene.runtime.advance(200);
     assert.deepEqual(heard, ["start t", "failure t TIMED_OUT", "stalled HANDLER_STUCK t"]);
     scene.runtime.stall(60_000);
     scene.guard.beat();
-    scene.obey({});
+    scene.apply({});
     assert.equal(heard.at(-1), "stalled PROCESS_STOPPED");
   });
 

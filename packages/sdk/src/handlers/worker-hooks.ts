@@ -1,18 +1,18 @@
-import type { ExecutionError } from "./api-types.ts";
+import type { ExecutionError } from "../client/api-types.ts";
+import type { Ending } from "../session/work.ts";
 import type { Attempt } from "./attempt.ts";
 import type { AbortCause } from "./context.ts";
-import type { Ending } from "./work.ts";
 
-/** An attempt that a worker runs. */
+/** An attempt, as a worker's hooks get it. */
 export interface HookedAttempt {
   executionId: string;
   /** Number of the attempt, from 1. */
   attempt: number;
   /** Name of the task. */
   handler: string;
-  /** Failures before this attempt. */
+  /** Number of failures before this attempt. */
   failures: number;
-  /** Failures after which the execution is DEAD. */
+  /** Number of failures after which the execution is DEAD. */
   maxAttempts: number;
   startedAt: Date;
 }
@@ -24,42 +24,46 @@ export interface SucceededAttempt extends HookedAttempt {
 
 export interface FailedAttempt extends HookedAttempt {
   /**
-   * FAILED and TIMED_OUT count as failures. CANCELLED: somebody cancelled the execution. SUPERSEDED: the server has given the execution to
-   * another worker. WORKER_LEAVES: the worker stopped before the handler ended.
+   * Outcome of the attempt. FAILED and TIMED_OUT count as failures. CANCELLED: a user cancelled the execution.
+   * SUPERSEDED: the server has given the execution to another worker. WORKER_LEAVES: the worker stopped before the
+   * handler ended.
    */
   outcome: "FAILED" | AbortCause;
-  /** Error that the server is told; null: none. */
+  /** Error that the worker reports to the server; null: none. */
   error: ExecutionError | null;
   /** Time since the start of the attempt, in milliseconds. */
   durationMs: number;
 }
 
-/** Something that keeps handlers from running as they should. */
+/** A condition that keeps handlers from running normally. */
 export type Stall =
   /** An attempt is over, but its handler ignores `ctx.signal`, still runs and keeps its slot. */
   | { reason: "HANDLER_STUCK"; attempt: HookedAttempt }
-  /** Handlers blocked the event loop. `forMs`: time for which nothing else ran, in milliseconds, as far as it was measured. */
+  /** Handlers blocked the event loop. `forMs`: measured time in which nothing else ran, in milliseconds. */
   | { reason: "LOOP_BLOCKED"; forMs: number }
-  /** The whole process stood still for seconds, or had no server: attempts that waited at the worker are handed back. */
+  /**
+   * The whole process stood still for seconds, or had no server: the worker hands back attempts that have not started.
+   */
   | { reason: "PROCESS_STOPPED" };
 
 /**
- * Functions that a worker calls in its own process, for metrics, traces and error trackers. They get plain data and change nothing: an
- * exception or rejection harms neither the attempt nor the worker, and the first one of each hook is logged. Each call of `onStart` is
- * followed by one call of `onSuccess` or `onFailure` for the same attempt. They run on the loop of the handlers, so they must not block it.
+ * Functions that a worker calls in its own process, for metrics, traces and error trackers. Hooks get plain data and
+ * change nothing: an exception or rejection of a hook harms neither the attempt nor the worker, and the worker logs the
+ * first one of each hook. Each call of `onStart` is followed by one call of `onSuccess` or `onFailure` for the same
+ * attempt. Hooks run on the event loop of the handlers, so they must not block it.
  */
 export interface WorkerHooks {
   /** Called right before the handler. */
   onStart?(attempt: HookedAttempt): void | Promise<void>;
   /** Called when the handler has returned; the server acknowledges the result later. */
   onSuccess?(attempt: SucceededAttempt): void | Promise<void>;
-  /** Called when an attempt ends in another way, also where its handler still runs. */
+  /** Called when an attempt ends in another way, even if its handler still runs. */
   onFailure?(attempt: FailedAttempt): void | Promise<void>;
-  /** Called when something stalls: a handler, the event loop or the process. */
+  /** Called when a handler, the event loop or the process stalls. */
   onStalled?(stall: Stall): void | Promise<void>;
 }
 
-/** Calls a worker's hooks, and keeps their failures away from it. */
+/** Calls a worker's hooks and catches their errors. */
 export class Hooks {
   readonly #hooks: WorkerHooks;
   readonly #warn: (message: string) => void;
@@ -74,7 +78,7 @@ export class Hooks {
     if (this.#hooks.onStart !== undefined) this.#call("onStart", () => this.#hooks.onStart?.(hooked(attempt)));
   }
 
-  /** An attempt that has started ends. */
+  /** Called when an attempt that has started ends. */
   ended(attempt: Attempt, { outcome, error }: Ending, nowMs: number): void {
     switch (outcome) {
       case "SUCCEEDED":
@@ -86,12 +90,12 @@ export class Hooks {
       case "TIMED_OUT":
       case "CANCELLED":
         return this.#fails(attempt, outcome, error, nowMs);
-      // Only an attempt that has not started is handed back.
+      // A RELEASED attempt has not started, so no hook is called.
       case "RELEASED":
     }
   }
 
-  /** The server wants no result of an attempt that has started. */
+  /** Called when the server no longer wants the result of an attempt that has started. */
   dropped(attempt: Attempt, cause: AbortCause, nowMs: number): void {
     this.#fails(attempt, cause, null, nowMs);
   }

@@ -15,7 +15,7 @@ describe("the thread of an attempt", () => {
         hasGone = true;
         gone.resolve();
       };
-      // It answers that there is no such module, and is ended at once, as after a result.
+      // The process answers that the module does not exist, and is killed at once, as after a result.
       const host: IsolatedHost = openThread({ message: () => host.kill(), exited });
       host.send({ kind: "RUN", module: "file:///nowhere.mjs", exportName: "default", payload: null, facts: FACTS });
       const look = () => {

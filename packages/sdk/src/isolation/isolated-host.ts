@@ -6,31 +6,34 @@ import { type FromIsolated, isFromIsolated, type ToIsolated } from "./isolation-
 /** The process or thread of one attempt. */
 export interface IsolatedHost {
   send(message: ToIsolated): void;
-  /** At once, whatever it does. `exited` follows. */
+  /** Kills the process or thread at once, whatever it does. A call of `exited` follows. */
   kill(): void;
 }
 
 export interface HostEvents {
   message(message: FromIsolated): void;
-  /** It is gone, by itself or killed; called once. @param how for people */
+  /** Called once when the process or thread has ended, by itself or killed. @param how description for people */
   exited(how: string): void;
 }
 
-// From source it is TypeScript too; what is published has both as JavaScript.
+// The source tree has this file as TypeScript, the published package as JavaScript.
 const ENTRY = new URL(
   import.meta.url.endsWith(".ts") ? "./isolated-process.ts" : "./isolated-process.js",
   import.meta.url,
 );
-/** Their processes have groups of their own where there are such: a signal from the terminal is the worker's affair. */
+/**
+ * Whether child processes get a process group of their own, so that a signal from the terminal reaches only the worker.
+ */
 const HAS_GROUPS = process.platform !== "win32";
-/** A worker that ends while they run takes them with it, unless it is killed itself. */
+/** Child processes that run. A worker that exits kills them, unless the worker itself is killed. */
 const living = new Set<ChildProcess>();
 
 export function openThread(events: HostEvents): IsolatedHost {
-  // None of the program's flags: `--input-type` would keep the thread from starting, preloads would run twice.
+  // The thread gets none of the program's flags: `--input-type` would keep the thread from starting, and preloads would
+  // run twice.
   const thread = new Thread(ENTRY, { name: "mainspring handler", execArgv: [] });
-  // Its own port closes before it is gone. Until then whoever asks what this process has under way must see something:
-  // the clock of a simulated test would go on else.
+  // The thread's own port closes before the thread is gone. This open port shows until then that the process still has
+  // work; otherwise the clock of a simulated test would move on too early.
   const { port1: presence } = new MessageChannel();
   presence.ref();
   let error: Error | null = null;
@@ -57,13 +60,13 @@ export function openProcess(events: HostEvents): IsolatedHost {
   const end = (how: string) => {
     if (!living.delete(child)) return;
     if (living.size === 0) process.off("exit", killAll);
-    // Processes that the handler started would otherwise run on, known to nobody.
+    // Processes that the handler started would otherwise run on without a parent.
     killGroup(child);
     events.exited(how);
   };
   child.on("message", (message) => hear(message, events));
   child.on("exit", (code, signal) => end(signal ?? `exit code ${code}`));
-  // It could not be started, or not be written to: then its exit is told apart.
+  // The process could not be started, or not be written to; in the second case the exit event follows.
   child.on("error", (error) => child.pid === undefined && end(error.message));
   return { send: (message) => void child.send(message, () => undefined), kill: () => killGroup(child) };
 }
@@ -82,6 +85,6 @@ function killGroup(child: ChildProcess): void {
     if (HAS_GROUPS) process.kill(-child.pid, "SIGKILL");
     else child.kill("SIGKILL");
   } catch {
-    // It has ended, and left nothing behind.
+    // The process group is gone already.
   }
 }

@@ -1,24 +1,33 @@
 import { parentPort } from "node:worker_threads";
-import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
-import { handlerSleep } from "./handler-sleep.ts";
+import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
+import { handlerSleep } from "../handlers/handler-sleep.ts";
+import { endingOfReturn, endingOfThrow, terminal } from "../handlers/outcome.ts";
+import type { Ending } from "../session/work.ts";
+import { systemRuntime } from "../system-runtime.ts";
+import { IsolatedSteps } from "./isolated-steps.ts";
 import type { AttemptFacts, FromIsolated, ToIsolated } from "./isolation-messages.ts";
-import { endingOfReturn, endingOfThrow, terminal } from "./outcome.ts";
-import { systemRuntime } from "./system-runtime.ts";
-import type { Ending } from "./work.ts";
 
 const runtime = systemRuntime(true);
 
 /**
- * Entry of the process or thread of an isolated handler: runs one attempt and reports its end. It is then ended from
- * outside, as it is when it does not end in time.
+ * Entry of the process or thread of an isolated handler: runs one attempt and reports its outcome. The parent then
+ * kills the process or thread, as it does when the attempt does not end in time.
  */
 function main(): void {
   const abort = new AbortController();
   let fence = "";
+  let steps: IsolatedSteps | null = null;
   receive((message) => {
-    if (message.kind === "ABORT") return abort.abort(new AttemptAborted(fence, message.cause satisfies AbortCause));
-    fence = message.facts.fence;
-    void run(message, contextOf(message.facts, abort.signal)).then((ending) => tell({ kind: "ENDED", ending }));
+    if (message.kind === "ABORT") return abort.abort(new AttemptAborted(fence, message.cause));
+    if (message.kind !== "RUN") return steps?.hear(message);
+    const { facts, lastCheckpoint } = message;
+    fence = facts.fence;
+    const own = new IsolatedSteps(facts, lastCheckpoint, abort.signal, runtime, tell);
+    steps = own;
+    void run(message, contextOf(facts, abort.signal, own)).then((ending) => {
+      own.finish();
+      tell({ kind: "ENDED", ending });
+    });
   });
 }
 
@@ -36,15 +45,17 @@ async function run(
   try {
     return endingOfReturn(await handler(payload, ctx), null);
   } catch (error) {
-    // The parent knows the reason of the abort.
+    // Only the parent knows the reason of the abort.
     return endingOfThrow(error, null);
   }
 }
 
-function contextOf(facts: AttemptFacts, signal: AbortSignal): TaskContext {
+function contextOf(facts: AttemptFacts, signal: AbortSignal, { step, checkpoint }: IsolatedSteps): TaskContext {
   return {
     ...facts,
     signal,
+    step,
+    checkpoint,
     sleep: (delayMs) => handlerSleep(runtime, delayMs, signal),
     progress: (fraction, message) => tell({ kind: "PROGRESS", fraction, message }),
     log: (line) => tell({ kind: "LOG", line }),
@@ -54,7 +65,7 @@ function contextOf(facts: AttemptFacts, signal: AbortSignal): TaskContext {
 function tell(message: FromIsolated): void {
   const port = parentPort;
   if (port !== null) port.postMessage(message);
-  // Nobody to tell is nobody who waits.
+  // If the message cannot be sent, the parent is gone and does not wait for it.
   else process.send?.(message, () => undefined);
 }
 
@@ -64,8 +75,8 @@ function receive(hear: (message: ToIsolated) => void): void {
     return;
   }
   process.on("message", (message) => hear(message as ToIsolated));
-  // The worker has died: nobody will take the result, and another attempt may begin. 0 is the process group, which is
-  // this process and what it started.
+  // The worker has died, so nobody takes the result, and another attempt may begin. 0 names the process group: this
+  // process and all that it started.
   process.on("disconnect", () => process.kill(process.platform === "win32" ? process.pid : 0, "SIGKILL"));
 }
 

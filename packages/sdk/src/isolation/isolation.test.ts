@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { assignment, ExecutorScene, ref } from "../test/executor-scene.ts";
-import { ManualRuntime } from "../test/manual-runtime.ts";
-import { type AbortCause, AttemptAborted, type TaskContext } from "./context.ts";
+import { assignment, ExecutorScene, NO_STEPS, ref } from "../../test/executor-scene.ts";
+import { ManualRuntime } from "../../test/manual-runtime.ts";
+import { type AbortCause, AttemptAborted, type TaskContext } from "../handlers/context.ts";
+import { adviceOf } from "../handlers/retry-errors.ts";
+import { task } from "../task.ts";
 import { isolatedRun } from "./isolation.ts";
-import { adviceOf } from "./retry-errors.ts";
-import { task } from "./task.ts";
 
-const module = new URL("../test/isolated-handlers.ts", import.meta.url);
+const module = new URL("../../test/isolated-handlers.ts", import.meta.url);
 
-/** One attempt of a handler, and what it said. */
+/** Starts one attempt of a handler and records its messages. */
 function start(where: "process" | "thread", handler: string, payload: unknown = null) {
   const runtime = new ManualRuntime();
   const abort = new AbortController();
@@ -34,13 +34,14 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     sleep: () => assert.fail("a handler apart sleeps by its own clock"),
     progress: (fraction, message) => say(`${fraction} ${message}`),
     log: say,
+    ...NO_STEPS,
   };
   const result = isolatedRun({ in: where, module, export: handler }, runtime)(payload, ctx);
   return {
     runtime,
     said,
     result,
-    /** Settles when it says that; asked before it does. */
+    /** Resolves when the handler logs this line; call it before that. */
     says: (line: string) => new Promise<void>((resolve) => void waiting.set(line, resolve)),
     abort: (cause: AbortCause) => abort.abort(new AttemptAborted("e:2", cause)),
   };
@@ -79,7 +80,7 @@ for (const where of ["process", "thread"] as const) {
       const elsewhere = { in: where, module: new URL("nowhere.ts", module) };
       assert.deepEqual(adviceOf(await failureOf("returnCycle", null)), { kind: "NEVER" });
       const scene = new ExecutorScene(1, [task({ name: "elsewhere", isolate: elsewhere })]);
-      scene.obey({ assigns: [assignment("x", { handler: "elsewhere" })] });
+      scene.apply({ assigns: [assignment("x", { handler: "elsewhere" })] });
       while (scene.executor.occupied > 0) await new Promise(setImmediate);
       const [report] = await scene.finished();
       assert.deepEqual([report?.error?.name, report?.advice], ["HandlerNotLoaded", { kind: "NEVER" }]);
@@ -104,7 +105,7 @@ for (const where of ["process", "thread"] as const) {
       await says("running");
       abort("CANCELLED");
       await assert.rejects(result, { name: "AbortError", message: "attempt e:2 was aborted: CANCELLED" });
-      // Nothing is left that would kill something later.
+      // No timer is left that would kill something later.
       await runtime.advance(60_000);
     });
 
@@ -153,15 +154,15 @@ describe("an isolated handler", () => {
         };
         const heard = { ...facts, scheduledAt: ctx.scheduledAt, deadline: ctx.deadline, progress: () => undefined };
         const { sleep } = ctx;
-        const result = run(payload, { ...heard, sleep, log: () => running.resolve() });
+        const result = run(payload, { ...heard, ...NO_STEPS, sleep, log: () => running.resolve() });
         result.catch(over.resolve);
         return result;
       },
     });
     const scene = new ExecutorScene(1, [blocking]);
-    scene.obey({ assigns: [assignment("b", { handler: "blocking" }), assignment("next")] });
+    scene.apply({ assigns: [assignment("b", { handler: "blocking" }), assignment("next")] });
     await running.promise;
-    scene.obey({ cancels: [{ ...ref("b"), cause: "REQUESTED" }] });
+    scene.apply({ cancels: [{ ...ref("b"), cause: "REQUESTED" }] });
     assert.deepEqual([scene.called, scene.executor.occupied], [[], 1]);
     await runtime.advance(10_000);
     await over.promise;
@@ -169,7 +170,7 @@ describe("an isolated handler", () => {
     assert.deepEqual(scene.called, ["next"]);
   });
 
-  /** Two processes that connect: the handler's, and the program's that it starts. */
+  /** Accepts connections of two processes: the handler's, and that of the program that the handler starts. */
   async function twoProcesses(test: TestContext) {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -197,7 +198,7 @@ describe("an isolated handler", () => {
     const { port, begun, ended } = await twoProcesses(test);
     const isolation = `{ in: "process", module: new URL(${JSON.stringify(module.href)}), export: "startProgram" }`;
     const program = `const { isolatedRun } = await import(${JSON.stringify(new URL("isolation.ts", import.meta.url).href)});
-      void isolatedRun(${isolation}, {})(${port}, { signal: new AbortController().signal });`;
+      void isolatedRun(${isolation}, {})(${port}, { signal: new AbortController().signal, checkpoint: {} });`;
     const worker = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "ignore" });
     test.after(() => worker.kill("SIGKILL"));
     await begun;

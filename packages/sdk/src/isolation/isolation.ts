@@ -1,26 +1,30 @@
-import { AttemptAborted, type TaskContext } from "./context.ts";
+import { deferred } from "../deferred.ts";
+import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
+import { thrownBy } from "../handlers/outcome.ts";
+import type { Runtime, Timer } from "../runtime.ts";
+import type { Ending } from "../session/work.ts";
+import { IsolatedCalls } from "./isolated-calls.ts";
 import { type HostEvents, type IsolatedHost, openProcess, openThread } from "./isolated-host.ts";
 import type { AttemptFacts, FromIsolated } from "./isolation-messages.ts";
-import { advised } from "./retry-errors.ts";
-import type { Runtime, Timer } from "./runtime.ts";
-import type { Ending } from "./work.ts";
 
-/** Where a handler runs that must be stopped even if it does not stop by itself. */
+/** Place where a handler runs that must be killed if it does not stop by itself. */
 export interface Isolation {
   /**
-   * `process`: nothing that it does harms the worker, and what it starts is killed with it. `thread`: starts faster and
-   * takes less memory; where it runs out of memory, or is inside of native code, the worker suffers.
+   * `process`: the handler cannot harm the worker, and processes that the handler starts are killed with it. `thread`:
+   * starts faster and takes less memory, but the worker suffers if the handler runs out of memory or hangs in native
+   * code.
    */
   in: "process" | "thread";
-  /** The module that exports the handler, as `new URL("./render.ts", import.meta.url)`. */
+  /** Module that exports the handler, as `new URL("./render.ts", import.meta.url)`. */
   module: URL;
   /** Name of the export; default `default`. */
   export?: string;
 }
 
 /**
- * A handler that each attempt runs in a process or thread of its own. When the attempt is aborted, the handler's own
- * `ctx.signal` is; it is killed where it has not ended when the grace time is over, and the slot is free again.
+ * A handler function that runs each attempt in a process or thread of its own. When the attempt is aborted, the
+ * `ctx.signal` of the handler aborts. If the handler has not ended when the grace time is over, it is killed and its
+ * slot is free again.
  */
 export function isolatedRun(
   isolation: Isolation,
@@ -36,8 +40,9 @@ class IsolatedAttempt {
   readonly #isolation: Isolation;
   readonly #runtime: Runtime;
   readonly #ctx: TaskContext;
-  readonly #over = Promise.withResolvers<unknown>();
+  readonly #over = deferred<unknown>();
   readonly #host: IsolatedHost;
+  readonly #calls: IsolatedCalls;
   readonly #stop = () => this.#abort();
   #ending: Ending | null = null;
   #killTimer: Timer | null = null;
@@ -49,16 +54,18 @@ class IsolatedAttempt {
     this.#ctx = ctx;
     const events: HostEvents = { message: (message) => this.#hear(message), exited: (how) => this.#exited(how) };
     this.#host = isolation.in === "process" ? openProcess(events) : openThread(events);
+    this.#calls = new IsolatedCalls(ctx, (message) => this.#host.send(message));
     ctx.signal.addEventListener("abort", this.#stop, { once: true });
   }
 
-  /** Settles when nothing of it runs any more. */
+  /** Runs the attempt. The promise settles when the process or thread has ended. */
   run(payload: unknown): Promise<unknown> {
     const { module, export: exportName = "default" } = this.#isolation;
+    const about = { facts: factsOf(this.#ctx), lastCheckpoint: this.#ctx.checkpoint.last };
     try {
-      this.#host.send({ kind: "RUN", module: module.href, exportName, payload, facts: factsOf(this.#ctx) });
+      this.#host.send({ kind: "RUN", module: module.href, exportName, payload, ...about });
     } catch (error) {
-      // The schema's output may be a value that cannot be sent.
+      // The output of the schema may be a value that cannot be sent to another process.
       this.#over.reject(error);
       this.#host.kill();
     }
@@ -68,15 +75,17 @@ class IsolatedAttempt {
   #hear(message: FromIsolated): void {
     if (message.kind === "PROGRESS") return this.#ctx.progress(message.fraction, message.message);
     if (message.kind === "LOG") return this.#ctx.log(message.line);
+    if (message.kind !== "ENDED") return this.#calls.hear(message);
     this.#ending ??= message.ending;
-    // Timers and connections that it left open would keep it, and it may be busy with something else.
+    // The process is killed, because timers and open connections could keep it alive, and the handler may be busy with
+    // something else.
     this.#host.kill();
   }
 
   #abort(): void {
     const { signal, cancelGraceMs } = this.#ctx;
     const cause = signal.reason instanceof AttemptAborted ? signal.reason.reason : "CANCELLED";
-    // Nobody will be here when its grace time is over.
+    // The worker leaves, so nothing could kill the handler when its grace time is over.
     if (cause === "WORKER_LEAVES") return this.#host.kill();
     this.#host.send({ kind: "ABORT", cause });
     this.#killTimer = this.#runtime.setTimer(cancelGraceMs, () => {
@@ -103,11 +112,4 @@ class IsolatedAttempt {
 function factsOf(ctx: TaskContext): AttemptFacts {
   const { executionId, attempt, failures, maxAttempts, fence, scheduledAt, deadline, cancelGraceMs } = ctx;
   return { executionId, attempt, failures, maxAttempts, fence, scheduledAt, deadline, cancelGraceMs };
-}
-
-/** The error that the handler threw there, as if it were thrown here. */
-function thrownBy({ error, advice }: Ending): Error {
-  const { name = "Error", message = "", stack } = error ?? {};
-  const thrown = Object.assign(new Error(message), { name, stack: stack ?? "" });
-  return advice === null ? thrown : advised(thrown, advice);
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Feature, Outcome, type WorkerMessage } from "@mainspring/proto";
-import { assignment, ExecutorScene, ref } from "../test/executor-scene.ts";
-import { SessionScene, token } from "../test/session-scene.ts";
-import { assign } from "../test/tiny-gateway.ts";
+import { assignment, ExecutorScene, ref } from "../../test/executor-scene.ts";
+import { SessionScene, token } from "../../test/session-scene.ts";
+import { assign } from "../../test/tiny-gateway.ts";
 
 const released = (messages: readonly WorkerMessage[]) =>
   messages.flatMap(({ finished }) =>
@@ -16,7 +16,7 @@ describe("a session that answers for what it holds", () => {
   it("says so in its hello", () => {
     const scene = new SessionScene();
     scene.session.start();
-    assert.equal(scene.sent()[0]?.hello?.features, Feature.AUTHORITY);
+    assert.equal((scene.sent()[0]?.hello?.features ?? 0) & Feature.AUTHORITY, Feature.AUTHORITY);
   });
 
   it("hands back an assignment that it settled before: its gateway believes that it is held", () => {
@@ -68,7 +68,7 @@ describe("an attempt that is taken back", () => {
     scene.assign("runs", "waits");
     await scene.runtime.turn();
     scene.reports.length = 0;
-    scene.obey({ takeBack: [ref("runs"), ref("waits"), ref("unknown")] });
+    scene.apply({ takeBack: [ref("runs"), ref("waits"), ref("unknown")] });
     assert.deepEqual(await scene.outcomes(), ["waits RELEASED"]);
     assert.deepEqual(
       scene.reports.flatMap(({ started }) => started.map(({ executionId }) => executionId)),
@@ -83,9 +83,9 @@ describe("a handler that outlives its attempt", () => {
 
   it("is named when it ends, whether the server or its timeout ended the attempt", async () => {
     const scene = new ExecutorScene(3);
-    scene.obey({ assigns: [assignment("forced", { timeoutMs: 100, cancelGraceMs: 100 }), assignment("refused")] });
+    scene.apply({ assigns: [assignment("forced", { timeoutMs: 100, cancelGraceMs: 100 }), assignment("refused")] });
     await scene.runtime.advance(300);
-    scene.obey({ forget: [ref("refused")] });
+    scene.apply({ forget: [ref("refused")] });
     assert.deepEqual(
       (await scene.finished()).map(({ executionId, stillRunning }) => [executionId, stillRunning]),
       [["forced", true]],
@@ -100,14 +100,14 @@ describe("a handler that outlives its attempt", () => {
   it("is named at once where it never began", async () => {
     const scene = new ExecutorScene(1);
     scene.assign("runs", "waits");
-    scene.obey({ forget: [ref("waits")] });
+    scene.apply({ forget: [ref("waits")] });
     await scene.runtime.turn();
     assert.deepEqual(ended(scene), ["waits"]);
   });
 
   it("is warned of once a minute, with its handler and execution", async () => {
     const scene = new ExecutorScene(1);
-    scene.obey({ assigns: [assignment("hung", { timeoutMs: 100, cancelGraceMs: 100 })] });
+    scene.apply({ assigns: [assignment("hung", { timeoutMs: 100, cancelGraceMs: 100 })] });
     for (let second = 0; second < 125; second++) {
       scene.guard.beat();
       await scene.runtime.advance(1_000);
@@ -128,7 +128,7 @@ describe("a process that stood still", () => {
     scene.assign("runs", "waits");
     await scene.runtime.turn();
     scene.runtime.stall(6_000);
-    // The handler's loop comes to itself before the session's thread has noticed.
+    // The handlers' event loop resumes before the session's thread has noticed the stall.
     scene.running("runs").return();
     await scene.runtime.turn();
     assert.deepEqual(scene.called, ["runs"]);

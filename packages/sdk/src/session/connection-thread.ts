@@ -1,21 +1,21 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { StallGuard } from "../handlers/stall-guard.ts";
+import { StartBoard } from "../handlers/start-board.ts";
+import { systemRuntime } from "../system-runtime.ts";
 import { packAssigns, unpackFinished } from "./columns.ts";
 import { grpcLink } from "./grpc-link.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { Session } from "./session.ts";
-import { StallGuard } from "./stall-guard.ts";
-import { StartBoard } from "./start-board.ts";
-import { systemRuntime } from "./system-runtime.ts";
 import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
 
-/** Interval at which the thread looks for handlers that block the loop. */
+/** Interval at which the thread checks whether handlers block the event loop, in milliseconds. */
 const LOOK_EVERY_MS = 250;
-/** A loop that is later than this was blocked, and not just busy. */
+/** Delay of the event loop, in milliseconds, above which it counts as blocked and not just busy. */
 const LATE_MS = 500;
 
 /**
- * The thread of a worker's connection: heartbeats go out whatever the handlers do to the main loop. It ends with the
- * session, and with the process.
+ * Main function of the thread with a worker's connection, which sends heartbeats even while handlers block the main
+ * event loop. The thread ends with the session and with the process.
  */
 function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): void {
   const runtime = systemRuntime(true);
@@ -26,13 +26,13 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
   const session = new Session(settings.profile, link, runtime, guard, {
     loopLagMs: () => lag.lagMs,
     orders: ({ assigns, ...rest }) => tell({ kind: "ORDERS", assigns: packAssigns(assigns), rest }),
-    welcomed: () => tell({ kind: "WELCOMED" }),
+    welcomed: (tooOld) => tell({ kind: "WELCOMED", tooOld }),
     warn: (message) => tell({ kind: "WARN", message }),
     left: (error) => {
       lag.stop();
       looking.cancel();
       tell({ kind: "LEFT", error: error && { code: error.code, message: error.message } });
-      // Nothing but the goodbye keeps the thread from here on.
+      // From here on, only the goodbye to the server keeps the thread alive.
       port.close();
     },
   });

@@ -1,25 +1,28 @@
-import { type Backoff, fullJitterMs } from "./backoff.ts";
-import type { Runtime, Timer } from "./runtime.ts";
+import { type Backoff, fullJitterMs } from "../backoff.ts";
+import type { Runtime, Timer } from "../runtime.ts";
 import type { ClosedReason, LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
 
-/** A worker whose connection broke is lost after 5 s: several tries must fit into that. */
+/** The server regards a worker as lost 5 s after its connection broke, so several tries must fit into that time. */
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 3_000 };
-/** A connection that lived shorter did not end a row of failures. */
+/** Shortest life of a connection, in milliseconds, that resets the count of failures. */
 const STABLE_MS = 5_000;
 
 export interface ConnectionEvents {
   opened(connection: LinkConnection): void;
   message: LinkEvents["message"];
-  /** @returns whether to try again */
+  /** Called when a connection has closed. @returns whether to connect again */
   closed(reason: ClosedReason): boolean;
 }
 
-/** Keeps one connection open: when it breaks, another one after a while. Late news of an old one are dropped. */
+/**
+ * Keeps one connection open: when the connection breaks, the reconnector opens another one after a wait. Late events of
+ * an old connection are dropped.
+ */
 export class Reconnector {
   readonly #link: WorkerLink;
   readonly #runtime: Runtime;
   readonly #events: ConnectionEvents;
-  /** Which connection it is; events of all others are old. */
+  /** Number of the present connection; events of all others are old. */
   #turn = 0;
   #connection: LinkConnection | null = null;
   #openedMs = 0;
@@ -43,21 +46,22 @@ export class Reconnector {
         if (turn === this.#turn) this.#closed(reason);
       },
     });
-    // It may have been closed while it was being opened.
+    // The reconnector may have been closed while this connection was being opened.
     if (turn !== this.#turn) return connection.close();
     this.#connection = connection;
     this.#events.opened(connection);
   }
 
-  /** Gives the connection up and tries another one. */
+  /** Closes the connection and opens another one. */
   drop(message: string): void {
     const connection = this.#connection;
-    // First: a link may say that it is closed while it is being closed, and that would be the second time.
+    // This call comes first, because a link may report its close while it is being closed, and the report must not
+    // count twice.
     this.#closed({ message });
     connection?.close();
   }
 
-  /** For good. */
+  /** Closes the connection and opens no other. */
   close(): void {
     this.#turn++;
     this.#retry?.cancel();

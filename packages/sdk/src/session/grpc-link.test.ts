@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type ServerMessage, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
-import { ManualRuntime } from "../test/manual-runtime.ts";
-import { assign, TinyGateway } from "../test/tiny-gateway.ts";
+import { ManualRuntime } from "../../test/manual-runtime.ts";
+import { assign, TinyGateway } from "../../test/tiny-gateway.ts";
 import { grpcLink } from "./grpc-link.ts";
 import type { ClosedReason, LinkConnection } from "./worker-link.ts";
 
@@ -14,7 +14,7 @@ const CANCELLED = 1;
 const FAILED_PRECONDITION = 9;
 const UNAVAILABLE = 14;
 
-/** The worker's end of one connection. */
+/** Worker's end of one connection. */
 class Peer {
   readonly runtime = new ManualRuntime();
   readonly connection: LinkConnection;
@@ -42,7 +42,7 @@ class Peer {
   }
 }
 
-/** A way to a port of this machine on which nothing goes on any more when it is told so. */
+/** A proxy to a port of this machine that can be told to go silent in both directions. */
 async function silencable(port: number) {
   const sockets: Socket[] = [];
   const server = createServer((near) => {
@@ -111,7 +111,7 @@ describe("a connection over gRPC", () => {
       code: FAILED_PRECONDITION,
       message: `${gateway.address}: protocol version 9 is not known`,
     });
-    // A side that has not noticed yet does no harm.
+    // The side that has not noticed the break can still send, without harm.
     peer.send({ draining: true });
     peer.connection.close();
   });

@@ -7,33 +7,36 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { decodeServerMessage, encodeWorkerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
+import type { Runtime, Timer } from "../runtime.ts";
 import type { GrpcTarget } from "./grpc-target.ts";
 import { troubleAt } from "./grpc-trouble.ts";
-import type { Runtime, Timer } from "./runtime.ts";
 import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
 
 const METHOD = "/mainspring.worker.v1.WorkerService/Connect";
-/** How long the server may take to answer a goodbye. */
+/** Longest wait for the server's answer to a goodbye, in milliseconds. */
 const GOODBYE_MAX_MS = 2_000;
 
 const CHANNEL: ClientOptions = {
   "grpc.max_receive_message_length": 8 * 1024 * 1024,
   "grpc.max_send_message_length": 8 * 1024 * 1024,
-  // A message of assignments is hundreds of kilobytes: with a window of 64, as it is otherwise, many trips there and back.
+  // A message of assignments has hundreds of kilobytes. With the default window of 64 KiB, such a message would take
+  // many round trips.
   "grpc-node.flow_control_window": 2 * 1024 * 1024,
-  // A gateway that is held up keeps its connections. It is left 2.3 to 3.3 s after it fell silent: by then a node
-  // has lost its shards as well, and sooner a passing stall would drive its workers to others. The platform answers these
-  // pings by itself, so they cost a server with ten thousand workers little.
+  // A gateway that stalls briefly keeps its connections. A worker leaves the gateway 2.3 to 3.3 s after the gateway
+  // fell silent: by then a node has lost its shards as well, and a shorter limit would drive the workers to other nodes
+  // at every passing stall. The platform answers these pings, so they cost little even for a server with ten thousand
+  // workers.
   "grpc.keepalive_time_ms": 1_000,
   "grpc.keepalive_timeout_ms": 2_300,
-  // The session decides when to try again: no backoff of the channel's own, and none shared with an earlier channel.
+  // The session decides when to connect again, so the channel has no backoff of its own and shares none with an earlier
+  // channel.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
 };
 
 /**
- * Connections to gateways over gRPC: each goes to the next one, in an order of the worker's own. So workers spread, and those
- * of a gateway that ends do not all go to the same other one.
+ * Opens connections to gateways over gRPC. Each connection goes to the next gateway, in a random order of this worker.
+ * So workers spread over the gateways, and the workers of a gateway that ends do not all go to the same other gateway.
  */
 export function grpcLink(targets: readonly GrpcTarget[], apiKey: string | null, runtime: Runtime): WorkerLink {
   const order = shuffled(targets, runtime);
@@ -64,13 +67,13 @@ function connectionOf(
   runtime: Runtime,
 ): LinkConnection {
   let isOver = false;
-  let patience: Timer | null = null;
+  let goodbyeTimer: Timer | null = null;
   call.on("data", (message: ServerMessage) => events.message(message));
-  // The status says the same and always comes; without a listener an error would be thrown.
+  // The status event always follows and says the same. Without this listener, Node would throw the error.
   call.on("error", () => undefined);
   call.on("status", (status: StatusObject) => {
     isOver = true;
-    patience?.cancel();
+    goodbyeTimer?.cancel();
     client.close();
     events.closed({ code: status.code, message: troubleAt(target, status.details || `gRPC status ${status.code}`) });
   });
@@ -82,7 +85,7 @@ function connectionOf(
     close() {
       if (isOver) return;
       call.end();
-      patience ??= runtime.setTimer(GOODBYE_MAX_MS, () => call.cancel());
+      goodbyeTimer ??= runtime.setTimer(GOODBYE_MAX_MS, () => call.cancel());
     },
     isCongested: () => call.writableNeedDrain,
   };

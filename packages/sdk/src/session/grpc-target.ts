@@ -1,14 +1,15 @@
-import { MainspringError } from "./errors.ts";
+import { MainspringError } from "../errors.ts";
 
 export interface GrpcTarget {
-  /** host:port */
+  /** Address of the gateway, as host:port. */
   address: string;
   isTls: boolean;
 }
 
 /**
- * @param url `host:port` or `http://host:port` without, `https://host:port` with TLS
- * @throws {MainspringError} BAD_OPTION
+ * Parses the address of one gateway.
+ * @param url `host:port` or `http://host:port` without TLS, `https://host:port` with TLS
+ * @throws {MainspringError} BAD_OPTION if the text is no such address
  */
 function targetOf(url: string): GrpcTarget {
   const match = /^(?:(https?):\/\/)?([^\s/]+:\d{1,5})\/?$/.exec(url);
@@ -19,8 +20,9 @@ function targetOf(url: string): GrpcTarget {
 }
 
 /**
- * @param urls one or more, also several in a text with commas between them
- * @throws {MainspringError} BAD_OPTION
+ * Parses the addresses of gateways.
+ * @param urls one or more addresses, also several in one text with commas between them
+ * @throws {MainspringError} BAD_OPTION if a text is no address
  */
 export function targetsOf(urls: string | readonly string[]): GrpcTarget[] {
   const list = [urls].flat().flatMap((url) => url.split(","));

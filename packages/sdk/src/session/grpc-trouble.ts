@@ -3,8 +3,8 @@ import type { GrpcTarget } from "./grpc-target.ts";
 const HINT = "is MAINSPRING_GRPC_URL (or the option url) right";
 
 /**
- * Reason why a connection ended, with the address and what may be wrong with it.
- * @param details what gRPC says of it; without times, so that the same trouble has the same text
+ * Reason why a connection ended, with the address and the likely cause.
+ * @param details message of gRPC, without times, so that the same trouble always has the same text
  */
 export function troubleAt({ address, isTls }: GrpcTarget, details: string): string {
   const said = plain(details);

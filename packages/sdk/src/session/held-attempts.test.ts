@@ -3,64 +3,64 @@ import { describe, it } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { type Token, TokenSchema } from "@mainspring/proto";
 import fc from "fast-check";
-import { finished } from "../test/session-scene.ts";
-import { Holdings, type Taking } from "./holdings.ts";
+import { finished } from "../../test/session-scene.ts";
+import { HeldAttempts, type Taking } from "./held-attempts.ts";
 
 describe("holdings", () => {
   it("take the next attempt in place of the one before, whose result nobody wants then", () => {
-    const holdings = new Holdings();
-    assert.equal(take(holdings, "a", 1), "NEW");
-    holdings.finish(finished("a"));
-    assert.equal(take(holdings, "a", 2), "NEW");
-    assert.deepEqual([holdings.size, holdings.unfinished], [1, 1]);
-    assert.deepEqual([...holdings.results()], []);
-    assert.equal(holdings.finish(finished("a", { attempt: 1 })), null);
+    const attempts = new HeldAttempts();
+    assert.equal(take(attempts, "a", 1), "NEW");
+    attempts.finish(finished("a"));
+    assert.equal(take(attempts, "a", 2), "NEW");
+    assert.deepEqual([attempts.size, attempts.unfinished], [1, 1]);
+    assert.deepEqual([...attempts.results()], []);
+    assert.equal(attempts.finish(finished("a", { attempt: 1 })), null);
   });
 
   it("remember some thousands that are done with, so that a late repeat starts nothing, and not all", () => {
-    const holdings = new Holdings();
+    const attempts = new HeldAttempts();
     const settle = (id: string) => {
-      take(holdings, id, 1);
-      holdings.settle(token(id, 1));
+      take(attempts, id, 1);
+      attempts.settle(token(id, 1));
     };
     settle("first");
     for (let i = 0; i < 4_096; i++) settle(`some-${i}`);
-    assert.equal(take(holdings, "first", 1), "SETTLED");
+    assert.equal(take(attempts, "first", 1), "SETTLED");
     for (let i = 0; i < 8_192; i++) settle(`more-${i}`);
-    assert.equal(take(holdings, "first", 1), "NEW");
+    assert.equal(take(attempts, "first", 1), "NEW");
   });
 
   it("tell a repeat of what is held from what is settled, and both from an Assign of an older epoch", () => {
-    const holdings = new Holdings();
-    assert.equal(take(holdings, "a", 2, 5n), "NEW");
-    assert.equal(take(holdings, "a", 2, 4n), "HELD");
-    assert.equal(take(holdings, "a", 1, 5n), "SETTLED");
-    assert.equal(take(holdings, "b", 1, 4n), "STALE");
-    holdings.learn([{ $typeName: "mainspring.worker.v1.ShardEpoch", shard: 7, epoch: 9n }]);
-    assert.equal(take(holdings, "b", 1, 8n), "STALE");
-    assert.equal(take(holdings, "b", 1, 9n), "NEW");
-    assert.equal(take(holdings, "c", 1, 0n), "NEW", "a gateway of the release before names no epoch");
+    const attempts = new HeldAttempts();
+    assert.equal(take(attempts, "a", 2, 5n), "NEW");
+    assert.equal(take(attempts, "a", 2, 4n), "HELD");
+    assert.equal(take(attempts, "a", 1, 5n), "SETTLED");
+    assert.equal(take(attempts, "b", 1, 4n), "STALE");
+    attempts.learn([{ $typeName: "mainspring.worker.v1.ShardEpoch", shard: 7, epoch: 9n }]);
+    assert.equal(take(attempts, "b", 1, 8n), "STALE");
+    assert.equal(take(attempts, "b", 1, 9n), "NEW");
+    assert.equal(take(attempts, "c", 1, 0n), "NEW", "a gateway of the release before names no epoch");
   });
 
   it("keep the slot of an attempt that is over until its handler has ended, and say so once", () => {
-    const holdings = new Holdings();
-    take(holdings, "refused", 1);
-    holdings.settle(token("refused", 1));
-    take(holdings, "forced", 1);
-    holdings.finish(finished("forced", { stillRunning: true }));
-    holdings.settle(token("forced", 1));
-    take(holdings, "done", 1);
-    holdings.finish(finished("done"));
-    holdings.settle(token("done", 1));
-    const over = () => holdings.list().filter((held) => held.over);
+    const attempts = new HeldAttempts();
+    take(attempts, "refused", 1);
+    attempts.settle(token("refused", 1));
+    take(attempts, "forced", 1);
+    attempts.finish(finished("forced", { stillRunning: true }));
+    attempts.settle(token("forced", 1));
+    take(attempts, "done", 1);
+    attempts.finish(finished("done"));
+    attempts.settle(token("done", 1));
+    const over = () => attempts.list().filter((held) => held.over);
     assert.deepEqual(
       over().map(({ token }) => token?.executionId),
       ["refused", "forced"],
     );
-    assert.equal(holdings.end({ executionId: "done", attempt: 1 }), null);
+    assert.equal(attempts.end({ executionId: "done", attempt: 1 }), null);
     for (const executionId of ["refused", "forced"]) {
-      assert.equal(holdings.end({ executionId, attempt: 1 })?.executionId, executionId);
-      assert.equal(holdings.end({ executionId, attempt: 1 }), null);
+      assert.equal(attempts.end({ executionId, attempt: 1 })?.executionId, executionId);
+      assert.equal(attempts.end({ executionId, attempt: 1 }), null);
     }
     assert.deepEqual(over(), []);
   });
@@ -68,10 +68,10 @@ describe("holdings", () => {
   it("agree with a plain count of what was assigned, finished and settled, in whatever order", () => {
     fc.assert(
       fc.property(fc.array(STEPS, { maxLength: 60 }), (steps) => {
-        const [holdings, model] = [new Holdings(), new Model()];
+        const [attempts, model] = [new HeldAttempts(), new Model()];
         for (const step of steps) {
-          assert.deepEqual(perform(holdings, step), model.perform(step));
-          assert.deepEqual(viewOf(holdings), model.view());
+          assert.deepEqual(perform(attempts, step), model.perform(step));
+          assert.deepEqual(viewOf(attempts), model.view());
         }
       }),
       { numRuns: 500 },
@@ -87,28 +87,28 @@ const STEPS: fc.Arbitrary<Step> = fc.record({
   attempt: fc.integer({ min: 1, max: 3 }),
 });
 
-/** @returns whether the step did anything; of settling that is not told */
-function perform(holdings: Holdings, { do: what, id, attempt }: Step): boolean | undefined {
+/** @returns whether the step had an effect; undefined for a settling, which returns nothing */
+function perform(attempts: HeldAttempts, { do: what, id, attempt }: Step): boolean | undefined {
   switch (what) {
     case "take":
-      return take(holdings, id, attempt) === "NEW";
+      return take(attempts, id, attempt) === "NEW";
     case "start":
-      return holdings.start({ executionId: id, attempt }, 5) !== null;
+      return attempts.start({ executionId: id, attempt }, 5) !== null;
     case "finish":
-      return holdings.finish(finished(id, { attempt })) !== null;
+      return attempts.finish(finished(id, { attempt })) !== null;
     case "settle":
-      return void holdings.settle(token(id, attempt));
+      return void attempts.settle(token(id, attempt));
   }
 }
 
-function viewOf(holdings: Holdings): unknown {
-  const listed = holdings.list().filter(({ over }) => !over);
+function viewOf(attempts: HeldAttempts): unknown {
+  const listed = attempts.list().filter(({ over }) => !over);
   const held = listed.map(({ token, finished }) => [token?.executionId, token?.attempt, finished]);
-  const results = Array.from(holdings.results(), (result) => `${result.token?.executionId}:${result.token?.attempt}`);
-  return { held: held.sort(), results: results.sort(), size: holdings.size, unfinished: holdings.unfinished };
+  const results = Array.from(attempts.results(), (result) => `${result.token?.executionId}:${result.token?.attempt}`);
+  return { held: held.sort(), results: results.sort(), size: attempts.size, unfinished: attempts.unfinished };
 }
 
-/** The same, told slowly: every token that was ever taken, and what became of it. */
+/** Slow model of the same class: every token that the worker ever took, and its outcome. */
 class Model {
   readonly #fates = new Map<string, Map<number, "RUNS" | "FINISHED" | "GONE">>();
 
@@ -144,8 +144,8 @@ class Model {
   }
 }
 
-function take(holdings: Holdings, id: string, attempt: number, epoch = 0n): Taking {
-  return holdings.take({ epoch }, token(id, attempt));
+function take(attempts: HeldAttempts, id: string, attempt: number, epoch = 0n): Taking {
+  return attempts.take({ epoch }, token(id, attempt));
 }
 
 function token(executionId: string, attempt: number): Token {

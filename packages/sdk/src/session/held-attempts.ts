@@ -1,37 +1,54 @@
 import { create } from "@bufbuild/protobuf";
-import { type Assign, type Finished, type Held, HeldSchema, type ShardEpoch, type Token } from "@mainspring/proto";
-import { finishedMessage } from "./messages.ts";
-import type { AttemptRef, FinishedReport } from "./work.ts";
+import {
+  type Assign,
+  type Finished,
+  type Held,
+  HeldSchema,
+  type ShardEpoch,
+  type Step,
+  type Token,
+} from "@mainspring/proto";
+import { finishedMessage, stepMessage } from "./messages.ts";
+import type { AttemptRef, FinishedReport, StepRef, StepReport } from "./work.ts";
 
-/** Number of settled executions that are remembered at least, so that a late repeat of their Assign starts nothing. */
+/**
+ * Smallest number of settled executions that the worker remembers, so that a late repeat of their Assign starts
+ * nothing.
+ */
 const RECENT_MIN = 4_096;
 
-interface Holding {
+interface HeldAttempt {
   token: Token;
-  /** 0: not started. */
+  /** Start of the handler, in milliseconds since 1970; 0: not started. */
   startedAtMs: number;
-  /** Kept until the server acknowledges or refuses it. null: the attempt waits or runs. */
+  /** Result, kept until the server acknowledges or refuses it; null: the attempt waits or runs. */
   finished: Finished | null;
+  /** Records that the server has not acknowledged, by number, in order; null: none so far. */
+  steps: Map<number, Step> | null;
 }
 
 /**
- * Answer to an Assign. NEW: the worker takes the attempt. HELD: the worker has the attempt already. SETTLED: the attempt, or a
- * later one, was settled before. STALE: the Assign is older than an epoch that the worker knows. The worker answers SETTLED
- * and STALE with RELEASED, because a gateway that believes that the worker has the attempt would wait for it for ever.
+ * Reaction to an Assign. NEW: the worker takes the attempt. HELD: the worker has the attempt already. SETTLED: the
+ * attempt, or a later one, was settled before. STALE: the Assign is older than an epoch that the worker knows. The
+ * worker answers SETTLED and STALE with RELEASED, because a gateway that believes that the worker has the attempt would
+ * wait for it for ever.
  */
 export type Taking = "NEW" | "HELD" | "SETTLED" | "STALE";
 
 /**
- * Every attempt that this worker holds: waiting, running, or finished and not acknowledged. One per execution: the server
- * assigns the next attempt only after it has ended the one before, so the worker drops that one then.
+ * Every attempt that this worker holds: waiting, running, or finished and not acknowledged. An execution has one
+ * attempt here: the server assigns the next attempt only after it has ended the previous one, so the worker then drops
+ * the previous one.
  */
-export class Holdings {
-  readonly #held = new Map<string, Holding>();
+export class HeldAttempts {
+  readonly #held = new Map<string, HeldAttempt>();
   /** Attempts that are over for the server while their handlers may still run, by token. */
   readonly #over = new Map<string, Token>();
-  /** Highest epoch by shard that an Assign or a question has named. */
+  /** Highest epoch of each shard that an Assign or a question of the server has named. */
   readonly #epochs = new Map<number, bigint>();
-  /** Latest attempt by execution, in two generations: when the younger is full it becomes the older. */
+  /**
+   * Latest attempt by execution id, in two generations: when the younger generation is full, it replaces the older one.
+   */
   #recent = new Map<string, number>();
   #older = new Map<string, number>();
   #unfinished = 0;
@@ -40,12 +57,12 @@ export class Holdings {
     return this.#held.size;
   }
 
-  /** Waiting or running. */
+  /** Number of attempts that wait or run. */
   get unfinished(): number {
     return this.#unfinished;
   }
 
-  /** Assigns of older epochs are STALE from now on. */
+  /** Records epochs. From now on, Assigns of older epochs are STALE. */
   learn(epochs: readonly ShardEpoch[]): void {
     for (const { shard, epoch } of epochs) {
       if (epoch > (this.#epochs.get(shard) ?? 0n)) this.#epochs.set(shard, epoch);
@@ -57,45 +74,79 @@ export class Holdings {
     const before = this.#held.get(executionId);
     if (before?.token.attempt === attempt) return "HELD";
     const newest = this.#epochs.get(shard) ?? 0n;
-    // A gateway from before there were epochs says 0.
+    // A gateway whose release has no epochs sends 0.
     if (epoch !== 0n && epoch < newest) return "STALE";
     if (epoch > newest) this.#epochs.set(shard, epoch);
     const known = before?.token.attempt ?? this.#recent.get(executionId) ?? this.#older.get(executionId) ?? 0;
     if (attempt <= known) return "SETTLED";
     if (before !== undefined) this.#drop(before);
     this.#unfinished++;
-    this.#held.set(executionId, { token, startedAtMs: 0, finished: null });
+    this.#held.set(executionId, { token, startedAtMs: 0, finished: null, steps: null });
     return "NEW";
   }
 
-  /** @returns null where it is not held (any more) */
+  /** @returns token of the attempt; null: the worker does not hold the attempt */
   tokenOf(ref: AttemptRef): Token | null {
     return this.#find(ref)?.token ?? null;
   }
 
   start(ref: AttemptRef, startedAtMs: number): Token | null {
-    const holding = this.#find(ref);
-    if (holding === undefined) return null;
-    holding.startedAtMs = startedAtMs;
-    return holding.token;
+    const held = this.#find(ref);
+    if (held === undefined) return null;
+    held.startedAtMs = startedAtMs;
+    return held.token;
   }
 
-  /** @returns what to send; null where nobody wants it any more */
+  /** @returns result to send; null: the server no longer wants it */
   finish(report: FinishedReport): Finished | null {
-    const holding = this.#find(report);
-    if (holding === undefined || holding.finished !== null) return null;
-    holding.startedAtMs = report.startedAtMs;
-    holding.finished = finishedMessage(holding.token, report);
+    const held = this.#find(report);
+    if (held === undefined || held.finished !== null) return null;
+    held.startedAtMs = report.startedAtMs;
+    held.finished = finishedMessage(held.token, report);
     this.#unfinished--;
-    return holding.finished;
+    return held.finished;
   }
 
-  /** The handler of an attempt that is over has ended. @returns the token to name in `ended`; null: its slot was free */
+  /** @returns record to send; null: the server no longer wants it */
+  record(report: StepReport): Step | null {
+    const held = this.#find(report);
+    // Records follow no result of their attempt.
+    if (held === undefined || held.finished !== null) return null;
+    const step = stepMessage(held.token, report);
+    held.steps ??= new Map();
+    held.steps.set(step.number, step);
+    return step;
+  }
+
+  /** Removes a record that the server has stored. @returns whether the worker waited for that */
+  acknowledge(ref: StepRef): boolean {
+    return this.#find(ref)?.steps?.delete(ref.number) ?? false;
+  }
+
+  /** Records of this attempt that the server has not acknowledged. */
+  stepsOf(ref: AttemptRef): Step[] {
+    return [...(this.#find(ref)?.steps?.values() ?? [])];
+  }
+
+  /** Records of all attempts that the server has not acknowledged. */
+  *steps(): Generator<Step> {
+    for (const { steps } of this.#held.values()) if (steps !== null) yield* steps.values();
+  }
+
+  /** Removes all records, which the server cannot store. */
+  dropSteps(): void {
+    for (const held of this.#held.values()) held.steps = null;
+  }
+
+  /**
+   * Records that the handler of an attempt that is over has ended. @returns token to name in `ended`; null: the slot
+   * was free already
+   */
   end(ref: AttemptRef): Token | null {
-    const holding = this.#find(ref);
-    if (holding?.finished?.stillRunning === true) {
-      holding.finished.stillRunning = false;
-      return holding.token;
+    const held = this.#find(ref);
+    if (held?.finished?.stillRunning === true) {
+      held.finished.stillRunning = false;
+      return held.token;
     }
     if (this.#over.size === 0) return null;
     const token = this.#over.get(keyOf(ref)) ?? null;
@@ -103,26 +154,26 @@ export class Holdings {
     return token;
   }
 
-  /** Acknowledged or refused: the server is done with it. */
+  /** Removes an attempt whose result the server has acknowledged or refused. */
   settle(token: Token): void {
-    const holding = this.#find(token);
-    if (holding === undefined) return;
+    const held = this.#find(token);
+    if (held === undefined) return;
     this.#held.delete(token.executionId);
-    this.#drop(holding);
+    this.#drop(held);
     this.#remember(token);
   }
 
-  /** The result of this attempt, to be sent once more; null: it has none. */
+  /** Result of this attempt, for a repeated send; null: it has none. */
   resultOf(ref: AttemptRef): Finished | null {
     return this.#find(ref)?.finished ?? null;
   }
 
-  /** Results that were neither acknowledged nor refused. */
+  /** Results that the server has neither acknowledged nor refused. */
   *results(): Generator<Finished> {
     for (const { finished } of this.#held.values()) if (finished !== null) yield finished;
   }
 
-  /** For the hello: every attempt that the worker holds, and those that only keep a slot. */
+  /** Attempts for the hello message: those that the worker holds, and those that are over but keep a slot. */
   list(): Held[] {
     const over = Array.from(this.#over.values(), (token) => create(HeldSchema, { token, over: true }));
     return [...Array.from(this.#held.values(), heldMessage), ...over];
@@ -132,20 +183,23 @@ export class Holdings {
   among(tokens: readonly Token[]): Held[] {
     if (tokens.length === 0) return this.list();
     return tokens.flatMap((token) => {
-      const holding = this.#find(token);
-      return holding === undefined ? [] : [heldMessage(holding)];
+      const held = this.#find(token);
+      return held === undefined ? [] : [heldMessage(held)];
     });
   }
 
-  /** The server wants no more of it. Its handler may go on for a while, and keeps its slot until then. */
-  #drop({ token, finished }: Holding): void {
+  /**
+   * Drops an attempt that the server no longer wants. Its handler can run on for a while and keeps its slot until it
+   * ends.
+   */
+  #drop({ token, finished }: HeldAttempt): void {
     if (finished === null) this.#unfinished--;
     if (finished === null || finished.stillRunning) this.#over.set(keyOf(token), token);
   }
 
-  #find({ executionId, attempt }: AttemptRef): Holding | undefined {
-    const holding = this.#held.get(executionId);
-    return holding?.token.attempt === attempt ? holding : undefined;
+  #find({ executionId, attempt }: AttemptRef): HeldAttempt | undefined {
+    const held = this.#held.get(executionId);
+    return held?.token.attempt === attempt ? held : undefined;
   }
 
   #remember({ executionId, attempt }: AttemptRef): void {
@@ -156,11 +210,12 @@ export class Holdings {
   }
 }
 
-function keyOf({ executionId, attempt }: AttemptRef): string {
+/** Key of an attempt in a map. */
+export function keyOf({ executionId, attempt }: AttemptRef): string {
   return `${executionId}:${attempt}`;
 }
 
-function heldMessage({ token, startedAtMs, finished }: Holding): Held {
+function heldMessage({ token, startedAtMs, finished }: HeldAttempt): Held {
   const over = finished?.stillRunning === true;
   return create(HeldSchema, { token, startedAtMs: BigInt(startedAtMs), finished: finished !== null, over });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ManualRuntime } from "../test/manual-runtime.ts";
+import { ManualRuntime } from "../../test/manual-runtime.ts";
 import { LoopLag } from "./loop-lag.ts";
 
 describe("the lag of a loop", () => {

@@ -1,12 +1,12 @@
-import type { Runtime, Timer } from "./runtime.ts";
+import type { Runtime, Timer } from "../runtime.ts";
 
 const PING_EVERY_MS = 1_000;
 
-/** Measures how late another thread's loop is, by pings that it answers when it comes to them. */
+/** Measures the delay of another thread's event loop by pings that the other thread answers. */
 export class LoopLag {
   readonly #runtime: Runtime;
   readonly #ping: () => void;
-  /** null: the last ping was answered. */
+  /** Time of the ping that has no answer yet, in milliseconds; null: the last ping was answered. */
   #askedMs: number | null = null;
   #lastMs = 0;
   #timer: Timer | null = null;
@@ -28,7 +28,7 @@ export class LoopLag {
     this.#askedMs = null;
   }
 
-  /** Whole milliseconds. A ping that waits counts for as long as it has waited. */
+  /** Delay of the loop in whole milliseconds. A ping without an answer counts with the time that it has waited. */
   get lagMs(): number {
     const waitedMs = this.#askedMs === null ? 0 : this.#runtime.monotonicMs() - this.#askedMs;
     return Math.round(Math.max(waitedMs, this.#lastMs));

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { TokenSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
 import fc from "fast-check";
-import { finished, SILENCE } from "../test/session-scene.ts";
+import { finished, SILENCE } from "../../test/session-scene.ts";
 import { packAssigns, packFinished, unpackAssigns, unpackFinished } from "./columns.ts";
-import { chatterMessagesOf, finishedMessage, messagesOf } from "./messages.ts";
+import { finishedMessage, messagesOf, outputMessagesOf } from "./messages.ts";
 import { type Assignment, type FinishedReport, OUTCOMES } from "./work.ts";
 
-/** The gateway accepts twice as much. */
+/** Largest message that the test accepts, in bytes; the gateway accepts twice as much. */
 const MESSAGE_MAX_BYTES = 4 * 1024 * 1024;
 
 function sizesOf(messages: readonly WorkerMessage[]): number[] {
@@ -47,7 +47,7 @@ describe("messages to the gateway", () => {
     const said = Array.from({ length: 1_000 }, (_, index) => ({ executionId: `${index}`, attempt: 1 }));
     const progress = said.map((ref) => ({ ...ref, fraction: 0.5, message: "€".repeat(8_192) }));
     const logs = said.map((ref) => ({ ...ref, atMs: 1, line: "€".repeat(8_192) }));
-    const messages = [...chatterMessagesOf({ ...SILENCE, progress, logs }, (ref) => tokenOf(ref.executionId))];
+    const messages = [...outputMessagesOf({ ...SILENCE, progress, logs }, (ref) => tokenOf(ref.executionId))];
     assert.ok(Math.max(...sizesOf(messages)) < MESSAGE_MAX_BYTES);
     assert.equal(messages.flatMap((message) => message.progress).length, 1_000);
     assert.equal(messages.flatMap((message) => message.logs).length, 1_000);
@@ -95,7 +95,7 @@ describe("columns", () => {
   });
 });
 
-/** With the prototype that objects here have; those of fast-check may have none. */
+/** Copies an object with the usual prototype, which objects from fast-check may lack. */
 function plain<T extends object>(value: T): T {
   return structuredClone(value);
 }

@@ -7,16 +7,30 @@ import {
   FinishedSchema,
   LogSchema,
   ProgressSchema,
+  type RecordedStep,
+  type Step,
+  type StepAck,
   type Token,
   TokenSchema,
   RetryAdvice as WireAdvice,
   Outcome as WireOutcome,
+  StepKind as WireStepKind,
   type WorkerMessage,
   WorkerMessageSchema,
 } from "@mainspring/proto";
-import type { Assignment, AttemptRef, CancelCause, FinishedReport, Outcome, Report } from "./work.ts";
+import type {
+  Assignment,
+  AttemptRef,
+  CancelCause,
+  FinishedReport,
+  Outcome,
+  Report,
+  StepRecord,
+  StepRef,
+  StepReport,
+} from "./work.ts";
 
-/** Between what goes over the wire and what the executor works with. */
+/** Conversion between protocol messages and the values that the executor uses. */
 
 const OUTCOMES: Record<Outcome, WireOutcome> = {
   SUCCEEDED: WireOutcome.SUCCEEDED,
@@ -25,20 +39,22 @@ const OUTCOMES: Record<Outcome, WireOutcome> = {
   CANCELLED: WireOutcome.CANCELLED,
   RELEASED: WireOutcome.RELEASED,
 };
+const STEP_KINDS = { RESULT: WireStepKind.RESULT, CHECKPOINT: WireStepKind.CHECKPOINT } as const;
 const ADVICES = { NEVER: WireAdvice.NEVER, AT: WireAdvice.AT } as const;
 type TokenOf = (ref: AttemptRef) => Token | null;
 
 const NO_BYTES = new Uint8Array(0);
-/** A message stays well below what a receiver takes; one result is at most 1 MiB. */
+/** Largest message, in bytes: well below the receiver's limit. One result has at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
-/** Items in one message: reading and judging many at once would hold up the gateway's other workers. */
+/** Largest number of items in one message. More items at once would hold up the gateway's other workers. */
 const MESSAGE_MAX_ITEMS = 4_000;
-/** Approximate size of a result beside its text, error and ids, in bytes. */
+/** Approximate size of a result without its text, error and ids, in bytes. */
 const OVERHEAD_BYTES = 160;
 
-export function assignmentOf(assign: Assign, token: Token): Assignment {
+/** @param recorded records of earlier attempts; undefined: none */
+export function assignmentOf(assign: Assign, token: Token, recorded?: readonly StepRecord[]): Assignment {
   const { handler, payload, timeoutMs, cancelGraceMs, failures, maxAttempts, scheduledAtMs } = assign;
-  return {
+  const assignment: Assignment = {
     executionId: token.executionId,
     attempt: token.attempt,
     handler,
@@ -49,6 +65,8 @@ export function assignmentOf(assign: Assign, token: Token): Assignment {
     maxAttempts,
     scheduledAtMs: Number(scheduledAtMs),
   };
+  if (recorded !== undefined) assignment.recorded = recorded;
+  return assignment;
 }
 
 export function refOf({ executionId, attempt }: Token): AttemptRef {
@@ -59,7 +77,7 @@ export function cancelCauseOf(reason: CancelReason): CancelCause {
   return reason === CancelReason.TIMED_OUT ? "TIMED_OUT" : "REQUESTED";
 }
 
-/** Literals instead of `create`: this is the hot path. */
+/** Object literals instead of `create`, because this is the hot path. */
 export function finishedMessage(token: Token, { error, advice, ...report }: FinishedReport): Finished {
   return {
     $typeName: "mainspring.worker.v1.Finished",
@@ -75,19 +93,47 @@ export function finishedMessage(token: Token, { error, advice, ...report }: Fini
   };
 }
 
-/** Hands back an attempt that the worker did not take. */
+export function stepMessage(token: Token, { number, name, kind, data }: StepReport): Step {
+  const bytes = data === "" ? NO_BYTES : Buffer.from(data);
+  return { $typeName: "mainspring.worker.v1.Step", token, number, name, kind: STEP_KINDS[kind], data: bytes };
+}
+
+/** Records of kinds that this release does not know are left out. */
+export function recordOf({ name, kind, data }: RecordedStep): StepRecord[] {
+  if (kind === WireStepKind.RESULT) return [{ name, kind: "RESULT", data: textOf(data) }];
+  if (kind === WireStepKind.CHECKPOINT) return [{ name, kind: "CHECKPOINT", data: textOf(data) }];
+  return [];
+}
+
+export function stepRefOf({ token, number }: StepAck): StepRef[] {
+  return token === undefined ? [] : [{ ...refOf(token), number }];
+}
+
+/** Message that hands back an attempt that the worker did not take. */
 export function releasedMessage({ executionId, attempt, shard }: Token, nowMs: number): Finished {
   const token = create(TokenSchema, { executionId, attempt, shard });
   return create(FinishedSchema, { token, outcome: WireOutcome.RELEASED, finishedAtMs: BigInt(nowMs) });
 }
 
-/** Spread over as many messages as their size asks for. */
+/** Splits results into messages that respect the limits of size. */
 export function* messagesOf(finished: readonly Finished[]): Generator<WorkerMessage> {
   for (const part of parts(finished, sizeOf)) yield create(WorkerMessageSchema, { finished: part });
 }
 
-/** Likewise, lines before the latest progress. Output of attempts that are no longer wanted is left out. */
-export function* chatterMessagesOf({ progress, logs }: Report, tokenOf: TokenOf): Generator<WorkerMessage> {
+/** Splits records into messages that respect the limits of size. */
+export function* stepMessagesOf(steps: readonly Step[]): Generator<WorkerMessage> {
+  const sizeOfStep = ({ name, data }: Step) => OVERHEAD_BYTES + 3 * name.length + data.length;
+  for (const part of parts(steps, sizeOfStep)) yield create(WorkerMessageSchema, { steps: part });
+}
+
+/**
+ * Splits progress and log lines into messages, log lines before the latest progress. Output of attempts that the server
+ * no longer wants is omitted.
+ */
+export function* outputMessagesOf(
+  { progress, logs }: Pick<Report, "progress" | "logs">,
+  tokenOf: TokenOf,
+): Generator<WorkerMessage> {
   const updates = progress.flatMap((item) => {
     const token = tokenOf(item);
     return token === null ? [] : create(ProgressSchema, { token, fraction: item.fraction, message: item.message });
@@ -121,7 +167,7 @@ function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator
 }
 
 function sizeOf({ result, error }: Finished): number {
-  // Three bytes a character at most.
+  // A character takes at most three bytes in UTF-8.
   const errorBytes = error === undefined ? 0 : 3 * (error.name.length + error.message.length + error.stack.length);
   return OVERHEAD_BYTES + result.length + errorBytes;
 }

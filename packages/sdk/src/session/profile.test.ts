@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { task } from "../task.ts";
+import { Worker } from "../worker.ts";
 import { targetsOf } from "./grpc-target.ts";
 import { checkedProfile, type WorkerProfile } from "./profile.ts";
-import { task } from "./task.ts";
-import { Worker } from "./worker.ts";
 
 const GOOD: WorkerProfile = {
   workerId: "w",
@@ -17,7 +17,13 @@ const GOOD: WorkerProfile = {
 
 describe("what a worker says of itself", () => {
   it("is taken at its bounds", () => {
-    const bounds = [{ slots: 1 }, { slots: 10_000 }, { prefetch: 100_000 }, { name: "x".repeat(128) }];
+    const bounds = [
+      { slots: 1 },
+      { slots: 10_000 },
+      { prefetch: 100_000 },
+      { prefetch: "auto" } as const,
+      { name: "x".repeat(128) },
+    ];
     for (const over of bounds) assert.deepEqual(checkedProfile({ ...GOOD, ...over }), { ...GOOD, ...over });
   });
 
@@ -26,7 +32,7 @@ describe("what a worker says of itself", () => {
       [{ slots: 0 }, /slots: must be a whole number from 1 to 10000, not 0/],
       [{ slots: 10_001 }, /slots/],
       [{ slots: 1.5 }, /slots/],
-      [{ prefetch: -1 }, /prefetch: must be a whole number from 0 to 100000, not -1/],
+      [{ prefetch: -1 }, /prefetch: must be "auto" or a whole number from 0 to 100000, not -1/],
       [{ name: "" }, /name: 1 to 128 characters/],
       [{ name: "x".repeat(129) }, /it has 129/],
       [{ pool: "" }, /pool/],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { finished, resultsOf, SessionScene, SILENCE, token } from "../test/session-scene.ts";
-import { assign } from "../test/tiny-gateway.ts";
+import { finished, resultsOf, SessionScene, SILENCE, token } from "../../test/session-scene.ts";
+import { assign } from "../../test/tiny-gateway.ts";
 
 const FAILED_PRECONDITION = 9;
 const UNAVAILABLE = 14;
@@ -45,7 +45,7 @@ describe("a session whose connection breaks", () => {
     await scene.runtime.advance(1);
     assert.equal(silent.isClosed, true);
     await scene.runtime.advance(3_000);
-    // One and not two, though the link said as well that it was closed.
+    // Only one new connection is opened, although the link reported the close as well.
     assert.equal(scene.link.connections.length, 2);
     assert.equal(scene.warnings.length, 1);
   });
@@ -130,7 +130,7 @@ describe("a session that drains", () => {
       scene.orders.map((orders) => orders.drain),
       [false, true],
     );
-    // Was under way: goes to the executor, which hands it back.
+    // The Assign was on its way. It goes to the executor, which hands it back.
     scene.say({ assigns: [assign("late")] });
     scene.session.report({ ...SILENCE, finished: [finished("late", { outcome: "RELEASED" }), finished("runs")] });
     scene.say({ acks: [token("late")] });
@@ -208,7 +208,7 @@ describe("a session that drains", () => {
   });
 });
 
-/** @returns how long it took the worker to connect again */
+/** @returns time that the worker took to connect again, in milliseconds */
 async function untilConnected(scene: SessionScene): Promise<number> {
   const before = scene.link.connections.length;
   for (let waitedMs = 0; waitedMs <= 10_000; waitedMs++) {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Outcome, PROTOCOL_VERSION, RetryAdvice } from "@mainspring/proto";
-import { finished, resultsOf, SessionScene, SILENCE, token } from "../test/session-scene.ts";
-import { assign } from "../test/tiny-gateway.ts";
+import { Feature, Outcome, PROTOCOL_VERSION, RetryAdvice } from "@mainspring/proto";
+import { finished, resultsOf, SessionScene, SILENCE, token } from "../../test/session-scene.ts";
+import { assign } from "../../test/tiny-gateway.ts";
+
+const AUTO = Feature.AUTHORITY | Feature.POLICIES | Feature.AUTO_PREFETCH | Feature.STEPS;
 
 describe("a session that begins", () => {
   it("says hello first, and who it is", () => {
@@ -18,6 +20,19 @@ describe("a session that begins", () => {
     assert.equal(scene.welcomes, 0);
     scene.welcome();
     assert.equal(scene.welcomes, 1);
+  });
+
+  it("says that its prefetch is automatic, and that what waits has room at a gateway which does not know that", async () => {
+    const scene = new SessionScene("auto");
+    scene.session.start();
+    const hello = scene.sent()[0]?.hello;
+    assert.deepEqual([hello?.features, hello?.prefetch], [AUTO, 0]);
+    const assigns = ["a", "b", "c", "d", "e", "f"].map((id) => assign(id));
+    scene.welcome({ assigns });
+    scene.finish("a");
+    await scene.reconnect();
+    const again = scene.sent()[0]?.hello;
+    assert.deepEqual([again?.slots, again?.prefetch, again?.holds.length], [4, 1, 6]);
   });
 
   it("beats at once, then as often as the welcome says, with what runs and how late the loop is", async () => {
@@ -110,7 +125,7 @@ describe("a result", () => {
     scene.say({ acks: [token("a")] });
     scene.say({ resendResults: true });
     assert.deepEqual(resultsOf(scene.sent()), ["b:1"]);
-    // Report of another attempt.
+    // An ACK for another attempt of the same execution.
     scene.say({ acks: [token("b", 2)], resendResults: true });
     assert.deepEqual(resultsOf(scene.sent()), ["b:1"]);
   });
@@ -198,7 +213,7 @@ describe("what a session says of running attempts", () => {
     scene.start("between");
     scene.sent();
     scene.welcome();
-    // The hello has told of the other one.
+    // The hello has named the other one.
     assert.deepEqual(startsOf(scene), ["between"]);
     await scene.reconnect();
     scene.welcome();
@@ -222,12 +237,38 @@ describe("what a session says of running attempts", () => {
     scene.session.report(said("a"));
     assert.deepEqual(scene.sent(), []);
   });
+
+  it("has the last lines that were logged without a connection, before the results", async () => {
+    const scene = SessionScene.welcomed();
+    scene.say({ assigns: [assign("a")] });
+    scene.link.connection.break();
+    const log = (line: string) => ({ executionId: "a", attempt: 1, atMs: 3, line });
+    scene.session.report({ ...SILENCE, logs: Array.from({ length: 1_000 }, (_, n) => log(`line ${n}`)) });
+    scene.session.report({ ...SILENCE, logs: [log("one more")] });
+    scene.finish("a");
+    await scene.reconnect();
+    scene.sent();
+    scene.welcome();
+    const messages = scene.sent();
+    const lines = messages.flatMap(({ logs }) => logs.map(({ line }) => line));
+    assert.deepEqual([lines.length, lines[0], lines.at(-1)], [1_000, "line 1", "one more"]);
+    const places = [
+      messages.findIndex(({ logs }) => logs.length > 0),
+      messages.findIndex(({ finished }) => finished.length > 0),
+    ];
+    assert.ok((places[0] ?? 0) >= 0 && (places[0] ?? 0) < (places[1] ?? 0), places.join());
+    scene.welcome();
+    assert.deepEqual(
+      scene.sent().flatMap(({ logs }) => logs),
+      [],
+    );
+  });
 });
 
 const ONE_RUNS = { running: 1, loopLagMs: 42 };
 const WANTED_NUMBERS = { failures: 2, scheduledAtMs: 77, timeoutMs: 9, maxAttempts: 5 };
 
-/** Has finished these, and nothing of it was acknowledged. */
+/** A session that holds finished attempts of these executions, none of them acknowledged. */
 function holding(...executionIds: string[]): SessionScene {
   const scene = SessionScene.welcomed();
   scene.say({ assigns: executionIds.map((id) => assign(id)) });

@@ -1,16 +1,16 @@
 import { Worker as Thread } from "node:worker_threads";
+import { MainspringError } from "../errors.ts";
 import { packFinished, unpackAssigns } from "./columns.ts";
-import { MainspringError } from "./errors.ts";
 import type { SessionControl, SessionEvents } from "./session.ts";
 import type { FromThread, ThreadSettings, ToThread } from "./thread-messages.ts";
 import { NO_ORDERS, type Report } from "./work.ts";
 
-/** A session in a thread of its own, as the main thread sees it. */
+/** Main thread's view of a session that runs in a thread of its own. */
 export class ThreadSession implements SessionControl {
   readonly #settings: ThreadSettings;
   readonly #events: SessionEvents;
   #thread: Thread | null = null;
-  /** Why it left; undefined until it has. */
+  /** Reason for which the session left, null for a regular leave; undefined until then. */
   #end: MainspringError | null | undefined;
 
   constructor(settings: ThreadSettings, events: SessionEvents) {
@@ -19,18 +19,20 @@ export class ThreadSession implements SessionControl {
   }
 
   start(): void {
-    // From source the thread is TypeScript too; what is published has both as JavaScript.
+    // The source tree has the thread's file as TypeScript, the published package as JavaScript.
     const file = import.meta.url.endsWith(".ts") ? "./connection-thread.ts" : "./connection-thread.js";
-    // None of the program's flags: `--input-type` would keep the thread from starting, preloads would run twice.
+    // The thread gets none of the program's flags: `--input-type` would keep the thread from starting, and preloads
+    // would run twice.
     const options = { workerData: this.#settings, name: "mainspring", execArgv: [] };
     this.#thread = new Thread(new URL(file, import.meta.url), options);
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
       this.#end = new MainspringError("INTERNAL", `the connection's thread failed: ${cause.message}`, { cause });
     });
-    // Left only when the thread is gone: until then its goodbye may be on its way.
+    // The session has left only when its thread is gone, because its goodbye may be on its way until then.
     this.#thread.on("exit", () => {
-      // A session that leaves has said so; one that was torn away has not, and nobody hears those handlers any more.
+      // A session that leaves has said so. A session whose thread died has not, and the server no longer hears the
+      // handlers.
       this.#events.orders({ ...NO_ORDERS, drain: true, abandon: true });
       this.#events.left(this.#end === undefined ? lost() : this.#end);
     });
@@ -55,7 +57,7 @@ export class ThreadSession implements SessionControl {
       case "PING":
         return this.#tell({ kind: "PONG" });
       case "WELCOMED":
-        return this.#events.welcomed();
+        return this.#events.welcomed(message.tooOld);
       case "LATE":
         return this.#events.late?.(message.forMs);
       case "WARN":

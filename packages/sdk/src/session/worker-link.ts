@@ -8,22 +8,22 @@ export interface ClosedReason {
 
 export interface LinkEvents {
   message(message: ServerMessage): void;
-  /** Nothing comes after it. */
+  /** Called once, as the last event of the connection. */
   closed(reason: ClosedReason): void;
 }
 
 /** One connection to a gateway. */
 export interface LinkConnection {
-  /** Address of the gateway, for people; left out: it has none. */
+  /** Address of the gateway, for people; absent: it has none. */
   readonly peer?: string;
   send(message: WorkerMessage): void;
-  /** Sends what was given to `send` and says goodbye. */
+  /** Sends the queued messages and a goodbye, then closes the connection. */
   close(): void;
-  /** Whether more is waiting to be sent than should; what is merely nice to have is better left out then. */
+  /** Whether too many bytes wait to be sent, so that the session drops optional messages. */
   isCongested?(): boolean;
 }
 
-/** How a session reaches a gateway: over gRPC, in memory, in a simulation. */
+/** Way of a session to reach a gateway: over gRPC, in memory, or in a simulation. */
 export interface WorkerLink {
   open(events: LinkEvents): LinkConnection;
 }

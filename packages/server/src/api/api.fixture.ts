@@ -15,32 +15,36 @@ import type { Bus, Envelope } from "../ports/bus.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Command, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
+import type { Command } from "../ports/store-commands.ts";
 import { fixedRules } from "../time-zones.ts";
-import { type ApiParts, createApi } from "./create-api.ts";
-import type { HttpApp } from "./http-app.ts";
-import { MissedWatch } from "./missed-watch.ts";
-import type { About } from "./node-routes.ts";
+import type { About } from "./cluster/node-routes.ts";
+import { type ApiDependencies, createApi } from "./create-api.ts";
+import type { HttpApp } from "./http/http-app.ts";
+import { MissedWatch } from "./recurring/missed-watch.ts";
 
 export interface TestApi {
   app: HttpApp;
   store: Store;
   leases: Leases;
   bus: Bus;
-  /** Search for missed instants; it looks when the test lets it. */
+  /** Search for missed instants, which runs when the test says so. */
   missed: MissedWatch;
   /** Counted metrics, as `name:count`. */
   counted: string[];
-  /** Sends a request and checks that its answer is one that the OpenAPI document has. */
+  /** Sends a request and checks that the OpenAPI document contains its answer. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Another API on the same store, with a bus of its own; the caller closes it. */
-  another(config: ApiParts["config"]): Promise<HttpApp>;
-  /** Ends the store's server, so that every later use of the store is an outage. */
+  /** Another API on the same store, with its own bus; the caller closes it. */
+  /** Stops the store's server, so that every later use of the store fails as in an outage. */
+  another(config: ApiDependencies["config"]): Promise<HttpApp>;
   loseStore(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The API on a real store in a folder of its own. Nobody owns the shards until a test plays the owner. @param now its clock; default: the system's */
+/**
+ * The API on a real store in a folder of its own. The shards have no owner until a test plays one. @param now clock of
+ * the API; default: the system's
+ */
 export async function startTestApi(now?: () => number): Promise<TestApi> {
   const folder = await mkdtemp(join(tmpdir(), "api-test-"));
   const runtime = { ...systemRuntime(), ...(now && { now }) };
@@ -62,7 +66,8 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
     about: { ...about, missed: () => missed.found() },
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
-  const another = (config: ApiParts["config"]) => createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
+  const another = (config: ApiDependencies["config"]) =>
+    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
   const stop = async () => {
     await app.close();
     await store.close();
@@ -134,7 +139,7 @@ function operationOf(app: HttpApp, { method = "GET", url }: InjectOptions): Node
   return found?.[1][method.toLowerCase()] ?? null;
 }
 
-/** Commands in the store for a job and its execution: other commands may be of the same shard. */
+/** Commands in the store for a job and its execution, because the same shard can have other commands. */
 export async function commandsFor(
   store: Pick<Store, "load" | "readCommands">,
   { jobId, executionId }: { jobId: JobId; executionId: ExecutionId },
@@ -147,14 +152,17 @@ export async function commandsFor(
   );
 }
 
-/** Plays the machine of the node that is asked: it goes by the settings of pools in all shards that the store says it owns. */
+/**
+ * Plays the machine of the node that is asked: confirms the settings of pools for all shards that the node owns
+ * according to the store.
+ */
 export async function applyPools({ bus, store }: TestApi, message: ToScheduler, asker: Incarnation): Promise<void> {
   if (message.kind !== "APPLY_POOLS") return;
   const shards = (await store.readShards()).filter(({ owner }) => owner === bus.node);
   bus.send({ node: asker, role: "api" }, { kind: "POOLS_APPLIED", request: message.request, shards });
 }
 
-/** Plays the owner of all shards: hears what the api says, and may answer. Ends with the returned function. */
+/** Plays the owner of all shards: receives the API's messages, and may answer. The returned function ends it. */
 export function playOwner(
   bus: Bus,
   hear: (message: ToScheduler, from: Envelope<ToScheduler>["from"]) => void,

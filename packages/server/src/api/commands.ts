@@ -1,37 +1,45 @@
 import type { Bus } from "../ports/bus.ts";
 import type { CommandOutcome } from "../ports/messages.ts";
-import type { Command, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
+import type { Command } from "../ports/store-commands.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** An owner that is slower finds the command in its inbox; the client is told that it was requested. */
+/**
+ * Longest wait for an owner's answer to a command, in milliseconds. A slower owner finds the command in its inbox, and
+ * the client gets the answer REQUESTED.
+ */
 const OUTCOME_TIMEOUT_MS = 1_000;
 
-interface CommandsParts {
+interface CommandsDependencies {
   store: Pick<Store, "addCommand">;
   bus: Bus;
   inbox: Inbox;
 }
 
-/** Commands on their way to owners. Durable first: whatever becomes of the message, the owner finds the command. */
+/** Sends commands to owners. The store gets each command first, so the owner finds it even if the message is lost. */
 export class Commands {
-  readonly #parts: CommandsParts;
+  readonly #deps: CommandsDependencies;
 
-  constructor(parts: CommandsParts) {
-    this.#parts = parts;
+  constructor(deps: CommandsDependencies) {
+    this.#deps = deps;
   }
 
   /**
-   * @returns null: no answer yet
-   * @throws {StoreUnavailable} it may or may not be obeyed
+   * Stores a command, sends it to its owner, and waits for the outcome.
+   * @returns outcome; null: the owner has not answered yet
+   * @throws {StoreUnavailable} the command may or may not be applied
    */
   async give(command: Command): Promise<CommandOutcome | null> {
-    await this.#parts.store.addCommand(command);
+    await this.#deps.store.addCommand(command);
     return this.tell(command);
   }
 
-  /** Tells the owner of a command that is in the store, and waits for the outcome. @returns null: no answer yet */
+  /**
+   * Sends a stored command to its owner, and waits for the outcome. @returns outcome; null: the owner has not answered
+   * yet
+   */
   async tell(command: Command): Promise<CommandOutcome | null> {
-    const { bus, inbox } = this.#parts;
+    const { bus, inbox } = this.#deps;
     const node = bus.ownerOf(command.shard);
     if (node === null) return null;
     const answered = inbox.collect(command.id, 1, OUTCOME_TIMEOUT_MS);

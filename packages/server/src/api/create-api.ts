@@ -5,74 +5,82 @@ import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
-import { batchRoute } from "./batch-route.ts";
-import { cancelRoute } from "./cancel-route.ts";
-import { changeRoutes } from "./change-routes.ts";
-import { clusterRoutes } from "./cluster-routes.ts";
+import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
+import { clusterRoutes } from "./cluster/cluster-routes.ts";
+import { type About, nodeRoutes } from "./cluster/node-routes.ts";
+import { statsRoute } from "./cluster/stats-route.ts";
+import { timeZoneRoutes } from "./cluster/time-zone-routes.ts";
+import { workerRoutes } from "./cluster/worker-routes.ts";
 import { Commands } from "./commands.ts";
-import { createIntake } from "./create-intake.ts";
-import { deadLetterRoutes } from "./dead-letter-routes.ts";
-import { DeadLetterRuns } from "./dead-letter-runs.ts";
-import { collectRoutes, docsRoutes } from "./docs-routes.ts";
-import { eventsRoute } from "./events-route.ts";
-import { ExecutionReader } from "./execution-reader.ts";
-import { executionRoutes } from "./execution-routes.ts";
-import { explainRoute } from "./explain-route.ts";
+import { deadLetterRoutes } from "./dead-letters/dead-letter-routes.ts";
+import { DeadLetterRuns } from "./dead-letters/dead-letter-runs.ts";
+import { cancelRoute } from "./executions/cancel-route.ts";
+import { eventsRoute } from "./executions/events-route.ts";
+import { ExecutionReader } from "./executions/execution-reader.ts";
+import { executionRoutes } from "./executions/execution-routes.ts";
+import { explainRoute } from "./executions/explain-route.ts";
+import { Followers } from "./executions/followers.ts";
+import { LiveView } from "./executions/live.ts";
+import { logsRoutes } from "./executions/logs-routes.ts";
+import { askProgress } from "./executions/progress.ts";
+import { Waiters } from "./executions/waiters.ts";
 import type { Lacking } from "./feature-gate.ts";
-import { drainWorker, findWorker, listWorkers } from "./fleet.ts";
-import { Followers } from "./followers.ts";
-import { createHttpApp, type HttpApp } from "./http-app.ts";
-import type { HttpLimits } from "./http-server.ts";
+import { handlerRoutes } from "./handlers/handler-routes.ts";
+import { JobHandlers } from "./handlers/job-handlers.ts";
+import { collectRoutes, docsRoutes } from "./http/docs-routes.ts";
+import { createHttpApp, type HttpApp } from "./http/http-app.ts";
+import type { HttpLimits } from "./http/http-server.ts";
+import type { ApiKeys } from "./http/security.ts";
 import { Inbox } from "./inbox.ts";
-import { JobChanger } from "./job-changer.ts";
-import { JobPlans } from "./job-plans.ts";
-import { jobRoutes } from "./job-routes.ts";
-import { ledgerRoutes } from "./ledger-routes.ts";
-import { LiveView } from "./live.ts";
-import { missedRoute } from "./missed-route.ts";
-import { type About, nodeRoutes } from "./node-routes.ts";
-import { overdueRoute } from "./overdue-route.ts";
-import { planRoutes } from "./plan-routes.ts";
-import { PoolChanger } from "./pool-changer.ts";
-import { PoolNames } from "./pool-names.ts";
-import { PoolOrders } from "./pool-orders.ts";
-import { poolRoutes } from "./pool-routes.ts";
-import { askPoolUses } from "./pool-uses.ts";
-import { askProgress } from "./progress.ts";
-import { scheduleRoutes } from "./schedule-routes.ts";
-import type { ApiKeys } from "./security.ts";
-import { statsRoute } from "./stats-route.ts";
-import { submitRoute } from "./submit-route.ts";
-import { timeZoneRoutes } from "./time-zone-routes.ts";
-import { Waiters } from "./waiters.ts";
-import { workerRoutes } from "./worker-routes.ts";
+import { changeRoutes } from "./jobs/change-routes.ts";
+import { JobChanger } from "./jobs/job-changer.ts";
+import { jobRoutes } from "./jobs/job-routes.ts";
+import { PoolChanger } from "./pools/pool-changer.ts";
+import { PoolNames } from "./pools/pool-names.ts";
+import { PoolOrderings } from "./pools/pool-orderings.ts";
+import { poolRoutes } from "./pools/pool-routes.ts";
+import { askPoolUses } from "./pools/pool-uses.ts";
+import { JobPlans } from "./recurring/job-plans.ts";
+import { ledgerRoutes } from "./recurring/ledger-routes.ts";
+import { missedRoute } from "./recurring/missed-route.ts";
+import { overdueRoute } from "./recurring/overdue-route.ts";
+import { planRoutes } from "./recurring/plan-routes.ts";
+import { scheduleRoutes } from "./recurring/schedule-routes.ts";
+import { batchRoute } from "./submit/batch-route.ts";
+import { createIntake, type IntakeDependencies } from "./submit/create-intake.ts";
+import { OwnShards } from "./submit/own-shards.ts";
+import { submitRoute } from "./submit/submit-route.ts";
 
-/** Where nothing else is said. */
+/** Default of the retention of final executions, in days. */
 const RETENTION_DAYS = 30;
 const POOLS_MAX = 10_000;
 
-export interface ApiParts {
+export interface ApiDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
-  /** Asks the store for its time, so that `runtime.now` counts from a clock that was just set. */
-  clock: { look(): Promise<void> };
+  clock: IntakeDependencies["clock"];
   log: Logger;
-  config: ApiKeys & { httpLimits?: Partial<HttpLimits>; retentionDays?: number; poolsMax?: number };
+  config: ApiKeys & {
+    httpLimits?: Partial<HttpLimits>;
+    retentionDays?: number;
+    poolsMax?: number;
+    logUrl?: string | null;
+  };
   metrics: ApiMetrics;
   about: About;
-  /** Which nodes there are. */
+  /** Known nodes of the cluster. */
   leases: Pick<Leases, "list" | "drain">;
-  /** Left out: every node knows everything. */
+  /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
 
 /**
  * The HTTP API, ready to listen. Closing it ends waiting requests at once, lets the others finish, and leaves store and
- * bus as they are.
+ * bus open.
  */
-export async function createApi(parts: ApiParts): Promise<HttpApp> {
-  const { store, bus, runtime, log, config, metrics, about, leases, lacking } = parts;
+export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
+  const { store, bus, runtime, log, config, metrics, about, leases, lacking } = deps;
   const app = createHttpApp({
     keys: config,
     metrics,
@@ -84,45 +92,47 @@ export async function createApi(parts: ApiParts): Promise<HttpApp> {
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
-    chatter: (items) => followers.hear(items),
+    output: (items) => followers.hear(items),
   });
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const { zones } = about;
-  const orders = new PoolOrders(store, runtime);
+  const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
   const warnings = new CountedWarnings(log, runtime);
-  const intake = createIntake({ ...parts, zones, orders, warnings });
+  const ownShards = new OwnShards(bus);
+  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards });
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  submitRoute(app, { intake, pools, runtime });
-  batchRoute(app, { intake, pools, runtime }, log);
+  const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
+  submitRoute(app, { intake, pools, runtime, handlers });
+  batchRoute(app, { intake, pools, runtime, handlers }, log);
+  handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
   const plans = new JobPlans({ store, runtime, zones, commands });
-  const changer = new JobChanger({ ...parts, zones, commands, orders, warnings });
-  changeRoutes(app, changer, pools);
+  const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
+  changeRoutes(app, changer, { pools, handlers });
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
-  executionRoutes(app, reader, store.queries, (id, attempt) => askProgress({ bus, inbox, runtime }, id, attempt));
+  const asking = { bus, inbox, runtime };
+  executionRoutes(app, reader, store, (id, attempt) => askProgress(asking, id, attempt));
+  logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  explainRoute(app, { store, bus, runtime, inbox, reader });
+  explainRoute(app, { store, bus, runtime, inbox, reader, offers: handlers.offers });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);
   missedRoute(app, about);
-  const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orders });
-  poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses({ bus, inbox, runtime }) });
-  workerRoutes(app, {
-    find: (workerId) => findWorker({ bus, inbox, runtime }, workerId),
-    drain: (workerId) => drainWorker({ bus, inbox, runtime }, workerId),
-  });
+  const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orderings });
+  poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses(asking) });
+  workerRoutes(app, { find: (id) => findWorker(asking, id), drain: (id) => drainWorker(asking, id) });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, { bus, runtime, inbox, store, leases });
   nodeRoutes(app, { metrics, about, workers });

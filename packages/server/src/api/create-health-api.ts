@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import { createHttpApp, type HttpApp } from "./http-app.ts";
-import type { HttpLimits } from "./http-server.ts";
-import { type About, healthRoutes } from "./node-routes.ts";
-import type { ApiKeys } from "./security.ts";
+import { type About, healthRoutes } from "./cluster/node-routes.ts";
+import { createHttpApp, type HttpApp } from "./http/http-app.ts";
+import type { HttpLimits } from "./http/http-server.ts";
+import type { ApiKeys } from "./http/security.ts";
 
-export interface HealthApiParts {
+export interface HealthApiDependencies {
   log: Logger;
   config: ApiKeys & { httpLimits?: Partial<HttpLimits> };
   metrics: ApiMetrics;
@@ -14,8 +14,14 @@ export interface HealthApiParts {
   about: Pick<About, "readiness" | "isStopping">;
 }
 
-/** HTTP server of a node without the role api: its health and its metrics. */
-export async function createHealthApi({ log, runtime, config, metrics, about }: HealthApiParts): Promise<HttpApp> {
+/** HTTP server of a node without the role api, with health checks and metrics only. */
+export async function createHealthApi({
+  log,
+  runtime,
+  config,
+  metrics,
+  about,
+}: HealthApiDependencies): Promise<HttpApp> {
   const unknown = "this node does not have the role api: ask one that has it, as GET /v1/cluster lists them";
   const app = createHttpApp({
     keys: config,

@@ -6,8 +6,8 @@ import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
 import { StoreUnavailable } from "../ports/store.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
-import { PROBLEM_NAMES } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
+import { PROBLEM_NAMES } from "./http/errors.ts";
+import type { HttpApp } from "./http/http-app.ts";
 
 const KEY = "a-key-of-twenty-chars";
 
@@ -21,7 +21,7 @@ describe("the edges of the HTTP API", () => {
   });
   after(() => api.stop());
 
-  /** Sends bytes as they are, and returns all that comes until the server closes the connection. */
+  /** Sends bytes unchanged, and returns everything until the server closes the connection. */
   const converse = async (text: string): Promise<string> => {
     const socket = connect(port, "127.0.0.1");
     let heard = "";
@@ -49,7 +49,7 @@ describe("the edges of the HTTP API", () => {
     });
     sending.on("error", () => {});
     const answered = once(sending, "response");
-    // Never ended: an answer can only come before the whole was read.
+    // The request never ends, so an answer can only come before the server has read all of it.
     sending.write('{"payload":"');
     for (let i = 0; i < 24; i++) sending.write("x".repeat(64 * 1024));
     const [response] = await answered;
@@ -116,7 +116,7 @@ describe("the edges of the HTTP API", () => {
     const posted = await api.app.inject({ method: "PUT", url: "/v1/jobs", payload: "not json" });
     assert.equal(posted.statusCode, 405);
     assert.equal(posted.headers.allow, "GET, HEAD, POST");
-    // Word for word another route's path, though it would do as a job's id.
+    // The path equals that of another route literally, although it would also be a valid job id.
     const batch = await api.app.inject({ method: "GET", url: "/v1/jobs/batch?x=1" });
     assert.deepEqual([batch.statusCode, batch.headers.allow], [405, "POST"]);
     const query = await api.app.inject({ method: "QUERY" as "GET", url: "/v1/jobs" });

@@ -1,7 +1,7 @@
 import { type Feature, levelOf } from "../domain/cluster/feature-level.ts";
-import { ProblemError, problem } from "./errors.ts";
+import { ProblemError, problem } from "./http/errors.ts";
 
-/** A living node that does not know the feature; null: all know it, and it may be used. */
+/** Returns a living node without the feature; null: every node has it, so it may be used. */
 export type Lacking = (feature: Feature) => { address: string; version: string; level: number } | null;
 
 const NAMES: Record<Feature, string> = {
@@ -12,15 +12,23 @@ const NAMES: Record<Feature, string> = {
   POOL_CONFIRMATIONS: "confirmations of pool settings",
   NO_FREE_SLOT_REASON: "the reason WORKER_HAS_NO_FREE_SLOT",
   REACH: "which nodes reach each other",
+  HANDLER_POLICIES: "policies of handlers",
+  HANDLER_OFFERS: "which handlers workers offer",
+  LATER_EXECUTIONS: "the index of later executions",
+  DURABLE_STEPS: "records of handlers",
+  LOG_LINES: "log lines of attempts",
 };
 
-/** @throws {ProblemError} 409: a living node would go against it; names the node and says what to do */
+/**
+ * Refuses a request for a feature that a living node lacks.
+ * @throws {ProblemError} 409, which names the node and says what to do
+ */
 export function requireFeature(feature: Feature, lacking: Lacking | undefined): void {
   const node = lacking?.(feature) ?? null;
   if (node !== null) throw new ProblemError(problem("wrong-state", lackingText(feature, node)));
 }
 
-/** For people. @param otherwise what else they can do */
+/** Explains for people that a node lacks a feature. @param otherwise alternative for the client */
 export function lackingText(feature: Feature, node: NonNullable<ReturnType<Lacking>>, otherwise = ""): string {
   const { address, version, level } = node;
   return (

@@ -1,11 +1,11 @@
 import type { ExecutionId, Incarnation } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
-import type { Chatter, ToApi } from "../ports/messages.ts";
+import type { HandlerOutput, ToApi } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
-type ToldChatter = Extract<ToApi, { kind: "CHATTER" }>;
-type Answer = Exclude<ToApi, Final | ToldChatter | { kind: "OWNER" }>;
+type OutputMessage = Extract<ToApi, { kind: "CHATTER" }>;
+type Answer = Exclude<ToApi, Final | OutputMessage | { kind: "OWNER" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -13,15 +13,15 @@ interface Question {
   done(): void;
 }
 
-/** Messages that come unasked. */
+/** Messages that answer no question. */
 export interface InboxEvents {
-  /** It was watched, and is final. */
+  /** Called when a watched execution is final. */
   final(executionId: ExecutionId): void;
-  /** Progress and log lines of executions that clients follow. */
-  chatter(items: readonly Chatter[]): void;
+  /** Called with progress and log lines of executions that clients follow. */
+  output(items: readonly HandlerOutput[]): void;
 }
 
-/** Receives what other roles send to the api, and brings answers to those who asked. */
+/** Receives the messages of other roles to the API, and brings answers to the callers that asked. */
 export class Inbox {
   readonly #runtime: Runtime;
   readonly #questions = new Map<string, Question>();
@@ -35,16 +35,16 @@ export class Inbox {
   }
 
   /**
-   * Waits for answers to a question that is asked right after this call.
-   * @param id what the answers name: a request or a command
-   * @param wanted how many nodes were asked
-   * @returns what has come when all have answered or the time is up: the bus may lose any of it
+   * Waits for answers to a question that the caller sends right after this call.
+   * @param id id that the answers carry: of a request or a command
+   * @param wanted number of nodes that were asked
+   * @returns answers that have come when all nodes have answered or the time is up; the bus may lose any of them
    */
   async collect(id: string, wanted: number, timeoutMs: number): Promise<Answer[]> {
     return [...(await this.collectBySender(id, wanted, timeoutMs)).values()];
   }
 
-  /** The same, by who has answered. */
+  /** The same, by the node that answered. */
   collectBySender(id: string, wanted: number, timeoutMs: number): Promise<ReadonlyMap<Incarnation, Answer>> {
     if (wanted === 0) return Promise.resolve(new Map());
     return new Promise((resolve) => {
@@ -66,8 +66,8 @@ export class Inbox {
 
   #take({ from, message }: Envelope<ToApi>): void {
     if (message.kind === "FINAL") return this.#events.final(message.executionId);
-    if (message.kind === "CHATTER") return this.#events.chatter(message.items);
-    // The bus knows it already.
+    if (message.kind === "CHATTER") return this.#events.output(message.items);
+    // The bus handles this message itself.
     if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);
     question?.answers.set(from, message);

@@ -5,7 +5,7 @@ import type { Candidate } from "../domain/execution.ts";
 import { ALL_SHARDS, applied, type JobSample, Scene } from "../ports/conformance/store-scene.conformance.ts";
 import type { ToScheduler, WorkerStatus } from "../ports/messages.ts";
 import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
-import { CHUNK_LETTERS } from "./dead-letter-runs.ts";
+import { CHUNK_LETTERS } from "./dead-letters/dead-letter-runs.ts";
 
 describe("operating over HTTP", () => {
   let api: TestApi;
@@ -121,7 +121,7 @@ describe("operating over HTTP", () => {
     );
   });
 
-  it("limits a pool, and shows what its home says is used of it", async () => {
+  it("limits a pool, and shows what its coordinator says is used of it", async () => {
     const put = async (payload: object) => api.inject({ method: "PUT", url: "/v1/pools/narrow", payload });
     const asked: string[] = [];
     const stop = playOwner(api.bus, (message, from) => {

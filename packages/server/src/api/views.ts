@@ -3,25 +3,31 @@ import type {
   ExecutionSummaryBody,
   JobBody,
   JobSummaryBody,
+  StepsBody,
   WorkerBody,
   WorkerDetailBody,
   WorkerExecutionBody,
 } from "@mainspring/contract";
 import type { EndedAttempt } from "../domain/execution.ts";
-import type { EpochMs } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId } from "../domain/ids.ts";
+import type { RecordedStep } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
-import { formatInstant, formatInstantOrNull } from "./instants.ts";
-import { plannedFireAt, recurrenceBody } from "./plan-views.ts";
-import { rawOrNull } from "./raw-json.ts";
+import { nested, nestedList, rawOrNull } from "./http/body/raw-json.ts";
+import { formatInstant, formatInstantOrNull } from "./http/instants.ts";
+import { plannedFireAt, recurrenceBody } from "./recurring/plan-views.ts";
 
-/** How rows are told to clients. */
+/** Form in which clients get rows. */
 
 export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBody {
   return { ...beforePayload(row), ...timesOf(row) };
 }
 
-export function executionBody(view: ExecutionView, progress: Progress | null): ExecutionBody {
+export function executionBody(
+  view: ExecutionView,
+  progress: Progress | null,
+  records: readonly RecordedStep[],
+): ExecutionBody {
   return {
     ...beforePayload(view),
     payload: rawOrNull(view.payload),
@@ -33,8 +39,32 @@ export function executionBody(view: ExecutionView, progress: Progress | null): E
       at: formatInstant(progress.at),
     },
     attempts: view.attempts.map(attemptBody),
+    steps: resultsAmong(records).map((step) => ({ ...recordOf(step), name: step.name, bytes: step.data?.length ?? 0 })),
+    checkpoint: checkpointAmong(records),
     ...timesOf(view),
   };
+}
+
+export function stepsBody(executionId: ExecutionId, records: readonly RecordedStep[]): StepsBody {
+  const steps = resultsAmong(records).map((step) => ({
+    name: step.name,
+    ...recordOf(step),
+    value: rawOrNull(step.data),
+  }));
+  return { executionId, steps: nestedList(steps), checkpoint: checkpointAmong(records) };
+}
+
+function resultsAmong(records: readonly RecordedStep[]): RecordedStep[] {
+  return records.filter(({ kind }) => kind === "RESULT");
+}
+
+function checkpointAmong(records: readonly RecordedStep[]): ExecutionBody["checkpoint"] {
+  const checkpoint = records.find(({ kind }) => kind === "CHECKPOINT");
+  return checkpoint === undefined ? null : nested({ data: rawOrNull(checkpoint.data), ...recordOf(checkpoint) });
+}
+
+function recordOf({ attempt, at }: RecordedStep) {
+  return { attempt, recordedAt: formatInstant(at) };
 }
 
 export function attemptBody({ attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt) {
@@ -72,12 +102,12 @@ function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "creat
   };
 }
 
-/** Lateness of its first start in milliseconds; null: it has not started yet. */
+/** Lateness of the first start in milliseconds; null: not started. */
 export function latenessOf(row: ExecutionSummary): number | null {
   return row.startedAt === null ? null : row.startedAt - fellDueAt(row);
 }
 
-/** No schedule had planned the execution of a backfill before the backfill made it. */
+/** Time at which the execution was due. An execution of a backfill was not planned before the backfill created it. */
 export function fellDueAt({ trigger, createdAt, scheduledAt }: ExecutionSummary): EpochMs {
   return trigger === "BACKFILL" ? createdAt : scheduledAt;
 }
@@ -110,7 +140,10 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   };
 }
 
-/** An execution at a worker does not follow a change of its job, so the executions say when the job fires next. */
+/**
+ * Next planned time of a one-time job. An execution at a worker does not follow a change of its job, so the executions
+ * decide.
+ */
 function nextFireAt({ latestExecutions }: JobView, now: EpochMs): string | null {
   const waiting = latestExecutions.filter(({ state, scheduledAt }) => state === "PENDING" && scheduledAt > now);
   return waiting.length === 0 ? null : formatInstant(Math.min(...waiting.map(({ scheduledAt }) => scheduledAt)));
@@ -136,7 +169,7 @@ function workerExecutionBody({ startedAt, ...execution }: WorkerExecution): Work
   return { ...execution, startedAt: formatInstantOrNull(startedAt) };
 }
 
-/** Slots that nothing occupies, as near as an older node says it. A worker that is gone has none. */
+/** Number of free slots. Older nodes do not report it, so it is estimated; a worker that is gone has none. */
 function freeSlots({ free, state, slots, running }: WorkerStatus): number {
   return free ?? (state === "DEAD" ? 0 : Math.max(0, slots - running));
 }
@@ -145,6 +178,7 @@ export function workerBody(worker: WorkerStatus): WorkerBody {
   const { workerId, name, pool, handlers, capabilities, slots, prefetch, state, running, loopLagMs } = worker;
   return {
     ...{ workerId, name, pool, slots, prefetch, state, running, loopLagMs },
+    prefetchMode: worker.autoPrefetch === true ? "AUTO" : "FIXED",
     free: freeSlots(worker),
     stuck: worker.stuck ?? 0,
     handlers: [...handlers],

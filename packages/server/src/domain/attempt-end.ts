@@ -12,39 +12,39 @@ export interface Budget {
 export interface AttemptEnd {
   state: AttemptState;
   advice: RetryAdvice;
-  /** Someone asked for the execution to be cancelled. */
+  /** Whether the execution's cancellation was requested. */
   cancelRequested: boolean;
 }
 
-/** Next state of the execution. PENDING with `dueAt` null: as ready as it was before, in its old place. */
+/** Next state of the execution. PENDING with `dueAt` null: the execution is ready again at its former rank. */
 export type Next =
   | { state: FinalState; reason: string | null }
   | { state: "PENDING"; dueAt: EpochMs | null; reason: string | null };
 
 /**
- * The end of an attempt, as a pure function.
- * @param dice evenly spread in [0, 1), for the jitter of a backoff
+ * Computes the next state of an execution after the end of an attempt.
+ * @param random evenly distributed in [0, 1), for the jitter of a backoff
  */
 export function afterAttempt(
   spent: Budget,
   end: AttemptEnd,
   policy: ExecutionPolicy,
   now: EpochMs,
-  dice: number,
+  random: number,
 ): Budget & { next: Next } {
   const failed = end.state === "FAILED" || end.state === "TIMED_OUT";
   const failures = spent.failures + (failed ? 1 : 0);
   const lost = spent.lost + (end.state === "WORKER_LOST" ? 1 : 0);
-  return { failures, lost, next: nextState({ failures, lost }, end, policy, now, dice) };
+  return { failures, lost, next: nextState({ failures, lost }, end, policy, now, random) };
 }
 
-function nextState(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, dice: number): Next {
-  // A handler that finished although it was asked to stop has finished: honesty before tidiness.
+function nextState(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, random: number): Next {
+  // A handler that succeeded although it was asked to stop counts as a success, because its work was done.
   if (end.state === "SUCCEEDED") return { state: "SUCCEEDED", reason: null };
   if (end.cancelRequested || end.state === "CANCELLED") return { state: "CANCELLED", reason: null };
   if (end.state === "RELEASED") return { state: "PENDING", dueAt: null, reason: null };
   if (end.state === "WORKER_LOST") return afterLoss(spent, policy);
-  return afterFailure(spent, end, policy, now, dice);
+  return afterFailure(spent, end, policy, now, random);
 }
 
 function afterLoss(spent: Budget, policy: ExecutionPolicy): Next {
@@ -52,9 +52,9 @@ function afterLoss(spent: Budget, policy: ExecutionPolicy): Next {
   return { state: "PENDING", dueAt: null, reason: "WORKER_LOST" };
 }
 
-function afterFailure(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, dice: number): Next {
+function afterFailure(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now: EpochMs, random: number): Next {
   if (end.advice?.kind === "NEVER") return { state: "DEAD", reason: "NOT_RETRYABLE" };
   if (spent.failures >= policy.retry.maxAttempts) return { state: "DEAD", reason: "ATTEMPTS_USED_UP" };
-  const at = end.advice?.kind === "AT" ? end.advice.at : now + backoffMs(policy.retry, spent.failures, dice);
+  const at = end.advice?.kind === "AT" ? end.advice.at : now + backoffMs(policy.retry, spent.failures, random);
   return { state: "PENDING", dueAt: Math.max(at, now), reason: "BACKOFF" };
 }

@@ -2,27 +2,27 @@ import type { EpochMs } from "./ids.ts";
 
 /**
  * A version of the time zone database comes into force for all nodes, at one moment of the store's clock. The store
- * keeps all of them in order, so that every node plans by the same version at any time.
+ * keeps all changeovers in order, so that every node plans by the same version at any time.
  */
 export interface Changeover {
-  /** From 1; grows by one. */
+  /** Number of the changeover, from 1; grows by one. */
   number: number;
-  /** As `2026f`. A later changeover may bring an older version back. */
+  /** Version that comes into force, such as `2026f`. A later changeover may return to an older version. */
   version: string;
-  /** 0: from the beginning. */
+  /** Moment of the changeover; 0: in force from the beginning. */
   since: EpochMs;
 }
 
 /**
- * How long before its moment a changeover is written, and how often nodes read them: every node that can reach the
- * store knows of it in time.
+ * Time in ms by which a changeover is written in advance, and interval at which nodes read them, so that every node
+ * that can reach the store knows of it in time.
  */
 export const CHANGEOVER_LEAD_MS = 15_000;
 export const CHANGEOVERS_READ_EVERY_MS = 3_000;
 
 /**
- * Data that a plan was made by: the version, and behind a slash the number of the changeover. Without a slash there was
- * no changeover yet.
+ * Tag of the data by which a plan was made: the version and, behind a slash, the number of the changeover. A tag
+ * without a slash is from before the first changeover.
  */
 export function tzdataTag({ version, number }: Pick<Changeover, "version" | "number">): string {
   return number === 0 ? version : `${version}/${number}`;
@@ -33,14 +33,14 @@ export function readTzdataTag(tag: string): { version: string; number: number } 
   return { version, number: Number(number) };
 }
 
-/** The changeover that holds at a time. @param changeovers in order */
+/** The changeover in force at a time; null: there is none yet. @param changeovers in order */
 export function inForceAt(changeovers: readonly Changeover[], at: EpochMs): Changeover | null {
   return changeovers.findLast(({ since }) => since <= at) ?? null;
 }
 
 /**
- * The changeover that a plan follows next; null: it has followed all. A plan that was made before there were any
- * follows the latest at once: when the others came, something else made it.
+ * The changeover that a plan applies next; null: the plan has applied all. A plan from before the first changeover
+ * applies the latest at once, because it was not made by the versions in between.
  */
 export function nextChangeover(changeovers: readonly Changeover[], tag: string, now: EpochMs): Changeover | null {
   const { number } = readTzdataTag(tag);
@@ -48,7 +48,7 @@ export function nextChangeover(changeovers: readonly Changeover[], tag: string, 
   return inForceAt(changeovers, now);
 }
 
-/** Whether somebody who made the plan knew of a changeover that is not known here yet. */
+/** Whether the node that made the plan knew of a changeover that this node does not know yet. */
 export function isBeyond(changeovers: readonly Changeover[], tag: string): boolean {
   return readTzdataTag(tag).number > (changeovers.at(-1)?.number ?? 0);
 }

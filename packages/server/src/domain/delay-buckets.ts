@@ -1,15 +1,15 @@
-/** Delays counted by about how long they were: each bucket is a fifth longer than the one before. */
+/** Histogram of delays: each bucket is a fifth wider than the one before. */
 export type DelayBuckets = readonly number[];
 
 const GROWTH = Math.log(1.2);
-/** The last holds everything beyond a month. */
+/** Number of buckets. The last one counts all delays beyond a month. */
 const BUCKETS = 128;
 
 export function emptyBuckets(): number[] {
   return Array.from({ length: BUCKETS }, () => 0);
 }
 
-/** @param delayMs 0 or more; less counts as 0 */
+/** @param delayMs 0 or more; a negative delay counts as 0 */
 export function countDelay(buckets: number[], delayMs: number): void {
   const bucket = Math.min(Math.ceil(Math.log(Math.max(delayMs, 0) + 1) / GROWTH), BUCKETS - 1);
   buckets[bucket] = (buckets[bucket] ?? 0) + 1;
@@ -21,7 +21,10 @@ export function addBuckets(all: readonly DelayBuckets[]): number[] {
   return sum;
 }
 
-/** The delay in milliseconds that `share` of them did not exceed, to a fifth; null: there are none. @param share 0 to 1 */
+/**
+ * Delay in milliseconds that `share` of all delays did not exceed, exact to a fifth; null: no delays were counted.
+ * @param share 0 to 1
+ */
 export function delayQuantile(buckets: DelayBuckets, share: number): number | null {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

@@ -24,20 +24,20 @@ export interface EndedAttempt {
   attempt: number;
   workerId: WorkerId;
   state: AttemptState;
-  /** null: it never started. */
+  /** null: the attempt never started. */
   startedAt: EpochMs | null;
   finishedAt: EpochMs;
   error: ExecutionError | null;
 }
 
 /**
- * Where the store keeps a row that is not final: WAITING for its time, READY to run (indexed by lane and rank),
- * or HELD by a worker, its row saying RUNNING; NONE once final.
+ * Queue of a row in the store: WAITING for its due time, READY to run (indexed by lane and rank), or HELD by a worker
+ * while the row says RUNNING; NONE once final.
  */
 export const QUEUES = ["NONE", "WAITING", "READY", "HELD"] as const;
 export type Queue = (typeof QUEUES)[number];
 
-/** The part of an execution that its shard's owner works with. Payloads are known by their size only. */
+/** The part of an execution that its shard's owner works with. It contains the size of the payload, not the payload. */
 export interface Candidate {
   id: ExecutionId;
   jobId: JobId;
@@ -49,18 +49,21 @@ export interface Candidate {
   requires: readonly string[];
   concurrencyKey: string | null;
   concurrencyLimit: number;
-  /** Whether a unique key is to be released when it is final. */
+  /** Whether the execution holds a unique key, which is released when it is final. */
   hasUniqueKey: boolean;
   priority: number;
-  /** Smallest first; see rank.ts. */
+  /** Rank of the execution, smallest first; see rank.ts. */
   rank: number;
-  /** When it may run next: the scheduled time at first, later the end of a backoff. */
+  /** Time at which the execution may run next: the scheduled time at first, later the end of a backoff. */
   dueAt: EpochMs;
   scheduledAt: EpochMs;
-  /** A backfill made it, then. Its planned instant is of the past: from when on it is late is this. */
+  /**
+   * Time at which a backfill created the execution; left out: no backfill did. Its planned instant lies in the past, so
+   * its lateness counts from this time.
+   */
   backfilledAt?: EpochMs;
   policy: ExecutionPolicy;
-  /** Which version of its job's definition it is a copy of. */
+  /** Version of the job's definition that the execution is a copy of. */
   jobVersion: number;
   payloadBytes: number;
   /** Content of the row: PENDING or RUNNING (rows never say SCHEDULED; the journal does). */
@@ -69,8 +72,10 @@ export interface Candidate {
   attempt: number;
   failures: number;
   lost: number;
-  /** First start of any attempt. */
+  /** First start of any attempt; null: none has started. */
   startedAt: EpochMs | null;
+  /** Whether handlers of the execution have made records; left out: none. */
+  hasSteps?: true;
 }
 
 export function isFinal(state: ExecutionState): state is FinalState {

@@ -1,4 +1,4 @@
-/** A bug: something that cannot be has come about. The code that meets one stops its work. */
+/** A violated invariant, which is a bug. The code that detects one stops its work. */
 class InvariantViolated extends Error {
   override readonly name = "InvariantViolated";
 }

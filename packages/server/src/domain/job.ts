@@ -14,29 +14,32 @@ export interface JobDefinition {
   requires: readonly string[];
   /** 0 to 9; 5 is normal. */
   priority: number;
-  /** When it is due; the creation if it was to run now or in the past, and for recurring jobs. */
+  /** Due time; the time of creation for a recurring job, and for a job that was submitted to run now or in the past. */
   scheduledAt: EpochMs;
-  /** null: it runs once. */
+  /** null: the job runs once. */
   recurrence: RecurrenceRule | null;
   policy: ExecutionPolicy;
   concurrencyKey: string | null;
-  /** How many executions of the key may run at once; 1 or more. */
+  /** Number of executions of the concurrency key that may run at once; 1 or more. */
   concurrencyLimit: number;
   uniqueKey: string | null;
   labels: Readonly<Record<string, string>>;
 }
 
-/** How one execution is run and retried; stored with it, so that its owner needs to read nothing else. */
+/**
+ * Rules by which an execution runs and is retried. They are stored with each execution, so that its owner needs no
+ * other row.
+ */
 export interface ExecutionPolicy {
   retry: RetryPolicy;
-  /** Hard limit of one attempt, from its start. */
+  /** Time limit of one attempt in ms, from its start. */
   timeoutMs: number;
-  /** How long a cancelled handler may take to stop before the cancellation is forced. */
+  /** Time in ms that a cancelled handler has to stop before the end is forced. */
   cancelGraceMs: number;
-  /** How many times its worker may be lost before it is DEAD. */
+  /** Number of times that the execution's worker may be lost before the execution is DEAD. */
   maxLost: number;
   onWorkerLost: "RETRY" | "DEAD";
-  /** Time by which an attempt must have started; later the execution is SKIPPED. */
+  /** Time by which an attempt must have started, or the execution is SKIPPED; null: no bound. */
   startBefore: EpochMs | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Judges whether bytes are one JSON value (RFC 8259), without building the value: reading it with JSON.parse takes
- * many times the memory of the text, and one judgement is made for every result. UTF-8 is judged elsewhere.
+ * Checks whether bytes are one JSON value (RFC 8259) without building the value. Every result is checked, and
+ * JSON.parse would take many times the memory of the text. UTF-8 is checked elsewhere.
  */
 
 const QUOTE = 0x22;
@@ -23,8 +23,9 @@ const LITERALS = new Map(
 const ESCAPES = new Set(codes('"\\/bfnrt'));
 
 /**
- * @param depthMax how deep arrays and objects may be nested; 0 for a number, 1 for `[]`
- * @returns null: it is one; else what is wrong, with the byte where it shows, from 0
+ * Finds the first fault of a JSON text.
+ * @param depthMax deepest allowed nesting of arrays and objects; 0 for a number, 1 for `[]`
+ * @returns null: the bytes are one JSON value; else the fault, with the byte at which it shows, from 0
  */
 export function jsonFault(bytes: Uint8Array, depthMax: number): string | null {
   return new JsonScan(bytes, depthMax).fault();
@@ -56,7 +57,7 @@ class JsonScan {
     return `look at byte ${this.#at}`;
   }
 
-  /** Reads a value, or of a container its opening and all up to the first value in it. */
+  /** Reads a value. For an array or object, reads its opening and everything up to its first value. */
   #value(): boolean {
     for (;;) {
       const byte = this.#space();
@@ -71,7 +72,10 @@ class JsonScan {
     }
   }
 
-  /** Closes what ends after a value. @returns whether another value has to follow */
+  /**
+   * Reads what follows a value, and closes arrays and objects that end there.
+   * @returns whether another value must follow
+   */
   #follows(): boolean {
     for (let depth = this.#closing.length; depth > 0; depth--) {
       const byte = this.#space();
@@ -109,7 +113,7 @@ class JsonScan {
     return false;
   }
 
-  /** @returns where the escape ends; -1: it is none */
+  /** @returns where the escape ends; -1: it is not an escape */
   #escape(at: number): number {
     const kind = this.#bytes[at + 1] ?? 0;
     if (ESCAPES.has(kind)) return at + 1;
@@ -143,7 +147,7 @@ class JsonScan {
     return this.#digits();
   }
 
-  /** At least one. */
+  /** Reads digits, at least one. */
   #digits(): boolean {
     const from = this.#at;
     let byte = this.#bytes[this.#at] ?? 0;

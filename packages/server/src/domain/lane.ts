@@ -2,9 +2,9 @@ import { fnv1a } from "./ids.ts";
 import { isSameList } from "./same-list.ts";
 
 /**
- * Properties that make two READY executions interchangeable but for their rank: the workers that may run them, and the
- * limits that may hold them back. The concurrency key is part of it so that work which waits for a key never hides
- * other work.
+ * Properties by which READY executions are interchangeable except for their rank: the workers that may run them, and
+ * the limits that may hold them back. The concurrency key is one of them, so that work which waits for a key never
+ * hides other work.
  */
 export interface LaneKey {
   pool: string;
@@ -21,10 +21,13 @@ interface Known {
   hash: number | null;
 }
 
-/** The lane that was asked for last: neighbours are mostly of one lane, and comparing costs less than making its text. */
+/**
+ * The lane of the last call. Successive calls mostly ask for the same lane, and comparing keys is cheaper than building
+ * its name.
+ */
 let last: Known = named({ pool: "", tenant: "", handler: "", requires: [], concurrencyKey: null });
 
-/** A text that is equal exactly when two lanes are. */
+/** Name of a lane. Two lanes have the same name exactly if their keys are equal. */
 export function laneName(key: LaneKey): string {
   return known(key).name;
 }
@@ -50,8 +53,8 @@ function isSame(a: LaneKey, b: LaneKey): boolean {
 }
 
 /**
- * The number by which the store indexes a lane: 53 bits, so that it is exact in JSON and in a bigint column.
- * Two lanes may share one; a reader gets rows of both and tells them apart by their own columns.
+ * Hash by which the store indexes a lane: 53 bits, so that it is exact in JSON and in a bigint column. Two lanes may
+ * share a hash; a reader gets the rows of both, and distinguishes them by their other columns.
  */
 export function laneHash(key: LaneKey): number {
   const lane = known(key);

@@ -1,9 +1,9 @@
 import { type EpochMs, type ExecutionId, fnv1a, type JobId } from "./ids.ts";
 
 /**
- * The id of the execution that a planned instant becomes: a UUIDv7, the same whoever derives it, so that a second one
- * finds its place taken.
- * @param timeMs what the id is sorted by: the planned instant, or the time of making for one that is made up for later
+ * Id of a planned instant's execution: a UUIDv7 that every node derives alike, so that a second insert of the same
+ * instant conflicts.
+ * @param timeMs time that the id is sorted by: the planned instant, or the creation of an execution that is fired late
  */
 export function occurrenceId(jobId: JobId, plannedAt: EpochMs, timeMs: EpochMs): ExecutionId {
   const text = `${jobId}@${plannedAt}`;
@@ -16,7 +16,7 @@ export function occurrenceId(jobId: JobId, plannedAt: EpochMs, timeMs: EpochMs):
   return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${hex(b & 0xffff, 4)}${hex(c, 8)}`;
 }
 
-/** The time by which a UUIDv7 is sorted. */
+/** Time that a UUIDv7 contains and is sorted by. */
 export function idTimeMs(id: string): EpochMs {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

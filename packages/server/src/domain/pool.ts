@@ -4,19 +4,19 @@ import { DEFAULT_ORDERING, type Ordering } from "./rank.ts";
 
 export type { PlacementStrategy } from "@mainspring/contract/enums";
 
-/** A named queue and the workers that serve it. A pool that nobody has set up has the defaults. */
+/** A named queue and the workers that serve it. A pool without settings of its own has the defaults. */
 export interface Pool extends Ordering {
   name: string;
-  /** Nothing of a paused pool is assigned; what runs goes on. */
+  /** Whether the pool is paused: none of its executions are assigned, and running attempts continue. */
   paused: boolean;
   placement: PlacementStrategy;
-  /** Attempts that may be current at once, whoever owns their shards; null: no limit. */
+  /** Attempts that may be current at once, over all owners; null: no limit. */
   maxRunning: number | null;
-  /** Attempts that may begin in a second, in the long run; null: no limit. */
+  /** Attempts that may start per second on average; null: no limit. */
   ratePerSec: number | null;
 }
 
-/** The one that was asked for last: it is asked for several times for each job. */
+/** The pool of the last call, cached because each job asks for its pool several times. */
 let last = made("");
 
 export function defaultPool(name: string): Readonly<Pool> {
@@ -33,7 +33,7 @@ export function isLimited({ maxRunning, ratePerSec }: Pool): boolean {
   return maxRunning !== null || ratePerSec !== null;
 }
 
-/** The shard whose owner counts what is used of a pool's limits. */
-export function homeOf(pool: string): ShardId {
+/** Shard whose owner counts the use of the pool's limits. */
+export function coordinatorOf(pool: string): ShardId {
   return shardOf(pool);
 }

@@ -5,21 +5,23 @@ import { spreadShiftMs } from "./schedule/spread.ts";
 
 export { MISFIRES, type Misfire, OVERLAPS, type Overlap } from "@mainspring/contract/enums";
 
-/** How a job recurs: part of its definition, as it was said. `scheduleOf` adds the parts that depend on the job itself. */
+/**
+ * Rule of a recurring job, as submitted in its definition. `scheduleOf` adds the parts that depend on the job itself.
+ */
 export interface RecurrenceRule {
   times: CronTimes | Omit<IntervalTimes, "anchorAt">;
   startAt: EpochMs | null;
   endAt: EpochMs | null;
   maxFires: number | null;
-  /** 0: none. */
+  /** Seconds over which the instants of different jobs are spread; 0: no spread. */
   spreadSec: number;
   overlap: Overlap;
   misfire: Misfire;
-  /** So much later than planned is not a misfire. */
+  /** Delay in ms up to which a late instant is not a misfire. */
   misfireGraceMs: number;
-  /** How many of the misfired FIRE_ALL fires; the newest. */
+  /** Number of misfired instants that FIRE_ALL fires, the newest ones. */
   maxCatchUp: number;
-  /** An execution that has not started so long after its planned instant is SKIPPED; null: no bound. */
+  /** Time in ms after its planned instant at which an execution that has not started is SKIPPED; null: no bound. */
   startWithinMs: number | null;
 }
 
@@ -34,7 +36,8 @@ export const DEFAULT_RECURRENCE = {
 export function scheduleOf(rule: RecurrenceRule, jobId: JobId, createdAt: EpochMs): Schedule {
   const { times, startAt, endAt, maxFires, spreadSec } = rule;
   return {
-    // Without a start of its own an interval first passes once, also where the job's spread shifts its instants.
+    // Without `startAt` the first instant is one interval after the creation, also if the job's spread shifts its
+    // instants.
     times: times.type === "CRON" ? times : { ...times, anchorAt: startAt ?? createdAt + times.everyMs },
     startAt,
     endAt,
@@ -46,38 +49,44 @@ export function scheduleOf(rule: RecurrenceRule, jobId: JobId, createdAt: EpochM
 export const PLAN_STATES = ["ACTIVE", "PAUSED", "FINISHED", "DELETED"] as const;
 export type PlanState = (typeof PLAN_STATES)[number];
 
-/** How far a recurring job has come; advanced by its shard's owner. */
+/** Progress of a recurring job; advanced by its shard's owner. */
 export interface Plan {
-  /** Version of the definition that the plan was made from; where the job has another, the owner replans. */
+  /** Version of the definition that the plan was made from. If the job has another version, the owner replans. */
   version: number;
   state: PlanState;
   /**
-   * The first planned instant that is not accounted for. While PAUSED too: what lies between it and the end of the
-   * pause is accounted for then. null: none, or, with a fixed delay, it depends on the end of `previous`.
+   * First planned instant that is not accounted for. While the plan is PAUSED it stays, and the instants between it and
+   * the end of the pause are accounted for at the end. null: there is none or, with a fixed delay, it depends on the
+   * end of `previous`.
    */
   nextFireAt: EpochMs | null;
-  /** How many fired, which `maxFires` bounds. */
+  /** Number of instants that fired, which `maxFires` bounds. */
   fired: number;
-  /** The execution that fired last, as far as overlap goes; final or not. */
+  /** Execution that fired last, for the overlap rule; final or not; null: none. */
   previous: ExecutionId | null;
-  /** A planned instant that fires when `previous` is final. */
+  /** Planned instant that fires when `previous` is final; null: none. */
   bufferedAt: EpochMs | null;
   catchUps: readonly CatchUp[];
-  /** The time zone database that `nextFireAt` was worked out with, as `2025b`. */
+  /** Tag of the time zone data by which `nextFireAt` was computed; see `tzdataTag`. */
   tzdata: string;
 }
 
-/** A stretch of planned instants that are made up for, so many at once. */
+/** A range of past planned instants that are fired late, a limited number at a time. */
 export interface CatchUp {
-  /** A UUIDv7: of the command that asked for it, or derived. */
+  /** UUIDv7: the id of the backfill's command, or derived. */
   id: string;
-  /** SCHEDULE: misfired. BACKFILL: asked for; those that have an execution already are left out. */
+  /**
+   * SCHEDULE: the instants misfired. BACKFILL: somebody requested the instants; those that have an execution are left
+   * out.
+   */
   trigger: "SCHEDULE" | "BACKFILL";
-  /** Schedule of its instants. An edit does not change past instants. */
+  /** Schedule of the instants. A later edit of the job does not change past instants. */
   schedule: Schedule;
-  /** The planned instant where it goes on; `until`: it is through, and waits for the end of those that are open. */
+  /**
+   * Next planned instant; equal to `until` when all have fired and the catch-up waits for the end of open executions.
+   */
   nextAt: EpochMs;
-  /** The first instant that does not belong to it. */
+  /** End of the range, exclusive. */
   until: EpochMs;
   /** Executions that may be open at once; 1 to 100. */
   limit: number;
@@ -99,18 +108,21 @@ export type PlannedOutcome = (typeof PLANNED_OUTCOMES)[number];
 /** Consecutive planned instants that did not run; up to 100 of them are written one by one. */
 export interface Skip {
   from: EpochMs;
-  /** The last of them; `from` where there is one. */
+  /** Last instant of the range; equal to `from` for a single instant. */
   to: EpochMs;
   count: number;
   reason: SkipReason;
 }
 
-/** Recurring jobs have ids of a range of their own, whose partition is never dropped: the top bit of the time is set. */
+/**
+ * Whether the id is that of a recurring job. These ids have a range of their own, in which the top bit of the time is
+ * set and whose partition is never dropped.
+ */
 export function isRecurringJobId(jobId: JobId): boolean {
   return (jobId.charCodeAt(0) >= 97 ? jobId.charCodeAt(0) - 87 : jobId.charCodeAt(0) - 48) >= 8;
 }
 
-/** @param id a UUIDv7 */
+/** Moves an id into the range of recurring jobs. @param id a UUIDv7 */
 export function recurringJobId(id: string): JobId {
   return (Number.parseInt(id[0] as string, 16) | 8).toString(16) + id.slice(1);
 }

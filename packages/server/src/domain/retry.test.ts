@@ -11,11 +11,11 @@ const policies = fc.record<RetryPolicy>({
   jitter: fc.boolean(),
 });
 const failures = fc.integer({ min: 1, max: 5_000 });
-const dice = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 it("never waits longer than the maximum, nor less than nothing, and always whole milliseconds", () => {
   fc.assert(
-    fc.property(policies, failures, dice, (policy, count, roll) => {
+    fc.property(policies, failures, random, (policy, count, roll) => {
       const delayMs = backoffMs(policy, count, roll);
       assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= policy.maxDelayMs);
     }),
@@ -33,7 +33,7 @@ it("never shrinks from one failure to the next, but for jitter", () => {
 
 it("keeps jitter within the second half of the delay", () => {
   fc.assert(
-    fc.property(policies, failures, dice, (policy, count, roll) => {
+    fc.property(policies, failures, random, (policy, count, roll) => {
       const full = backoffMs({ ...policy, jitter: false }, count, 0);
       const jittered = backoffMs({ ...policy, jitter: true }, count, roll);
       assert.ok(jittered >= Math.floor(full / 2) && jittered <= full);

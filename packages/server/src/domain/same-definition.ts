@@ -2,8 +2,8 @@ import type { EpochMs } from "./ids.ts";
 import type { JobDefinition } from "./job.ts";
 
 /**
- * Whether it makes no difference which of the two a job has. Times that have come are the same: what asks to run at once asks for
- * nothing new where the job is due already.
+ * Whether two definitions of a job are equivalent. Due times in the past count as equal: a request to run now changes
+ * nothing for a job that is due already.
  */
 export function isSameDefinition(a: JobDefinition, b: JobDefinition, now: EpochMs): boolean {
   const time = ({ scheduledAt }: JobDefinition) => Math.max(scheduledAt, now);
@@ -14,7 +14,7 @@ function textOf(definition: JobDefinition): string {
   return JSON.stringify(sorted({ ...definition, scheduledAt: 0 }));
 }
 
-/** Neither the order of an object's members nor that of labels means anything. */
+/** Sorts the members of objects, because neither their order nor that of labels has a meaning. */
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value).map(([key, member]) => [key, sorted(member)] as const);

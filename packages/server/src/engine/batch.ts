@@ -1,9 +1,11 @@
 import type { EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import { replaces } from "../domain/step.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
-import type { JournalEntry, JournalRef, RowChange } from "../ports/store.ts";
+import type { DurableStep } from "../ports/step-messages.ts";
+import type { JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { JournalBox } from "./journal-box.ts";
-import type { Holding } from "./permits/holding.ts";
+import type { PoolPermits } from "./permits/pool-permits.ts";
 
 /** Changes that one shard writes in a tick. */
 export interface ShardDraft {
@@ -15,61 +17,72 @@ export interface ShardDraft {
   expected: { id: ExecutionId; attempt: number }[];
   plans: Map<JobId, PlanChange>;
   commandsDone: string[];
+  /** Records of handlers, by execution and name. */
+  steps: Map<string, StepWrite>;
 }
 
-/** A permit that an attempt in a shard had. */
+/** A permit that an ended attempt in a shard had. */
 export interface Freed {
   executionId: ExecutionId;
   shard: ShardId;
-  holding: Holding;
+  poolPermits: PoolPermits;
 }
 
-/** The next instant of a recurring job, which other time zone data has moved. */
+/** A change of a recurring job's next instant, caused by other time zone data. */
 export interface Moved {
   jobId: JobId;
   /** Name of the job; null: it has none. */
   name: string | null;
   from: EpochMs;
-  /** null: it never fires again. */
+  /** New instant; null: the job never fires again. */
   to: EpochMs | null;
   /** Time zone data by which the job is planned now. */
   tzdata: string;
 }
 
 /**
- * All that happens between two commits: what is to be written, and the messages that may leave only when it is.
- * Several steps may add to one batch; what they say of one execution is folded into one change.
+ * Result of the steps between two commits: the rows to write, and the messages that may leave only after the commit.
+ * Several steps may add to one batch. The batch folds their changes of one execution into one change.
  */
 export class Batch {
   readonly number: number;
   readonly shards = new Map<ShardId, ShardDraft>();
   readonly assigns: Assignment[] = [];
+  /** Assignments, and bytes of their payloads, by pool. */
+  readonly filled = new Map<string, { assigns: number; bytes: number }>();
   readonly toGateway: { node: Incarnation; message: ToGateway }[] = [];
   readonly toApi: { shard: ShardId; message: ToApi }[] = [];
-  /** Assignments that were sent before and did not arrive. */
+  /** Assignments to send again, because their gateway reported that an earlier message did not arrive. */
   readonly resends: Assignment[] = [];
   /** Results that the batch makes durable, by gateway and worker. */
   readonly acks = new Map<Incarnation, Map<WorkerId, Token[]>>();
-  /** Executions that started for the first time, for the figures. */
+  /** Records of handlers that the batch makes durable. */
+  readonly stepAcks = new Map<Incarnation, Map<WorkerId, DurableStep[]>>();
+  /** First starts of executions, for metrics. */
   readonly starts: { pool: string; latenessMs: number }[] = [];
-  /** Attempts that ran to their end, and */
+  /** Attempts that ran and have ended, for metrics. */
   readonly runs: { pool: string; runMs: number }[] = [];
-  /** the pools of executions that became DEAD, for the figures too. */
+  /** Pools of executions that became DEAD, for metrics. */
   readonly deadLetters: string[] = [];
-  /** Planned instants that other time zone data moved. */
+  /** Next instants that other time zone data moved. */
   readonly moved: Moved[] = [];
-  /** Grace of the jobs whose plans move on, in milliseconds: a fire that is late by less counts as punctual. */
+  /** Grace of the jobs whose plans advance, in ms. A fire that is late by less counts as punctual. */
   readonly graceMs = new Map<JobId, number>();
-  /** Rows that a miss does not condemn the machine for. */
+  /**
+   * Executions known only from a hint. If the commit misses such a row, only the hint was wrong, and the machine need
+   * not be dropped.
+   */
   readonly unverified = new Set<ExecutionId>();
-  /** Permits of attempts whose end the batch writes: they are held until it is durable. */
+  /** Permits of attempts whose end the batch writes. They stay in use until the end is durable. */
   readonly freed: Freed[] = [];
-  /** Starts and results that came with an old token. */
+  /** Number of starts and results that the machine refused because of an old token. */
   refusedStale = 0;
   changeCount = 0;
-  /** Rows that plans add: executions and skips. */
+  /** Number of executions that return to the store because their lanes are full. */
+  overflows = 0;
+  /** Number of rows that plans add: executions and skips. */
   planRows = 0;
-  /** Payloads of assigned executions and results. */
+  /** Bytes of the payloads of assigned executions and of the results. */
   bytes = 0;
 
   constructor(number: number) {
@@ -88,13 +101,17 @@ export class Batch {
         expected: [],
         plans: new Map(),
         commandsDone: [],
+        steps: new Map(),
       };
       this.shards.set(shard, draft);
     }
     return draft;
   }
 
-  /** Folds: what the row said before the batch stays the comparison, the histories are joined, the rest is the last word. */
+  /**
+   * Folds a change into an earlier one of the same row: the expected state stays that of before the batch, the
+   * histories are joined, and the later change wins in all other fields.
+   */
   write(shard: ShardId, change: RowChange): void {
     const { changes } = this.shard(shard);
     const before = changes.get(change.id);
@@ -115,27 +132,36 @@ export class Batch {
   }
 
   /**
-   * Folds: the row as it was before the batch stays the comparison, what became of instants is joined, the plan is the
-   * last word.
+   * Folds a plan's change into an earlier one of the same plan: the expected revision stays that of before the batch,
+   * the outcomes of instants are joined, and the later plan wins.
    */
   advance(shard: ShardId, change: PlanChange): void {
     const { plans } = this.shard(shard);
     const before = plans.get(change.jobId);
-    this.planRows += change.births.length + change.skips.length;
+    this.planRows += change.created.length + change.skips.length;
     if (before === undefined) plans.set(change.jobId, change);
     else {
-      const births = [...before.births, ...change.births];
+      const created = [...before.created, ...change.created];
       const skips = [...before.skips, ...change.skips];
-      plans.set(change.jobId, { ...change, wasRevision: before.wasRevision, births, skips });
+      plans.set(change.jobId, { ...change, wasRevision: before.wasRevision, created, skips });
     }
   }
 
+  /** Adds a record, unless an earlier one of the same name counts. */
+  record(shard: ShardId, write: StepWrite): void {
+    const { steps } = this.shard(shard);
+    const key = `${write.executionId}/${write.name}`;
+    const before = steps.get(key);
+    this.bytes += write.data?.length ?? 0;
+    if (before === undefined || replaces(write, before)) steps.set(key, write);
+  }
+
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {
-    let workers = this.acks.get(node);
-    if (workers === undefined) this.acks.set(node, (workers = new Map()));
-    const tokens = workers.get(workerId);
-    if (tokens === undefined) workers.set(workerId, [token]);
-    else tokens.push(token);
+    addTo(this.acks, node, workerId, token);
+  }
+
+  acknowledgeStep(node: Incarnation, workerId: WorkerId, step: DurableStep): void {
+    addTo(this.stepAcks, node, workerId, step);
   }
 
   /**
@@ -165,7 +191,7 @@ export class Batch {
     return this.toGateway.length > 0 || this.toApi.length > 0 || this.resends.length > 0;
   }
 
-  /** The batch neither writes nor sends anything that belongs to these shards. */
+  /** Removes from the batch all writes and messages that belong to these shards. */
   drop(shards: ReadonlySet<ShardId>): void {
     for (const shard of shards) this.shards.delete(shard);
     const stays = ({ shard }: { shard: ShardId }) => !shards.has(shard);
@@ -174,8 +200,17 @@ export class Batch {
     keep(this.toApi, stays);
     keep(this.freed, stays);
     for (const workers of this.acks.values()) for (const tokens of workers.values()) keep(tokens, stays);
+    for (const workers of this.stepAcks.values()) for (const steps of workers.values()) keep(steps, stays);
     keep(this.toGateway, ({ message }) => !isAbout(message, shards));
   }
+}
+
+function addTo<T>(lists: Map<Incarnation, Map<WorkerId, T[]>>, node: Incarnation, workerId: WorkerId, item: T): void {
+  let workers = lists.get(node);
+  if (workers === undefined) lists.set(node, (workers = new Map()));
+  const items = workers.get(workerId);
+  if (items === undefined) workers.set(workerId, [item]);
+  else items.push(item);
 }
 
 function keep<T>(list: T[], stays: (item: T) => boolean): void {
@@ -183,7 +218,10 @@ function keep<T>(list: T[], stays: (item: T) => boolean): void {
   if (kept.length < list.length) list.splice(0, list.length, ...kept);
 }
 
-/** Orders name one attempt each; what else is said to gateways is about workers. */
+/**
+ * Whether a message is about an attempt in these shards. CANCEL and REFUSED are; other messages to gateways are about
+ * workers.
+ */
 function isAbout(message: ToGateway, shards: ReadonlySet<ShardId>): boolean {
   if (message.kind === "CANCEL") return shards.has(message.token.shard);
   return message.kind === "REFUSED" && message.tokens.some(({ shard }) => shards.has(shard));

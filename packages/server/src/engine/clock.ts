@@ -1,49 +1,52 @@
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts/attempts.ts";
 import { orderStop } from "./attempts/cancel.ts";
 import type { Entry } from "./entry.ts";
+import type { FlowNode } from "./flow-heap.ts";
 import { nextPermitRing } from "./permits/steps.ts";
-import { dispatch, isFull } from "./queue/dispatch.ts";
+import { makeRoom } from "./queue/dispatch.ts";
 import { enter, expire, isCrowded } from "./queue/intake.ts";
 import { clearTimer, type Step } from "./state.ts";
 import { judgeSearch } from "./workers/adoption.ts";
-import { nextJudgement } from "./workers/fleet.ts";
+import { nextJudgement } from "./workers/gateway-messages.ts";
 
-/** Changes that time alone brings about. @returns whether executions that are due wait for the next batch */
-export function passTime(step: Step): boolean {
+/** Applies all changes that follow from the time alone. */
+export function passTime(step: Step): void {
   const { state, now } = step;
-  const isHeldBack = ringTimers(step);
+  ringTimers(step);
+  ringDue(step);
   for (;;) {
-    const entry = state.young.take(now - state.limits.ownRowAfterMs);
+    const entry = state.unpersisted.take(now - state.limits.ownRowAfterMs);
     if (entry === null) break;
     giveOwnRow(step, entry);
   }
-  return isHeldBack;
 }
 
-/**
- * A herd that finds its lane full is not written back to the store where workers are free: the next batches have room
- * for it.
- */
-function ringTimers(step: Step): boolean {
+function ringTimers(step: Step): void {
   const { state, now } = step;
-  for (;;) {
-    const node = state.timers.peek();
-    if (node === undefined || node.key > now) return false;
-    if (node.item.place === "TIMER" && isCrowded(step, node.item.row)) {
-      dispatch(step);
-      if (isFull(step)) return true;
-    }
+  for (let node = state.timers.peek(); node !== undefined && node.key <= now; node = state.timers.peek()) {
     clearTimer(state, node.item);
-    ring(step, node.item);
+    if (node.item.place === "LANE") expire(step, node.item);
+    else if (node.item.place === "ASSIGNED") attemptRings(step, node.item);
   }
 }
 
-function ring(step: Step, entry: Entry): void {
-  if (entry.place === "TIMER") {
-    entry.place = "NEW";
-    enter(step, entry);
-  } else if (entry.place === "LANE") expire(step, entry);
-  else if (entry.place === "ASSIGNED") attemptRings(step, entry);
+/**
+ * Lets executions enter their lanes that are due, the flows in turns. If a burst fills its lane while workers are free, the burst waits
+ * for the next batches and is not written back to the store. A burst that no worker takes goes back in portions. Neither holds up the
+ * executions of other flows.
+ */
+function ringDue(step: Step): void {
+  const { state, now } = step;
+  state.waiting.resume();
+  for (let entry = state.waiting.next(now); entry !== null; entry = state.waiting.next(now)) {
+    if (isCrowded(step, entry.row) && !makeRoom(step, entry.row.pool))
+      state.waiting.hold(entry.dueTimer as FlowNode<Entry>);
+    else {
+      clearTimer(state, entry);
+      entry.place = "NEW";
+      enter(step, entry);
+    }
+  }
 }
 
 function attemptRings(step: Step, entry: Entry): void {
@@ -54,7 +57,9 @@ function attemptRings(step: Step, entry: Entry): void {
   else forceEnd(step, entry);
 }
 
-/** The worker was told to stop and did not say that it had: its later words are refused. */
+/**
+ * Ends an attempt whose worker was told to stop and did not confirm in time. Later reports of the attempt are refused.
+ */
 function forceEnd(step: Step, entry: Entry): void {
   const { assigned, row } = entry;
   if (assigned === null) return;
@@ -66,17 +71,19 @@ function forceEnd(step: Step, entry: Entry): void {
 }
 
 /**
- * When time alone will next bring something about; null: never.
- * @param isHeldBack whether plans, or executions that are due, wait for room in a batch and not for their time
+ * Time of the next change that follows from the time alone; null: there is none.
+ * Flows that are held wait for room in a batch rather than for their time.
+ * @param arePlansDue whether plans, too, wait for room in a batch
  */
-export function nextRing(step: Pick<Step, "state">, isHeldBack: { plans: boolean; due: boolean }): number | null {
+export function nextRing(step: Pick<Step, "state">, arePlansDue: boolean): number | null {
   const { state } = step;
-  const oldest = state.young.oldestAt();
+  const oldest = state.unpersisted.oldestAt();
   const rings = [
-    isHeldBack.due ? null : (state.timers.peek()?.key ?? null),
+    state.timers.peek()?.key ?? null,
+    state.waiting.earliest(),
     oldest === null ? null : oldest + state.limits.ownRowAfterMs,
     nextJudgement(state),
-    isHeldBack.plans ? null : (state.plans.timers.peek()?.key ?? null),
+    arePlansDue ? null : state.plans.timers.earliest(),
     nextPermitRing(state),
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);

@@ -1,21 +1,21 @@
 import type { MachineState } from "./state.ts";
 
-/** Counts of what is in memory, by pool where a pool applies. */
+/** Numbers of executions in the owner's memory, by pool where a pool is given. */
 export interface MachineCounts {
-  /** For their time. */
+  /** Executions that are not due yet. */
   waiting: number;
-  /** No worker yet. */
+  /** Executions that wait for a worker. */
   ready: ReadonlyMap<string, number>;
-  /** Given to a worker, */
+  /** Executions assigned to a worker. */
   assigned: ReadonlyMap<string, number>;
-  /** and known to have started there. */
+  /** Executions whose attempt is known to have started. */
   running: ReadonlyMap<string, number>;
-  /** The same by shard, for each that is owned. */
+  /** READY and running executions of each owned shard, by shard. */
   shardReady: ReadonlyMap<string, number>;
   shardRunning: ReadonlyMap<string, number>;
 }
 
-/** One pass over all that is in memory: for those who ask every few seconds, not for every step. */
+/** Counts in one pass over the whole memory. Meant for readers that ask every few seconds, not for every step. */
 export function countEntries(state: MachineState): MachineCounts {
   let waiting = 0;
   const ready = new Map<string, number>();
@@ -38,7 +38,7 @@ export function countEntries(state: MachineState): MachineCounts {
   return { waiting, ready, assigned, running, shardReady, shardRunning };
 }
 
-/** When that fell due which has waited longest for a worker; null: nothing is ready. */
+/** Due time of the ready execution that has waited longest; null: no execution is ready. */
 export function oldestReadyAt(state: MachineState): number | null {
   let oldest = Number.POSITIVE_INFINITY;
   for (const { place, row } of state.entries.values()) if (place === "LANE") oldest = Math.min(oldest, row.dueAt);

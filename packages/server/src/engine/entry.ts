@@ -1,40 +1,45 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
+import type { FlowNode } from "./flow-heap.ts";
 import type { HeapNode } from "./heap.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { Lane } from "./queue/lanes.ts";
 import type { WorkerSlots } from "./workers/workers.ts";
 
 /**
- * An execution in its owner's memory.
- *
- * NEW: just made. TIMER: waits for its due time. LANE: ready, waits for a worker. ASSIGNED: some worker has it or will
- * have it. GONE: left memory; whoever still refers to it must forget it.
+ * Place of an execution in its owner's memory.
+ * NEW: just created. TIMER: waits for its due time. LANE: ready, waits for a worker. ASSIGNED: a worker has the
+ * execution or will have it. GONE: removed from memory; remaining references to the entry must be dropped.
  */
 export type Place = "NEW" | "TIMER" | "LANE" | "ASSIGNED" | "GONE";
 
 export interface Entry {
   readonly id: string;
-  /** Its fields follow the machine: `attempt`, `failures`, `lost`, `dueAt`, `rank`, `startedAt`. */
+  /**
+   * Row whose fields `attempt`, `failures`, `lost`, `dueAt`, `rank` and `startedAt` are those of the machine, ahead of
+   * the store.
+   */
   readonly row: Candidate;
   place: Place;
-  /** Content of the row in the store once every batch up to now is committed. */
+  /** State and attempt of the row in the store once every batch up to now is committed. */
   rowState: "PENDING" | "RUNNING";
   rowAttempt: number;
-  /** Known only from a hint, which may be stale: the commit must check the row. */
+  /** Whether the execution is known only from a hint, which may be stale. The commit must then check the row. */
   unverified: boolean;
   lane: Lane | null;
   laneNode: HeapNode<Entry> | null;
-  /** Due time, expiry, deadline or end of a grace time, by place. */
+  /** Timer at the due time, while the execution waits for it; null: none. */
+  dueTimer: FlowNode<Entry> | null;
+  /** Timer at the expiry, deadline or end of a grace time, depending on `place`; null: none. */
   timer: HeapNode<Entry> | null;
   assigned: Assigned | null;
-  /** Open cancel commands; done when the execution is final. */
+  /** Ids of open cancel commands, which are done when the execution is final. */
   cancels: string[];
-  /** A newer instant of its job waits for its end, and it is to be cancelled. */
+  /** Whether a newer instant of the same job waits for the end of this execution, which is therefore cancelled. */
   superseded: boolean;
 }
 
-/** Its end was asked for. */
+/** Whether a command or a newer instant asks for the end of the execution. */
 export function isCancelled({ cancels, superseded }: Entry): boolean {
   return cancels.length > 0 || superseded;
 }
@@ -45,16 +50,22 @@ export interface Assigned {
   gateway: string;
   worker: WorkerSlots | null;
   at: EpochMs;
-  /** The account and number of its credit; 0: an earlier owner's. */
+  /** Account and number of the credit that the assignment used; 0: an earlier owner assigned it. */
   account: number;
   credit: number;
-  /** null: not known to have started. */
+  /** Start of the attempt; null: not known to have started. */
   startedAt: EpochMs | null;
-  /** The journal row that holds the assignment; null once the row itself says so. */
+  /** Journal row that holds the assignment; null once the execution's own row says RUNNING. */
   journal: JournalBox | null;
-  /** Time from which on its worker is sought; null: the worker is where it was, and has the attempt or will have it. */
+  /**
+   * Time since which the owner searches for the worker; null: the worker is connected where it was, and has or will
+   * have the attempt.
+   */
   soughtSince: EpochMs | null;
-  /** The worker was told to stop; when the timer rings, the end is forced. */
+  /**
+   * Reason for which the worker was told to stop; null: it was not told. If the timer rings first, the machine forces
+   * the end.
+   */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
 }
 
@@ -68,6 +79,7 @@ export function newEntry(row: Candidate, unverified: boolean): Entry {
     unverified,
     lane: null,
     laneNode: null,
+    dueTimer: null,
     timer: null,
     assigned: null,
     cancels: [],

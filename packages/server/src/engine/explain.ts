@@ -9,23 +9,26 @@ import { type MachineState, poolOf } from "./state.ts";
 import type { WorkerSlots } from "./workers/workers.ts";
 
 const HOLDERS_MAX = 10;
-/** Time that an attempt has to reach its worker and start there, before the worker's slots are looked at. */
+/** Time in ms that an attempt has to reach its worker and start there, before an occupied worker counts as a reason. */
 const STARTS_WITHIN_MS = 1_000;
 
-/** Every reason why an execution waits, or what it does instead. @param row what the store says of it; memory knows better */
+/**
+ * Lists every reason why an execution waits, or its present activity.
+ * @param row the execution's row; the machine's own knowledge takes precedence
+ */
 export function explain(state: MachineState, row: Candidate, now: EpochMs): WaitReason[] {
   const entry = state.entries.get(row.id);
   if (entry?.assigned != null) return assignedReasons(state, entry, entry.assigned, now);
   return waitReasons(state, entry?.row ?? row, entry ?? null, now);
 }
 
-/** Reasons that every node of the cluster understands. @param level feature level of the cluster */
+/** Leaves out reasons that some node of the cluster does not understand. @param level feature level of the cluster */
 export function understoodReasons(reasons: readonly WaitReason[], level: number): readonly WaitReason[] {
   if (isOn("NO_FREE_SLOT_REASON", level)) return reasons;
   return reasons.filter(({ reason }) => reason !== "WORKER_HAS_NO_FREE_SLOT");
 }
 
-/** Reason that follows from the execution's own time; null: it is due. */
+/** Reason why the execution is not due yet; null: it is due. */
 export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   if (row.dueAt <= now) return null;
   if (row.failures === 0 || row.dueAt <= row.scheduledAt) return { reason: "DUE_LATER", dueAt: row.dueAt };
@@ -72,17 +75,17 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   return reasons;
 }
 
-/** null: the pool has no limits, or they allow another one. */
+/** Reason why the pool's limits hold the execution back; null: the pool has no limits, or they allow another start. */
 function permitReason(state: MachineState, pool: string, now: EpochMs): WaitReason | null {
-  const holding = state.permits.of(pool);
-  if (holding === undefined || holding.room(state.term) > 0) return null;
-  const { taken, isComplete, nextStartAt } = holding.figures;
+  const poolPermits = state.permits.of(pool);
+  if (poolPermits === undefined || poolPermits.room(state.term) > 0) return null;
+  const { taken, isComplete, nextStartAt } = poolPermits.lastAnswer;
   if (!isComplete) return { reason: "PERMIT_AWAITED", pool };
-  const { maxRunning, ratePerSec } = holding.limits;
+  const { maxRunning, ratePerSec } = poolPermits.limits;
   if (maxRunning !== null && taken >= maxRunning) {
     return { reason: "POOL_AT_LIMIT", pool, limit: maxRunning, running: taken };
   }
-  if (ratePerSec === null || nextStartAt === null || !holding.isWaiting) return null;
+  if (ratePerSec === null || nextStartAt === null || !poolPermits.isWaiting) return null;
   return { reason: "POOL_RATE_USED", pool, ratePerSec, nextStartAt: Math.max(now, nextStartAt) };
 }
 
@@ -96,7 +99,10 @@ function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason 
   return { reason: "KEY_AT_LIMIT", key: row.concurrencyKey ?? "", limit: gate.limit, running: gate.running, heldBy };
 }
 
-/** null: somebody could run it, and has a free slot or need not have one yet. */
+/**
+ * Reason why no worker can run the execution; null: a worker could and has a free slot, or the execution is not due
+ * yet.
+ */
 function workerReason(state: MachineState, row: Candidate, isDue: boolean): WaitReason | null {
   const { pool, handler, requires } = row;
   const inPool = [...state.workers.all()].filter((worker) => worker.group.pool === pool);
@@ -121,7 +127,7 @@ function busyReason(able: readonly WorkerSlots[]): WaitReason {
     workers: able.length,
     draining: able.filter(({ draining }) => draining).length,
     slots: able.reduce((sum, { profile }) => sum + profile.slots, 0),
-    held: able.reduce((sum, { holding }) => sum + holding.size, 0),
+    held: able.reduce((sum, { held }) => sum + held.size, 0),
   };
 }
 

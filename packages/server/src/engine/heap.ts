@@ -1,7 +1,7 @@
-/** A place in a heap. Keep it to remove or move the item. */
+/** Handle of an item in a heap, with which the item is removed or moved. */
 export interface HeapNode<T> {
   key: number;
-  /** Orders nodes of one key. */
+  /** Orders nodes with equal keys. */
   tie: string;
   item: T;
   /** -1: not in a heap. */

@@ -3,80 +3,95 @@ import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
-import type { Command, RankCursor, Recovered } from "../ports/store.ts";
+import type { RankCursor, Recovered } from "../ports/store.ts";
+import type { Command } from "../ports/store-commands.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
 import type { Freed } from "./batch.ts";
 import type { PermitLetter } from "./permits/permits.ts";
 import type { FiredQuestion } from "./recurring/catch-ups.ts";
 
-/** All that can happen to the machine, but for time passing. */
+/** An event that the machine handles. The passing of time is not an input: `step` gets the time. */
 export type Input =
-  /** The store's clock was set by so much since the last step, forward, or back where it is negative. */
+  /** The store's clock was set by `byMs` since the last step. A negative value means that it was set back. */
   | { kind: "LEAPT"; byMs: number }
-  /** All changeovers of time zone data that are known, in order: at once, and again when one comes into force. */
+  /**
+   * All known changeovers of the time zone data, in order. Sent as soon as they are known, and again when a changeover
+   * comes into force.
+   */
   | { kind: "CHANGEOVERS"; changeovers: readonly Changeover[] }
-  /** These shards were taken over, beside those owned before; `recovered` is all that may be in flight in them. */
+  /**
+   * The node took over these shards, in addition to those that it owned before. `recovered` is all that may be in
+   * flight in them.
+   */
   | {
       kind: "OWNED";
-      /** Number of the announcement of the shards that are owned from now on; grows. */
+      /** The new term, which OWNER messages announce. Grows with every takeover. */
       term: number;
       epochs: ReadonlyMap<ShardId, Epoch>;
       recovered: Recovered;
       incarnation: Incarnation;
     }
-  /** The epochs of all shards, as the store showed them after those of the next OWNED were taken over. */
+  /** The epochs of all shards, read from the store after the takeover that the next OWNED input reports. */
   | { kind: "EPOCHS_SEEN"; epochs: ReadonlyMap<ShardId, Epoch> }
-  /** These shards are another's, or nobody's: what is known of them is forgotten. */
+  /** This node does not own these shards any more, so the machine forgets all that it knows of them. */
   | { kind: "LOST"; shards: readonly ShardId[] }
-  /** Rows that were just submitted: perhaps late, repeated or stale. */
+  /** Rows that were just submitted. The hint may be late, repeated or stale. */
   | { kind: "HINTED"; rows: readonly Candidate[] }
   | ReadResult
-  /** Once a second: lanes that have READY rows, by their numbers in the store. */
+  /** Hashes of lanes that have READY rows in the store. Comes once a second. */
   | { kind: "SWEEP"; laneHashes: readonly number[] }
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
-  /** Message about a pool with limits, between machines and the home of the pool. */
+  /** Message about the permits of a pool with limits, between a machine and the coordinator of the pool. */
   | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
-  /** Attempts that had permits have ended by a commit that went through. */
+  /** Attempts that had permits have ended, and the commit that says so was applied. */
   | { kind: "FREED"; freed: readonly Freed[] }
-  /** A recurring job was submitted, and fires soon. */
+  /** A recurring job was submitted whose first instant is near. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
-  /** A commit was answered: executions that it made of planned instants. */
+  /** A commit was answered. `rows` are the executions that it created from planned instants. */
   | {
-      kind: "BORN";
+      kind: "CREATED";
       rows: readonly Candidate[];
-      /** These did not become PENDING: they are final, or are known already. */
-      notBorn: readonly Candidate[];
-      /** Their plans were not as expected: nothing of them was written. */
-      missedPlans: readonly { shard: ShardId; jobId: JobId; births: readonly Candidate[] }[];
+      /** Executions that did not become PENDING: their rows are final, or existed before. */
+      notCreated: readonly Candidate[];
+      /**
+       * Plans whose revision was not the expected one. The store wrote nothing of these plans, nor of the executions in
+       * `created`.
+       */
+      missedPlans: readonly { shard: ShardId; jobId: JobId; created: readonly Candidate[] }[];
     }
-  /** The store has these hinted rows no more, or otherwise: forget the hint. */
+  /**
+   * The rows of these hinted executions are gone from the store or differ from the hint, so the machine drops the hint.
+   */
   | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
 
-/** When a read began. */
+/** State of the machine when a read began. It tells which rows of the answer may be out of date. */
 export interface ReadMark {
-  /** The number of the oldest batch that was not answered then. */
+  /** Number of the oldest batch whose commit was unanswered when the read began. */
   since: number;
-  /** The term then: shards that were taken over later were not read as they are now. */
+  /** Term when the read began. The read does not show the present state of shards that were taken over later. */
   term: number;
 }
 
-/** The answer to a want. */
+/** Answer to a `Want`. */
 export type ReadResult = ReadMark &
   (
     | { kind: "READ_READY"; laneHash: number; after: RankCursor | null; rows: Candidate[]; full: boolean }
     | { kind: "READ_WAITING"; rows: Candidate[] }
     | { kind: "LOADED"; asked: readonly ExecutionId[]; rows: Candidate[] }
-    /** A look at recurring jobs. `isBounded`: what there is no room for is read again later. */
+    /**
+     * Plans of recurring jobs from a regular read. With `isBounded`, plans that find no room in memory are read again
+     * later.
+     */
     | { kind: "READ_PLANS"; plans: Recurrence[]; isBounded: boolean }
     | { kind: "LOADED_PLANS"; asked: readonly JobId[]; ask: number; plans: Recurrence[] }
     | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
   );
 
-/** Read that the machine asks for. An input answers it, in any order, or never. */
+/** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */
 export type Want =
   | { kind: "READY"; laneHash: number; after: RankCursor | null; limit: number }
   | { kind: "LOAD"; ids: ExecutionId[] }
@@ -84,66 +99,87 @@ export type Want =
   | { kind: "LOAD_PLANS"; jobIds: JobId[]; ask: number }
   /** Planned instants of a range that have an execution. */
   | { kind: "FIRED"; jobId: JobId; question: FiredQuestion }
-  /** There is room again for plans that are due soon. */
+  /** Plans that are due soon. The machine asks for them when it has room again. */
   | { kind: "DUE_PLANS" };
 
 export interface StepResult {
   wants: Want[];
-  /** When to step next even if nothing comes; null: never. */
+  /** Time of the next step if no input arrives before; null: no step is needed. */
   wakeAt: EpochMs | null;
-  /** Pools whose work waits for credit; null: gateways need not be told. */
+  /** Pools whose work waits for credit; null: the same as gateways were told last. */
   demand: Demand[] | null;
-  /** The batch, or a step, was too small for all that there is to do. */
+  /** Whether work is left for another step, because this step or its batch was full. */
   more: boolean;
-  /** To be sent at once: no commit stands behind them. */
+  /** Messages about permits. They are sent immediately, because they do not depend on a commit. */
   permits: PermitLetter[];
 }
 
 export interface Limits {
   /** Ready executions that a lane keeps in memory. */
   laneEntries: number;
-  /** Executions in memory in all, beyond which lanes keep a tenth. */
+  /** Executions in memory in all lanes and timers. Beyond it, each lane keeps only a tenth of `laneEntries`. */
   entries: number;
+  /** Executions in memory that wait for their time. Reads by turns of flows leave further ones in the store. */
+  waiting: number;
   /** Assignments in a batch. */
   batchAssigns: number;
+  /** Executions that a batch returns to the store because their lanes are full. The others wait for the next batches. */
+  batchOverflows: number;
   /** Bytes of payloads and results in a batch. */
   batchBytes: number;
-  /** Recurring jobs in memory, beyond which those that are due stay in the store until there is room. */
+  /** Recurring jobs in memory. Beyond it, jobs that are due stay in the store until there is room. */
   plans: number;
-  /** Executions and skips that plans add to a batch; one step of one plan may exceed it. */
+  /** Executions and skips that plans add to a batch. A single step of one plan may exceed it. */
   batchPlanRows: number;
-  /** Planned instants that a step works out. */
+  /** Planned instants that one step computes. */
   stepInstants: number;
-  /** How far ahead executions that wait for their time are kept. */
+  /** Time in ms before its due time from which an execution is kept in memory. */
   horizonMs: number;
   /**
-   * How long before its time an execution is assigned, so that the commit is through when it is due. Only the sending waits
-   * for that.
+   * Time in ms before its due time at which an execution is assigned, so that the commit is complete when the execution
+   * is due. The assignment is sent only at the due time.
    */
   leadMs: number;
-  /** How long an attempt runs before its own row says RUNNING. */
+  /**
+   * Time in ms since the owner learned of the start of an attempt, after which the execution's own row is written as
+   * RUNNING. Until then only the journal row says who has the attempt.
+   */
   ownRowAfterMs: number;
-  /** How long a sought worker may take to show up where some living gateway has not answered that it does not have it. */
+  /**
+   * Age in ms of an assignment from which the execution's own row is written although the attempt is not known to have
+   * started. The bound of the age of open journal rows.
+   */
+  journalAgeMs: number;
+  /**
+   * Time in ms that a worker of an earlier assignment has to appear, while some living gateway has not answered that it
+   * does not have the worker.
+   */
   adoptWithinMs: number;
-  /** How long a sought worker may take to connect again where no living gateway has it. */
+  /**
+   * Time in ms that a worker of an earlier assignment has to connect again when every living gateway has answered that
+   * it does not have the worker.
+   */
   reconnectMs: number;
-  /** How long after its gateway was last heard of a worker is given up. */
+  /** Time in ms since the last message of its gateway after which a worker is given up. */
   silenceMs: number;
-  /** An assignment that did not arrive is sent again after this. */
+  /** Time in ms after which an assignment that did not arrive is sent again. */
   resendAfterMs: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
   laneEntries: 4_000,
   entries: 200_000,
+  waiting: 100_000,
   batchAssigns: 4_000,
+  batchOverflows: 1_000,
   batchBytes: 32 * 1024 * 1024,
   plans: 30_000,
-  batchPlanRows: 4_000,
+  batchPlanRows: 1_000,
   stepInstants: 5_000,
   horizonMs: 10_000,
   leadMs: 5,
   ownRowAfterMs: 1_000,
+  journalAgeMs: 30_000,
   adoptWithinMs: 30_000,
   reconnectMs: 5_000,
   silenceMs: 30_000,

@@ -1,12 +1,15 @@
 import type { Epoch, ShardId } from "../domain/ids.ts";
 
-/** One row of the assignment journal, as its owner counts it. */
+/** The owner's record of one row of the assignment journal. */
 export interface JournalBox {
   shard: ShardId;
   epoch: Epoch;
   seq: number;
-  /** Executions whose own rows do not yet say what the journal row says. At zero it can go. */
+  /**
+   * Number of executions whose own rows do not yet record the assignment of the journal row. At zero the row can be
+   * deleted.
+   */
   unsettled: number;
-  /** It is on its way to the store or there. */
+  /** Whether the row is in the store or on its way there. */
   sent: boolean;
 }

@@ -7,10 +7,10 @@ import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./t
 
 const DAY_MS = 86_400_000;
 const policy = { timeoutMs: 5_000, cancelGraceMs: 2_000, retry: { ...DEFAULT_POLICY.retry, maxAttempts: 1 } };
-/** Due in any case, however far the clock is set back. */
+/** A due time that has passed, however far the clock is set back. */
 const LONG_DUE = START - 10 * DAY_MS;
 
-/** The store's clock is set; the machine hears of it with the first step by the new time. */
+/** Sets the store's clock. The machine learns of it with the first step by the new time. */
 function leap(story: Story, byMs: number): Story {
   story.now += byMs;
   return story.tell({ kind: "LEAPT", byMs });
@@ -32,19 +32,27 @@ describe("a store's clock that was set", () => {
       assert.equal(only(changesOf(story.later(1).commit())).ended[0]?.state, "TIMED_OUT");
     });
 
-    it(`gives an attempt its own row a second after it was assigned: ${way}`, () => {
+    it(`gives an attempt its own row one second after its start: ${way}`, () => {
       const story = new Story().hint(candidate({ dueAt: LONG_DUE })).worker("w1");
-      story.commit();
+      story.started(only(story.commit().assigns));
       assert.deepEqual(changesOf(leap(story.later(500), byMs).later(499).commit()), []);
       assert.equal(only(changesOf(story.later(1).commit())).state, "RUNNING");
     });
 
+    it(`gives an attempt that waits at its worker its own row 30 seconds after the assignment: ${way}`, () => {
+      const story = new Story().hint(candidate({ dueAt: LONG_DUE })).worker("w1");
+      const look = () => story.tell({ kind: "GATEWAYS", nodes: [GATEWAY] }).commit();
+      story.commit();
+      leap(story.later(15_000), byMs).later(14_999);
+      assert.deepEqual(changesOf(look()), []);
+      story.later(1);
+      assert.equal(only(changesOf(look())).state, "RUNNING");
+    });
+
     it(`leaves a lost worker its time to connect again, and no more: ${way}`, () => {
       const story = new Story().tell({ kind: "GATEWAYS", nodes: [GATEWAY] });
-      story
-        .hint(candidate({ dueAt: LONG_DUE }))
-        .worker("w1")
-        .commit();
+      story.hint(candidate({ dueAt: LONG_DUE })).worker("w1");
+      story.started(only(story.commit().assigns));
       story.tell({ kind: "GATEWAYS", nodes: [] }).commit();
       assert.deepEqual(
         changesOf(leap(story.later(2_000), byMs).commit()).map(({ state }) => state),
@@ -73,30 +81,30 @@ describe("a store's clock that was set", () => {
   });
 });
 
-type Deed = { kind: "later"; ms: number } | { kind: "hint" | "finish" | "start" | "lose" | "leap"; pick: number };
+type Action = { kind: "later"; ms: number } | { kind: "hint" | "finish" | "start" | "lose" | "leap"; pick: number };
 
-const deeds = fc.array(
+const actions = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant("later" as const), ms: fc.integer({ min: 1, max: 4_000 }) }),
     fc.record({ kind: fc.constantFrom("hint", "finish", "start", "lose", "leap"), pick: fc.nat(1_000) }),
-  ) as fc.Arbitrary<Deed>,
+  ) as fc.Arbitrary<Action>,
   { minLength: 10, maxLength: 60 },
 );
 
-/** The same deeds, with leaps or without. @returns what followed from each of them, without times */
-function told(list: readonly Deed[], hasLeaps: boolean): string[] {
+/** Runs the same actions, with leaps or without. @returns the effects of each action, without times */
+function told(list: readonly Action[], hasLeaps: boolean): string[] {
   const story = new Story();
   const running: Assignment[] = [];
   const followed: string[] = [];
-  for (const [index, deed] of list.entries()) {
-    if (deed.kind === "later") story.later(deed.ms);
-    else if (deed.kind === "hint")
+  for (const [index, action] of list.entries()) {
+    if (action.kind === "later") story.later(action.ms);
+    else if (action.kind === "hint")
       story.hint(candidate({ id: `e${index}`, dueAt: LONG_DUE, policy })).worker(`w${index}`);
-    else if (deed.kind === "leap") leap(story, hasLeaps ? (deed.pick - 500) * 100_000 : 0);
-    else if (deed.kind === "lose") story.lose(`w${deed.pick % list.length}`);
+    else if (action.kind === "leap") leap(story, hasLeaps ? (action.pick - 500) * 100_000 : 0);
+    else if (action.kind === "lose") story.lose(`w${action.pick % list.length}`);
     else if (running.length > 0) {
-      const assign = running[deed.pick % running.length] as Assignment;
-      if (deed.kind === "start") story.started(assign);
+      const assign = running[action.pick % running.length] as Assignment;
+      if (action.kind === "start") story.started(assign);
       else story.finish(assign);
     }
     for (const { profile } of [...story.state.workers.all()]) story.credit(profile.workerId, 0);
@@ -110,5 +118,5 @@ function told(list: readonly Deed[], hasLeaps: boolean): string[] {
 }
 
 it("changes nothing for what runs, whenever and however often it leaps", () => {
-  fc.assert(fc.property(deeds, (list) => assert.deepEqual(told(list, true), told(list, false))));
+  fc.assert(fc.property(actions, (list) => assert.deepEqual(told(list, true), told(list, false))));
 });

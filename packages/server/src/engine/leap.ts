@@ -2,12 +2,13 @@ import type { Entry } from "./entry.ts";
 import { type MachineState, type Step, setTimer } from "./state.ts";
 
 /**
- * The store's clock was set, and `now` leapt with it: all that memory measures a duration from leaps too, so that every
- * attempt, search and silence goes on as if nothing had happened. Instants stay: due times, expiries, fires of plans.
+ * Adjusts memory when the store's clock was set, so that `now` leapt. All times from which the machine measures a
+ * duration leap too, so every attempt, search and silence continues as if the clock had not been set. Due times,
+ * expiries and planned instants do not change.
  */
 export function leap({ state }: Pick<Step, "state">, byMs: number): void {
   for (const entry of state.entries.values()) leapAttempt(state, entry, byMs);
-  state.young.leap(byMs);
+  state.unpersisted.leap(byMs);
   state.judgedAt += byMs;
   for (const [gateway, heardAt] of state.heard) state.heard.set(gateway, heardAt + byMs);
   for (const { absentAt } of state.adopting.values()) {
@@ -20,13 +21,13 @@ export function leap({ state }: Pick<Step, "state">, byMs: number): void {
   for (const planned of state.plans.byId.values()) {
     if (planned.editSeenAt === null) continue;
     planned.editSeenAt += byMs;
-    state.plans.dirty.add(planned);
+    state.plans.touch(planned);
   }
   state.lanes.leap(byMs);
   state.permits.leap(byMs);
 }
 
-/** Its timer is the end of its time, of its grace, or of the search for its worker. */
+/** Adjusts an attempt. Its timer is the end of its run time, of its grace time, or of the search for its worker. */
 function leapAttempt(state: MachineState, entry: Entry, byMs: number): void {
   const { assigned, timer } = entry;
   if (assigned === null) return;

@@ -3,7 +3,7 @@ import type { LiveExecution } from "../ports/messages.ts";
 import { isCancelled } from "./entry.ts";
 import type { MachineState } from "./state.ts";
 
-/** State of an execution that the owner knows beyond its row; null: none. */
+/** State of an execution as its owner knows it, beyond its row; null: the owner does not have it in memory. */
 export function liveExecution(state: MachineState, id: ExecutionId): LiveExecution | null {
   const entry = state.entries.get(id);
   if (entry === undefined) return null;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { DEFAULT_POLICY } from "../domain/job.ts";
 import { defaultPool } from "../domain/pool.ts";
 import type { Assignment } from "../ports/messages.ts";
-import { isStillWanted, sendableAt } from "./queue/unsent.ts";
+import { isStillWanted, sendableAt } from "./queue/sendable.ts";
 import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "./testing/story.ts";
 
 describe("an execution that succeeds", () => {
@@ -34,7 +34,7 @@ describe("an execution that succeeds", () => {
     assert.equal(story.state.entries.size, 0);
   });
 
-  it("gets a row of its own after a second, so that the journal stays short", () => {
+  it("gets its own row one second after its start, so that the journal stays short", () => {
     const story = new Story().hint(candidate()).worker("w1");
     const assign = only(story.commit().assigns);
     story.started(assign);
@@ -63,12 +63,12 @@ describe("a failure", () => {
     };
     const story = new Story().hint(candidate({ policy })).worker("w1");
     const assign = only(story.commit().assigns);
-    story.finish(assign, { state: "FAILED", error: { name: "E", message: "no" } });
+    story.started(assign).finish(assign, { state: "FAILED", error: { name: "E", message: "no" } });
     const change = only(changesOf(story.commit()));
     assert.equal(change.state, "PENDING");
     assert.equal(change.dueAt, START + 4_000);
     assert.equal(change.failures, 1);
-    assert.equal(story.wakeAt, START + 1_000, "the queue of young attempts is looked at once more");
+    assert.equal(story.wakeAt, START + 1_000, "the queue of started attempts is looked at once more");
     const { leadMs } = story.state.limits;
     assert.deepEqual(story.later(3_999 - leadMs).assigned(), []);
     const again = only(story.later(1).commit().assigns);

@@ -2,104 +2,111 @@ import type { ExecutionId } from "../domain/ids.ts";
 import { leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
-import { takeCommands, takeLoaded } from "./commands.ts";
+import { applyCommands, applyLoaded } from "./commands.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { leap } from "./leap.ts";
-import { letGo } from "./ownership/let-go.ts";
-import { takeOwnership } from "./ownership/takeover.ts";
-import { callHomes, dealPermits, followLimits, takePermitMail } from "./permits/steps.ts";
+import { releaseShards } from "./ownership/release-shards.ts";
+import { acquireShards } from "./ownership/takeover.ts";
+import { applyPermitMessage, callCoordinators, dealPermits, followLimits } from "./permits/steps.ts";
 import { newDemand } from "./queue/demand.ts";
 import { dispatch } from "./queue/dispatch.ts";
-import { laneRoom, takeHints, takeReadRows, takeReadyRows } from "./queue/intake.ts";
+import { applyHints, applyReadRows, applyReadyRows, laneRoom } from "./queue/intake.ts";
 import { sweep } from "./queue/sweep.ts";
 import {
-  takeBorn,
-  takeChangeovers,
-  takeFired,
-  takeLoadedPlans,
-  takePlannedHint,
-  takePlans,
+  applyChangeovers,
+  applyCreated,
+  applyFired,
+  applyLoadedPlans,
+  applyPlannedHint,
+  applyReadPlans,
 } from "./recurring/intake.ts";
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
-import { giveBackRecalled, refreshWorker } from "./workers/credit.ts";
-import { fromGateway, judgeSilence, takeGateways } from "./workers/fleet.ts";
+import { giveBackRevoked, refreshWorker } from "./workers/credit.ts";
+import { applyGateways, fromGateway, judgeSilence } from "./workers/gateway-messages.ts";
 
 /**
- * One step of the owner of some shards: what came in, and what follows from it at this time.
- * Deterministic: no clock, no I/O, no dice of its own. Changes `state`; adds to `batch`, which may hold earlier steps.
+ * One step of the owner of some shards: handles the inputs, and then everything that is due at `now`.
+ * Deterministic: uses no clock, I/O or random numbers of its own. Changes `state`, and adds to `batch`, which may hold
+ * earlier steps.
  */
 export function step(state: MachineState, batch: Batch, inputs: readonly Input[], now: number): StepResult {
   const wants: Want[] = [];
   const view: Step = { state, batch, now, wants };
   for (const input of inputs) take(view, input);
-  const isHerdWaiting = passTime(view);
+  passTime(view);
   judgeSilence(view);
   advancePlans(view);
   dealPermits(view);
   dispatch(view);
-  giveBackRecalled(view);
+  giveBackRevoked(view);
   refill(view);
-  callHomes(view);
+  callCoordinators(view);
   const more = state.plans.isDue(now);
   const permits = state.permits.letters.splice(0);
-  return { wants, wakeAt: nextRing(view, { plans: more, due: isHerdWaiting }), demand: newDemand(view), permits, more };
+  return {
+    wants,
+    wakeAt: nextRing(view, more),
+    demand: newDemand(view),
+    permits,
+    more,
+  };
 }
 
 function take(view: Step, input: Input): void {
   switch (input.kind) {
     case "OWNED":
-      return takeOwnership(view, input);
+      return acquireShards(view, input);
     case "LOST":
-      return letGo(view, input.shards);
+      return releaseShards(view, input.shards);
     case "HINTED":
-      return takeHints(view, input.rows);
+      return applyHints(view, input.rows);
     case "READ_READY":
-      return takeReadyRows(view, input);
+      return applyReadyRows(view, input);
     case "READ_WAITING":
-      return takeReadRows(view, input.rows, input);
+      return applyReadRows(view, input.rows, input);
     case "LOADED":
-      return takeLoaded(view, input);
+      return applyLoaded(view, input);
     case "SWEEP":
       return sweep(view, input.laneHashes);
     case "COMMANDS":
-      return takeCommands(view, input.commands);
+      return applyCommands(view, input.commands);
     case "POOLS":
-      return takePools(view, input);
+      return applyPools(view, input);
     case "EPOCHS_SEEN":
       for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
       return;
     case "PERMIT":
-      return takePermitMail(view, input.from, input.message);
+      return applyPermitMessage(view, input.from, input.message);
     case "FREED":
-      for (const { holding, shard } of input.freed) holding.freed(shard);
+      for (const { poolPermits: holding, shard } of input.freed) holding.freed(shard);
       return;
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
     case "GATEWAYS":
-      return takeGateways(view, input.nodes);
+      return applyGateways(view, input.nodes);
     case "CANDIDATES_MISSED":
       for (const id of input.ids) dropCandidate(view, id);
       return;
     case "LEAPT":
       return leap(view, input.byMs);
     case "CHANGEOVERS":
-      return takeChangeovers(view, input);
+      return applyChangeovers(view, input);
     case "PLANNED":
-      return takePlannedHint(view, input);
-    case "BORN":
-      return takeBorn(view, input);
+      return applyPlannedHint(view, input);
+    case "CREATED":
+      return applyCreated(view, input);
     case "READ_PLANS":
-      return takePlans(view, input);
+      return applyReadPlans(view, input);
     case "LOADED_PLANS":
-      return takeLoadedPlans(view, input);
+      return applyLoadedPlans(view, input);
     case "READ_FIRED":
-      return takeFired(view, input);
+      return applyFired(view, input);
   }
 }
 
-function takePools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {
+function applyPools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {
   const { pools, workers } = view.state;
   pools.clear();
   for (const pool of input.pools) pools.set(pool.name, pool);
@@ -107,12 +114,15 @@ function takePools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {
   for (const worker of workers.all()) refreshWorker(view, worker);
 }
 
-/** The hint was stale: nothing was written for it and nothing of it was sent. */
+/**
+ * Drops an execution whose hint was stale. The commit wrote nothing for the execution, and no message about it was
+ * sent.
+ */
 function dropCandidate(view: Step, id: ExecutionId): void {
   const entry = view.state.entries.get(id);
   if (entry === undefined) return;
   const { assigned } = entry;
-  // They are still in the inbox, and the next look at it finds what is true of the execution.
+  // The commands are still in the inbox, and the next read of the inbox finds the true state of the execution.
   for (const command of entry.cancels) view.state.openCommands.delete(command);
   if (assigned !== null) {
     settleJournal(view, entry);
@@ -124,7 +134,7 @@ function dropCandidate(view: Step, id: ExecutionId): void {
   forget(view, entry);
 }
 
-/** Lanes that run low ask the store for more. */
+/** Asks the store for more rows of each lane that runs low. */
 function refill(view: Step): void {
   const { state, wants } = view;
   const room = laneRoom(view);
@@ -135,7 +145,10 @@ function refill(view: Step): void {
   }
 }
 
-/** The batch goes to the store: its journal rows are there from now on, and may be settled by the next one. */
+/**
+ * Closes a batch that goes to the store. Its journal rows exist from now on, so the next batch may settle them.
+ * @returns the next batch
+ */
 export function sealBatch(batch: Batch): Batch {
   const next = new Batch(batch.number + 1);
   for (const { box } of batch.shards.values()) {

@@ -1,18 +1,19 @@
 import type { ExecutionId } from "../domain/ids.ts";
 
 /**
- * Recent writes that memory alone cannot defend against an older read, by the number of the batch that wrote them:
+ * Rows that were written recently, with the number of the batch that wrote them. An older read may still show such a
+ * row as it was before, and memory alone could not tell. The rows are:
  *
- * - executions that left memory, and those that are to be born of planned instants
- * - executions that are in memory by the word of a hint, which no read has confirmed, at every write of theirs: a read from
- *   before it says nothing about the hint
+ * - executions that left memory, and executions that will be created for planned instants
+ * - executions that are in memory only by a hint, which no read has confirmed, at each of their writes: a read from
+ * before a write says nothing about the hint
  * - recurring jobs whose plan was advanced
- * - commands that were obeyed
+ * - commands that were applied
  *
- * A read that began before that batch was answered may still show such a row as it was before, so its copy is ignored;
- * so is a hint or a command that comes again. Kept until every such read is over.
+ * The machine ignores the copy of such a row in a read that began before the batch was answered, and likewise a
+ * repeated hint or command. An entry is kept until every such read is over.
  */
-export class Touched {
+export class RecentWrites {
   readonly #batchOf = new Map<ExecutionId, number>();
   #byBatch: { number: number; ids: ExecutionId[] }[] = [];
 
@@ -23,13 +24,19 @@ export class Touched {
     else this.#byBatch.push({ number: batch, ids: [id] });
   }
 
-  /** @param since the oldest batch that was not answered when the read began */
+  /**
+   * Whether a read may show an outdated copy of this row.
+   * @param since number of the oldest batch that was unanswered when the read began
+   */
   hides(id: ExecutionId, since: number): boolean {
     const batch = this.#batchOf.get(id);
     return batch !== undefined && batch >= since;
   }
 
-  /** Forgets what no read that is under way or still to begin can see stale. */
+  /**
+   * Forgets writes that all present and future reads show.
+   * @param oldestSince the smallest `since` of all reads under way
+   */
   prune(oldestSince: number): void {
     let done = 0;
     for (const { number, ids } of this.#byBatch) {

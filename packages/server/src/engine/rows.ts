@@ -3,7 +3,7 @@ import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { clearTimer, type Step } from "./state.ts";
 
-/** Fields of a change that the entry does not know; every other field has its resting value. */
+/** Fields of a change that the entry does not have. An absent field gets its default value. */
 interface Words {
   state: RowChange["state"];
   queue: Queue;
@@ -15,7 +15,7 @@ interface Words {
   replacement?: Replacement;
 }
 
-/** Puts what has become of an entry into the batch, and settles the journal row that spoke for it. */
+/** Writes the entry's row with the next batch, and settles the journal row that held its assignment. */
 export function writeRow(step: Step, entry: Entry, words: Words): void {
   const { row } = entry;
   const running = words.state === "RUNNING";
@@ -46,12 +46,12 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
   if (entry.unverified) {
     step.batch.unverified.add(entry.id);
     // A read that does not show this write yet says nothing about the hint.
-    step.state.touched.add(entry.id, step.batch.number);
+    step.state.recentWrites.add(entry.id, step.batch.number);
   }
   rowSays(step, entry, running ? "RUNNING" : "PENDING", words.queue);
 }
 
-/** Keeps the entry's knowledge of its row, and the counts that depend on it. */
+/** Updates the entry's copy of its row, and the counts that depend on it. */
 function rowSays(step: Step, entry: Entry, state: "PENDING" | "RUNNING", queue: Queue): void {
   settleJournal(step, entry);
   if (entry.place === "ASSIGNED" && entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
@@ -61,19 +61,19 @@ function rowSays(step: Step, entry: Entry, state: "PENDING" | "RUNNING", queue: 
   entry.rowAttempt = entry.row.attempt;
 }
 
-/** The journal row no longer speaks for this entry; the last one to leave takes it along. */
+/** Detaches the entry from its journal row. The last entry to do so has the journal row deleted. */
 export function settleJournal(step: Step, entry: Entry): void {
   const box = entry.assigned?.journal;
   if (!box || !entry.assigned) return;
   entry.assigned.journal = null;
   box.unsettled--;
-  // A box that is still in this batch cannot be deleted by it: one statement does not see what it inserts.
+  // This batch cannot delete a journal row that it inserts, because one statement does not see its own inserts.
   if (box.unsettled === 0 && box.sent) {
     step.batch.shard(box.shard).settledJournals.push({ epoch: box.epoch, seq: box.seq });
   }
 }
 
-/** The execution is final: writes it, answers its commands, and lets it go. */
+/** Ends an execution: writes its final row, answers its commands, and removes it from memory. */
 export function finishEntry(
   step: Step,
   entry: Entry,
@@ -87,12 +87,12 @@ export function finishEntry(
     for (const command of entry.cancels) step.state.openCommands.delete(command);
     entry.cancels = [];
   }
-  step.state.touched.add(entry.id, step.batch.number);
+  step.state.recentWrites.add(entry.id, step.batch.number);
   step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
 }
 
-/** Removes an entry from memory; what the store says of it is what counts from now on. */
+/** Removes an entry from memory. From now on only the store's row counts. */
 export function forget(step: Step, entry: Entry): void {
   const { state } = step;
   clearTimer(state, entry);

@@ -1,73 +1,88 @@
 import type { Changeover } from "../domain/changeover.ts";
+import { type Flow, flowName } from "../domain/flow.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
-import type { CancelCommand, JobCommand } from "../ports/store.ts";
+import type { CancelCommand, JobCommand } from "../ports/store-commands.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
+import { FlowHeap, type FlowNode } from "./flow-heap.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Permits } from "./permits/permits.ts";
 import { Gates } from "./queue/gates.ts";
 import { Lanes } from "./queue/lanes.ts";
-import { YoungAttempts } from "./queue/young.ts";
+import { UnpersistedAttempts } from "./queue/unpersisted-attempts.ts";
+import { RecentWrites } from "./recent-writes.ts";
 import { Plans } from "./recurring/plans.ts";
-import { Touched } from "./touched.ts";
 import type { Search } from "./workers/search.ts";
 import { type WorkerSlots, Workers } from "./workers/workers.ts";
 
-/** All that the owner of some shards knows. Changed by `step` alone. */
+/** All that the owner of some shards knows. Only `step` changes it. */
 export interface MachineState {
   readonly limits: Limits;
   incarnation: Incarnation;
-  /** Grows whenever shards are taken over; what was asked or said in an older one did not know of them all. */
+  /**
+   * Grows whenever this machine takes over shards. Questions and messages of an earlier term do not cover all shards
+   * that the machine owns now.
+   */
   term: number;
-  /** The term in which this machine began. */
+  /** The term in which this machine started with an empty memory. */
   life: number;
   /** The term in which each shard was taken over. */
   readonly terms: Map<ShardId, number>;
   readonly epochs: Map<ShardId, Epoch>;
+  /** Number of the last journal row of each shard. */
   readonly journalSeqs: Map<ShardId, number>;
   readonly entries: Map<ExecutionId, Entry>;
   readonly gates: Gates;
   readonly lanes: Lanes;
   readonly workers: Workers;
-  /** Gateways that live, those included that this owner cannot reach. */
+  /** Gateways that are alive, including gateways that this owner cannot reach. */
   gateways: ReadonlySet<Incarnation>;
+  /** Executions that wait for their due time, by flow. */
+  readonly waiting: FlowHeap<Entry>;
+  /** Executions by their expiry, deadline or end of a grace time. */
   readonly timers: Heap<Entry>;
-  readonly young: YoungAttempts;
+  /** Attempts that are known to have started and whose executions have no own row yet. */
+  readonly unpersisted: UnpersistedAttempts;
   readonly pools: Map<string, Pool>;
-  readonly touched: Touched;
-  /** When each gateway was last heard. */
+  readonly recentWrites: RecentWrites;
+  /** Time at which the last message of each gateway arrived. */
   readonly heard: Map<Incarnation, EpochMs>;
-  /** Attempts whose worker is sought, by worker. */
+  /** Searches for workers that hold attempts and that no gateway has reported yet, by worker. */
   readonly adopting: Map<WorkerId, Search>;
-  /** Attempts that were assigned a while ago and have not started. */
+  /** Attempts that are not known to have started. */
   readonly unstarted: Set<Entry>;
-  /** Lanes, by their number in the store, that are being read. */
+  /**
+   * Rank of the most urgent attempt, by pool, that waits at a full worker while another worker has a free slot without
+   * credit for this owner.
+   */
+  readonly stranded: Map<string, EpochMs>;
+  /** Hashes of lanes for which a read of the store is under way. */
   readonly reading: Set<number>;
-  /** Where the next sweep begins among the lanes. */
+  /** Position among the lanes at which the next sweep begins. */
   sweepFrom: number;
-  /** Commands for executions that are being read. */
+  /** Cancel commands that wait for the row of their execution, which is being read, by execution. */
   readonly loading: Map<ExecutionId, CancelCommand[]>;
-  /** Commands that wait until the rows of their executions were read. */
+  /** Job commands that wait until the rows of all their executions have been read, by command id. */
   readonly jobCommands: Map<string, JobCommand>;
-  /** Commands that were seen and are not done: repeats change nothing. */
+  /** Ids of commands that the machine has received and not completed. A repeated command changes nothing. */
   readonly openCommands: Set<string>;
   readonly plans: Plans;
-  /** Changeovers of the time zone data, in order; empty while a living node does not know of them. */
+  /** Changeovers of the time zone data, in order. Empty while a living node does not support changeovers. */
   changeovers: readonly Changeover[];
-  /** Workers whose unused credit another owner needs. */
-  readonly recalled: Set<WorkerSlots>;
-  /** Demand of pools for credit that gateways were told last. */
+  /** Workers whose gateway asked for unused credit back, because another owner needs it. */
+  readonly revoked: Set<WorkerSlots>;
+  /** Demand for credit that gateways were last told, as the rank of the most urgent work of each pool. */
   toldDemand: Map<string, number>;
-  /** Pools of workers whose unused credit went back in this step. */
+  /** Pools of workers whose unused credit this step gave back. */
   readonly givenBack: Set<string>;
   readonly permits: Permits;
-  /** When the gateways' silence was last judged. */
+  /** Time at which the machine last checked which gateways are silent. */
   judgedAt: EpochMs;
 }
 
-/** One step's view: the state, what it writes to, and the time. */
+/** Context of one step: the state, the batch and the reads that the step adds to, and the time. */
 export interface Step {
   readonly state: MachineState;
   readonly batch: Batch;
@@ -91,12 +106,14 @@ export function createState(limits: Limits): MachineState {
     workers: new Workers(),
     gateways: new Set(),
     heard: new Map(),
+    waiting: new FlowHeap(),
     timers: new Heap(),
-    young: new YoungAttempts(),
+    unpersisted: new UnpersistedAttempts(),
     pools: new Map(),
-    touched: new Touched(),
+    recentWrites: new RecentWrites(),
     adopting: new Map(),
     unstarted: new Set(),
+    stranded: new Map(),
     reading: new Set(),
     sweepFrom: 0,
     loading: new Map(),
@@ -104,7 +121,7 @@ export function createState(limits: Limits): MachineState {
     openCommands: new Set(),
     plans: new Plans(),
     changeovers: [],
-    recalled: new Set(),
+    revoked: new Set(),
     toldDemand: new Map(),
     givenBack: new Set(),
     permits: new Permits(),
@@ -116,13 +133,29 @@ export function poolOf(state: MachineState, name: string): Pool {
   return state.pools.get(name) ?? defaultPool(name);
 }
 
+/**
+ * Whether memory has room for more executions of the flow that wait for their time: a flow may have as many as there is room for others,
+ * so that no flow takes all the room.
+ */
+export function hasRoom({ waiting, limits }: MachineState, flow: Flow): boolean {
+  return waiting.sizeOf(flowName(flow)) < limits.waiting - waiting.size;
+}
+
 export function setTimer(state: MachineState, entry: Entry, at: number): void {
   if (entry.timer === null) entry.timer = state.timers.push(at, entry.id, entry);
   else state.timers.rekey(entry.timer, at);
 }
 
+/** Sets the timer of an execution that waits for its due time. */
+export function setDueTimer(state: MachineState, entry: Entry, at: number): FlowNode<Entry> {
+  if (entry.dueTimer !== null) state.waiting.rekey(entry.dueTimer, at);
+  return (entry.dueTimer ??= state.waiting.push(flowName(entry.row), at, entry.id, entry));
+}
+
+/** Clears all timers of the execution. */
 export function clearTimer(state: MachineState, entry: Entry): void {
-  if (entry.timer === null) return;
-  state.timers.remove(entry.timer);
+  if (entry.timer !== null) state.timers.remove(entry.timer);
+  if (entry.dueTimer !== null) state.waiting.remove(entry.dueTimer);
   entry.timer = null;
+  entry.dueTimer = null;
 }

@@ -3,12 +3,15 @@ import { describe, it } from "node:test";
 import { Feature, Outcome } from "@mainspring/proto";
 import { assignment, held, NODE, Stage, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
 
-/** A server that owns all shards, and a worker with two slots and one place to wait that answers for what it holds. */
+/**
+ * A server that owns all shards, and a worker with two slots and a prefetch of one that answers questions about its
+ * attempts.
+ */
 function stageWithAuthority(): { stage: Stage; worker: WorkerEnd } {
   const stage = new Stage();
   stage.own();
   const worker = stage.connect().hello({ features: Feature.AUTHORITY });
-  stage.forgetNews();
+  stage.forgetReports();
   return { stage, worker };
 }
 
@@ -21,13 +24,13 @@ describe("an owner that asks what a worker holds", () => {
   it("hears the worker's own answer, under the epochs that the gateway knows", () => {
     const { stage, worker } = stageWithAuthority();
     ask(stage);
-    assert.deepEqual(stage.newsOf("WORKER_UP"), [], "the worker has not answered");
+    assert.deepEqual(stage.reportsOf("WORKER_UP"), [], "the worker has not answered");
     const [question] = questions(worker);
     assert.deepEqual(question?.tokens, []);
     assert.deepEqual(question?.epochs.find(({ shard }) => shard === 7)?.epoch, 1n);
     worker.say({ holds: { nonce: question?.nonce ?? 0n, holds: [] } });
     assert.deepEqual(
-      stage.newsOf("WORKER_UP").map(({ isAnswer, holds }) => [isAnswer, holds]),
+      stage.reportsOf("WORKER_UP").map(({ isAnswer, holds }) => [isAnswer, holds]),
       [[true, []]],
     );
   });
@@ -37,17 +40,17 @@ describe("an owner that asks what a worker holds", () => {
     ask(stage);
     const [question] = questions(worker);
     stage.own(NODE, 2);
-    stage.forgetNews();
+    stage.forgetReports();
     worker.say({ holds: { nonce: question?.nonce ?? 0n, holds: [] } });
     assert.deepEqual(
-      stage.newsOf("WORKER_UP").filter(({ isAnswer }) => isAnswer === true),
+      stage.reportsOf("WORKER_UP").filter(({ isAnswer }) => isAnswer === true),
       [],
     );
     const second = questions(worker)[1];
     assert.equal(second?.epochs[0]?.epoch, 2n);
     worker.say({ holds: { nonce: second?.nonce ?? 0n, holds: [] } });
     assert.deepEqual(
-      stage.newsOf("WORKER_UP").map(({ term, isAnswer }) => [term, isAnswer]),
+      stage.reportsOf("WORKER_UP").map(({ term, isAnswer }) => [term, isAnswer]),
       [[2, true]],
     );
   });
@@ -55,28 +58,28 @@ describe("an owner that asks what a worker holds", () => {
   it("hears that the worker is absent where the gateway does not know it", () => {
     const stage = new Stage();
     stage.own();
-    stage.forgetNews();
+    stage.forgetReports();
     ask(stage);
-    assert.deepEqual(stage.news(), [{ kind: "ABSENT", askedAt: stage.runtime.now(), workerIds: ["worker-1"] }]);
+    assert.deepEqual(stage.reports(), [{ kind: "ABSENT", askedAt: stage.runtime.now(), workerIds: ["worker-1"] }]);
   });
 
   it("hears nothing while the worker's connection is broken: it may come back", () => {
     const { stage, worker } = stageWithAuthority();
     worker.breakOff();
-    stage.forgetNews();
+    stage.forgetReports();
     ask(stage);
-    assert.deepEqual(stage.news(), []);
+    assert.deepEqual(stage.reports(), []);
   });
 
   it("hears what the gateway believes of a worker of the release before", () => {
     const stage = new Stage();
     stage.own();
     const worker = stage.connect().hello();
-    stage.forgetNews();
+    stage.forgetReports();
     ask(stage);
     assert.deepEqual(questions(worker), []);
     assert.deepEqual(
-      stage.newsOf("WORKER_UP").map(({ isAnswer }) => isAnswer),
+      stage.reportsOf("WORKER_UP").map(({ isAnswer }) => isAnswer),
       [false],
     );
   });
@@ -97,9 +100,9 @@ describe("an attempt that has not begun", () => {
       question?.tokens.map(({ executionId }) => executionId),
       [assignment(1).executionId],
     );
-    stage.forgetNews();
+    stage.forgetReports();
     worker.say({ holds: { nonce: question?.nonce ?? 0n, holds: [] } });
-    const returned = stage.newsOf("FINISHED").flatMap(({ results }) => results);
+    const returned = stage.reportsOf("FINISHED").flatMap(({ results }) => results);
     assert.deepEqual(
       returned.map(({ executionId, state }) => [executionId, state]),
       [[assignment(1).executionId, "RELEASED"]],
@@ -112,9 +115,9 @@ describe("an attempt that has not begun", () => {
     ask(stage);
     const [question] = questions(worker);
     stage.assign(assignment(2));
-    stage.forgetNews();
+    stage.forgetReports();
     worker.say({ holds: { nonce: question?.nonce ?? 0n, holds: [held(1)] } });
-    assert.deepEqual(stage.newsOf("FINISHED"), []);
+    assert.deepEqual(stage.reportsOf("FINISHED"), []);
   });
 
   it("settles by a new connection where the worker speaks and does not answer", () => {
@@ -130,9 +133,9 @@ describe("an attempt that has not begun", () => {
   it("is handed back by a worker that had settled it before, until the owner has heard", () => {
     const { stage, worker } = stageWithAuthority();
     stage.assign(assignment(1));
-    stage.forgetNews();
+    stage.forgetReports();
     worker.say({ finished: [{ token: tokenOf(assignment(1)), outcome: Outcome.RELEASED }] });
-    const released = () => stage.newsOf("FINISHED").flatMap(({ results }) => results.map(({ state }) => state));
+    const released = () => stage.reportsOf("FINISHED").flatMap(({ results }) => results.map(({ state }) => state));
     assert.deepEqual(released(), ["RELEASED"]);
     stage.runtime.advance(3_000);
     assert.deepEqual(released(), ["RELEASED"], "the bus may have lost it");
@@ -143,11 +146,11 @@ describe("an attempt that has not begun", () => {
 });
 
 describe("a slot whose handler outlives its attempt", () => {
-  it("is lent again only when the worker says that the handler has ended", () => {
+  it("is allocated again only when the worker says that the handler has ended", () => {
     const { stage, worker } = stageWithAuthority();
     stage.assign(assignment(1));
     worker.start(...worker.assigns);
-    stage.forgetNews();
+    stage.forgetReports();
     const token = tokenOf(assignment(1));
     stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
     assert.equal(lastGranted(stage), undefined);
@@ -155,11 +158,35 @@ describe("a slot whose handler outlives its attempt", () => {
     assert.equal(lastGranted(stage), 4);
   });
 
-  it("is lent again likewise where the worker itself has forced the end", () => {
+  it("is allocated again when the result crosses the refusal", () => {
     const { stage, worker } = stageWithAuthority();
     stage.assign(assignment(1));
     worker.start(...worker.assigns);
-    stage.forgetNews();
+    stage.forgetReports();
+    const token = tokenOf(assignment(1));
+    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
+    worker.say({ finished: [{ token, outcome: Outcome.SUCCEEDED }] });
+    assert.equal(lastGranted(stage), 4);
+  });
+
+  it("stays taken when the result of a handler that still runs crosses the refusal", () => {
+    const { stage, worker } = stageWithAuthority();
+    stage.assign(assignment(1));
+    worker.start(...worker.assigns);
+    stage.forgetReports();
+    const token = tokenOf(assignment(1));
+    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
+    worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
+    assert.equal(lastGranted(stage), undefined);
+    worker.say({ ended: [token] });
+    assert.equal(lastGranted(stage), 4);
+  });
+
+  it("is allocated again likewise where the worker itself has forced the end", () => {
+    const { stage, worker } = stageWithAuthority();
+    stage.assign(assignment(1));
+    worker.start(...worker.assigns);
+    stage.forgetReports();
     const token = tokenOf(assignment(1));
     worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [token] }]);
@@ -168,13 +195,13 @@ describe("a slot whose handler outlives its attempt", () => {
     assert.equal(lastGranted(stage), 4);
   });
 
-  it("is not lent by another gateway to which the worker goes", () => {
+  it("is not allocated by another gateway to which the worker goes", () => {
     const stage = new Stage();
     stage.own();
     const { token } = held(1);
     const worker = stage.connect().hello({ features: Feature.AUTHORITY, holds: [{ token, over: true }] });
     assert.equal(lastGranted(stage), 2, "two of three");
-    assert.deepEqual(stage.newsOf("WORKER_UP"), [], "read before");
+    assert.deepEqual(stage.reportsOf("WORKER_UP"), [], "read before");
     worker.say({ ended: [token] });
     assert.equal(lastGranted(stage), 3);
   });
@@ -187,7 +214,7 @@ describe("a slot whose handler outlives its attempt", () => {
     worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [token] }]);
     worker.breakOff();
-    stage.forgetNews();
+    stage.forgetReports();
     const again = stage
       .connect()
       .hello({ features: Feature.AUTHORITY, holds: [{ token, finished: true, over: true }] });

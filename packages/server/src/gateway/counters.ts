@@ -1,10 +1,10 @@
 /** Counts of a gateway since its start, for metrics. */
 export interface GatewayCounters {
-  /** Now, not in all. */
+  /** Number of workers connected now. */
   readonly workersConnected: number;
   readonly workersLost: number;
   readonly assignsSent: number;
-  /** Answered with RELEASED, because the worker could not be given them. */
+  /** Assignments that the gateway answered with RELEASED, because it could not deliver them to the worker. */
   readonly assignsReturned: number;
   readonly started: number;
   readonly finished: number;

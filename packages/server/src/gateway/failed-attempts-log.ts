@@ -2,12 +2,12 @@ import type { Logger } from "pino";
 import type { FinishedAttempt } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
-/** A gateway logs this many failed attempts within `WINDOW_MS`; the rest is counted. */
+/** Failed attempts that a gateway logs within `WINDOW_MS`. It only counts the rest. */
 const LINES_MAX = 20;
 const WINDOW_MS = 60_000;
 const MESSAGE_MAX_CHARS = 500;
 
-/** Says which attempts have failed at the workers of a gateway, in a bounded number of lines. */
+/** Logs the failed attempts of a gateway's workers, in a bounded number of lines. */
 export class FailedAttemptsLog {
   readonly #log: Logger;
   readonly #runtime: Runtime;
@@ -19,7 +19,7 @@ export class FailedAttemptsLog {
     this.#runtime = runtime;
   }
 
-  /** @param handler null: not known here */
+  /** @param handler null: not known to this gateway */
   add({ executionId, attempt, workerId, state, error }: FinishedAttempt, handler: string | null): void {
     if (state !== "FAILED" && state !== "TIMED_OUT") return;
     const nowMs = this.#runtime.monotonicMs();
@@ -33,7 +33,10 @@ export class FailedAttemptsLog {
     );
   }
 
-  /** No timer: the number that was not told is told with the next failure. */
+  /**
+   * Starts a new window. No timer does it, so the number of attempts that were not logged is logged with the next
+   * failure.
+   */
   #begin(nowMs: number): void {
     const untold = this.#count - LINES_MAX;
     if (untold > 0) this.#log.info({ untold }, "more attempts failed than this gateway logs in a minute");

@@ -3,12 +3,14 @@ import { type Assign, PROTOCOL_VERSION, type ServerMessage, type Token, WorkerMe
 import pino from "pino";
 import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
 import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
+import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { Assignment, Credit, Demand, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectedWorker, ConnectionRefusal } from "./connections/connection.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
+import type { LogKeeper } from "./logs/log-keeper.ts";
 
-/** A gateway between owners that a test plays and workers that it plays, on a clock that it moves. */
+/** A gateway between simulated owners and workers, on a clock that the test moves. */
 
 export const NODE: Incarnation = "node-1";
 const START_MS = 1_750_000_000_000;
@@ -33,7 +35,7 @@ export class ManualRuntime implements Runtime {
     };
   }
 
-  /** Time passes, and every timer runs when it is due. */
+  /** Moves the clock, and runs every timer when it is due. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (;;) {
@@ -46,7 +48,7 @@ export class ManualRuntime implements Runtime {
     this.#nowMs = untilMs;
   }
 
-  /** Time passes while this process does not run: timers come late. */
+  /** Moves the clock without running timers, as if the process were stalled: they run late. */
   stall(ms: number): void {
     this.#nowMs += ms;
   }
@@ -76,8 +78,8 @@ class RecordingBus implements Bus {
     for (const watch of this.#watchers) watch(sent);
   }
 
-  /** Resolves with the next message to owners that is looked for. */
-  nextNews(isWanted: (message: FromGateway) => boolean): Promise<FromGateway> {
+  /** Resolves with the next message to an owner that matches. */
+  nextReport(isWanted: (message: FromGateway) => boolean): Promise<FromGateway> {
     return new Promise((resolve) => {
       this.#watchers.push(({ role, message }) => {
         if (role === "scheduler" && isWanted(message as FromGateway)) resolve(message as FromGateway);
@@ -163,24 +165,38 @@ export class Stage {
   /** Lines of the gateway's log, as JSON. */
   readonly logged: string[] = [];
 
-  /** @param runtime that of another stage, where there are two */
-  constructor(node: Incarnation = NODE, runtime = new ManualRuntime()) {
+  /**
+   * @param runtime the one of another stage, if a test uses two
+   * @param policies left out: the gateway keeps none
+   * @param takesSteps whether every node understands records of handlers; default: they do
+   * @param logs left out: the gateway keeps none
+   */
+  constructor(
+    node: Incarnation = NODE,
+    runtime = new ManualRuntime(),
+    policies?: PolicyKeeper,
+    takesSteps?: () => boolean,
+    logs?: LogKeeper,
+  ) {
     this.runtime = runtime;
     this.bus = new RecordingBus(node);
     this.gateway = createGateway({
       bus: this.bus,
       runtime,
       log: pino({ level: "info" }, { write: (line) => void this.logged.push(line) }),
+      policies,
+      takesSteps,
+      logs,
     });
   }
 
-  /** `from` owns these shards, all where none are named, under this epoch, which is its term as well. */
+  /** Announces that `from` owns these shards, by default all, under this epoch, which is also its term. */
   own(from: Incarnation = NODE, epoch = 1, shards = ALL_SHARDS, demand: Demand[] = []): void {
     const owned = shards.map((shard) => ({ shard, epoch }));
     this.bus.deliver(from, [{ kind: "OWNER", term: epoch, life: epoch, shards: owned, demand }]);
   }
 
-  /** Work that waits in the worker's pool; null: none. */
+  /** Announces an owner's waiting work in the worker's pool. @param rank null: no work waits */
   demand(from: Incarnation, rank: number | null): void {
     const demand = rank === null ? [] : [{ pool: "default", rank }];
     this.bus.deliver(from, [{ kind: "DEMAND", term: 1, demand }]);
@@ -198,33 +214,33 @@ export class Stage {
     this.bus.deliver(from, [{ kind: "ASSIGN", assigns }]);
   }
 
-  /** Messages to the owner since the last look. */
-  news(node: Incarnation = NODE): FromGateway[] {
-    const news = this.bus.sent.filter((sent) => sent.role === "scheduler" && sent.node === node);
-    this.bus.sent = this.bus.sent.filter((sent) => !news.includes(sent));
-    return news.map((sent) => sent.message as FromGateway);
+  /** Messages to the owner since the last call. */
+  reports(node: Incarnation = NODE): FromGateway[] {
+    const reports = this.bus.sent.filter((sent) => sent.role === "scheduler" && sent.node === node);
+    this.bus.sent = this.bus.sent.filter((sent) => !reports.includes(sent));
+    return reports.map((sent) => sent.message as FromGateway);
   }
 
-  newsOf<K extends FromGateway["kind"]>(kind: K, node: Incarnation = NODE): Extract<FromGateway, { kind: K }>[] {
-    return this.news(node).filter((message) => message.kind === kind) as Extract<FromGateway, { kind: K }>[];
+  reportsOf<K extends FromGateway["kind"]>(kind: K, node: Incarnation = NODE): Extract<FromGateway, { kind: K }>[] {
+    return this.reports(node).filter((message) => message.kind === kind) as Extract<FromGateway, { kind: K }>[];
   }
 
-  /** Messages about credits, without the roll. */
+  /** Messages about credits, without the full sync. */
   credits(node: Incarnation = NODE): Credit[] {
-    return this.newsOf("CREDITS", node).flatMap(({ roll, credits }) => (roll ? [] : credits));
+    return this.reportsOf("CREDITS", node).flatMap(({ roll, credits }) => (roll ? [] : credits));
   }
 
   answers(): ToApi[] {
     return this.bus.sent.filter((sent) => sent.role === "api").map((sent) => sent.message as ToApi);
   }
 
-  /** Everything that was said to the owner before is of no interest. */
-  forgetNews(): void {
+  /** Drops all messages to owners so far. */
+  forgetReports(): void {
     this.bus.sent = [];
   }
 }
 
-/** A server that owns all shards, and a worker with two slots and one place to wait. */
+/** A server that owns all shards, and a worker with two slots and a prefetch of one. */
 export function stageWithWorker(): { stage: Stage; worker: WorkerEnd } {
   const stage = new Stage();
   stage.own();
@@ -272,7 +288,7 @@ export function held(n: number, shard = n): { token: ReturnType<typeof tokenOf> 
   return { token: { ...tokenOf(assignment(n)), shard } };
 }
 
-/** Credit for slots of the worker that were lent and are not used yet. */
+/** Credit for slots of the worker that were allocated and are not used yet. */
 export function credit(granted: number, changes: Partial<Credit> = {}): Credit {
   return { workerId: "worker-1", account: 1, granted, highest: 0, missing: [], ...changes };
 }

@@ -15,7 +15,7 @@ const event: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 describe("the slots of a worker between owners", () => {
-  it("are each lent once or taken, however messages are lost, repeated, delayed and reordered", () => {
+  it("are each allocated once or taken, however messages are lost, repeated, delayed and reordered", () => {
     const size = fc.integer({ min: 1, max: 12 });
     const owners = fc.integer({ min: 1, max: 3 });
     fc.assert(

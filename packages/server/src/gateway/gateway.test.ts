@@ -6,13 +6,13 @@ import { assignment, credit, executionId, held, NODE, Stage, stageWithWorker, to
 const OTHER = "node-2";
 
 describe("the way of an attempt through the gateway", () => {
-  it("introduces a worker, lends its slots, and passes assignment, start, result and acknowledgement on", () => {
+  it("introduces a worker, allocates its slots, and passes assignment, start, result and acknowledgement on", () => {
     const stage = new Stage();
     stage.own();
     const worker = stage.connect().hello();
     assert.equal(worker.received[0]?.welcome?.gateway, NODE);
     assert.equal(worker.received[0]?.welcome?.heartbeatIntervalMs, 10_000);
-    const [up, ...rest] = stage.news();
+    const [up, ...rest] = stage.reports();
     assert.deepEqual(up, {
       kind: "WORKER_UP",
       term: 1,
@@ -40,7 +40,7 @@ describe("the way of an attempt through the gateway", () => {
     assert.equal(second?.payload.length, 0);
 
     worker.start(...worker.assigns);
-    const [started] = stage.newsOf("STARTED");
+    const [started] = stage.reportsOf("STARTED");
     assert.deepEqual(
       started?.tokens.map((token) => [token.executionId, token.attempt, token.workerId]),
       [
@@ -54,7 +54,7 @@ describe("the way of an attempt through the gateway", () => {
         { token: tokenOf(assignment(1)), outcome: Outcome.SUCCEEDED, finishedAtMs: 7n, result: Buffer.from("[1]") },
       ],
     });
-    const [finished, moreCredit] = stage.news();
+    const [finished, moreCredit] = stage.reports();
     assert.ok(finished?.kind === "FINISHED");
     assert.deepEqual(
       { ...finished.results[0], result: Buffer.from(finished.results[0]?.result ?? []).toString() },
@@ -106,7 +106,7 @@ describe("the way of an attempt through the gateway", () => {
   it("passes a cancellation on, and the refusal of an attempt that is not current, whose slot is free at once", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1), assignment(2), assignment(3));
-    stage.forgetNews();
+    stage.forgetReports();
     const token = tokenOf(assignment(1));
     stage.bus.deliver(NODE, [
       { kind: "CANCEL", workerId: "worker-1", token, reason: "TIMED_OUT", graceMs: 500 },
@@ -135,13 +135,13 @@ describe("the way of an attempt through the gateway", () => {
     const [assign] = worker.assigns;
     const result = new Uint8Array(1024 * 1024 + 1);
     worker.say({ finished: [{ token: assign?.token ?? {}, outcome: Outcome.SUCCEEDED, result }] });
-    const [finished] = stage.newsOf("FINISHED");
-    const [news] = finished?.results ?? [];
-    assert.equal(news?.state, "FAILED");
-    assert.equal(news?.error?.name, "ResultTooLarge");
-    assert.match(news?.error?.message ?? "", /1048577 bytes; 1048576 are allowed/);
-    assert.deepEqual(news?.advice, { kind: "NEVER" });
-    assert.equal(news?.result, null);
+    const [finished] = stage.reportsOf("FINISHED");
+    const [reports] = finished?.results ?? [];
+    assert.equal(reports?.state, "FAILED");
+    assert.equal(reports?.error?.name, "ResultTooLarge");
+    assert.match(reports?.error?.message ?? "", /1048577 bytes; 1048576 are allowed/);
+    assert.deepEqual(reports?.advice, { kind: "NEVER" });
+    assert.equal(reports?.result, null);
   });
 
   it("cuts what a worker says of a failure to what a store keeps", () => {
@@ -151,22 +151,22 @@ describe("the way of an attempt through the gateway", () => {
     const error = { name: "E".repeat(500), message: `a\u0000b${"😀".repeat(8_000)}`, stack: "" };
     const retryAtMs = 1_750_000_009_000n;
     worker.say({ finished: [{ token, outcome: Outcome.FAILED, error, advice: RetryAdvice.AT, retryAtMs }] });
-    const news = stage.newsOf("FINISHED")[0]?.results[0];
-    assert.equal(news?.error?.name.length, 128);
-    assert.equal(news?.error?.message.length, 8 * 1024);
-    assert.ok(news?.error?.message.startsWith("a\ufffdb") && news.error.message.isWellFormed());
-    assert.equal(news?.error !== null && "stack" in (news?.error ?? {}), false);
-    assert.deepEqual(news?.advice, { kind: "AT", at: Number(retryAtMs) });
+    const reports = stage.reportsOf("FINISHED")[0]?.results[0];
+    assert.equal(reports?.error?.name.length, 128);
+    assert.equal(reports?.error?.message.length, 8 * 1024);
+    assert.ok(reports?.error?.message.startsWith("a\ufffdb") && reports.error.message.isWellFormed());
+    assert.equal(reports?.error !== null && "stack" in (reports?.error ?? {}), false);
+    assert.deepEqual(reports?.advice, { kind: "AT", at: Number(retryAtMs) });
   });
 
-  it("refuses news of what cannot be an attempt itself, and lets owners judge what it does not know", () => {
+  it("refuses reports of what cannot be an attempt itself, and lets owners judge what it does not know", () => {
     const { stage, worker } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     worker.say({ started: [{ token: { executionId: "nonsense", attempt: 1, shard: 1 } }] });
     assert.equal(worker.received.at(-1)?.refused[0]?.executionId, "nonsense");
-    assert.deepEqual(stage.newsOf("STARTED"), []);
+    assert.deepEqual(stage.reportsOf("STARTED"), []);
     worker.say({ finished: [{ token: tokenOf(assignment(9)), outcome: Outcome.SUCCEEDED }] });
-    assert.equal(stage.newsOf("FINISHED")[0]?.results[0]?.executionId, executionId(9));
+    assert.equal(stage.reportsOf("FINISHED")[0]?.results[0]?.executionId, executionId(9));
   });
 });
 
@@ -175,9 +175,9 @@ describe("owners", () => {
     const stage = new Stage();
     const worker = stage.connect().hello({ holds: [held(1), { ...held(2), finished: true }] });
     worker.say({ finished: [{ token: tokenOf(assignment(2)), outcome: Outcome.SUCCEEDED }] });
-    assert.deepEqual(stage.news(), [], "nobody owns the shards, so nobody is told");
+    assert.deepEqual(stage.reports(), [], "nobody owns the shards, so nobody is told");
     stage.own();
-    const [up, ...rest] = stage.news();
+    const [up, ...rest] = stage.reports();
     assert.ok(up?.kind === "WORKER_UP");
     assert.deepEqual(
       up.holds.map(({ executionId: id }) => id),
@@ -187,42 +187,46 @@ describe("owners", () => {
     assert.equal(worker.received.at(-1)?.resendResults, true);
   });
 
-  it("may repeat itself, and begins anew only with a new term", () => {
+  it("may repeat itself, and begins again only with a new term", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
-    stage.forgetNews();
+    stage.forgetReports();
     stage.own();
-    assert.deepEqual(stage.news(), []);
+    assert.deepEqual(stage.reports(), []);
     stage.own(NODE, 2);
-    const [up, ...rest] = stage.news();
+    const [up, ...rest] = stage.reports();
     assert.ok(up?.kind === "WORKER_UP" && up.term === 2 && up.account === 2 && up.holds.length === 1);
     assert.deepEqual(rest, [{ kind: "CREDITS", term: 2, roll: false, credits: [credit(2, { account: 2 })] }]);
     stage.own(NODE, 1);
-    assert.deepEqual(stage.news(), [], "what it said before comes late");
+    assert.deepEqual(stage.reports(), [], "what it said before comes late");
     stage.assign(assignment(2, { epoch: 2 }));
     assert.equal(worker.assigns.length, 1, "of the account before");
   });
 
-  it("hears, when it has more shards, of workers with attempts of those, and is called the roll of all", () => {
+  it("hears, when it has more shards, of workers with attempts of those, and gets a full sync", () => {
     const stage = new Stage();
     stage.own(NODE, 1, [1, 2]);
     stage.own(OTHER, 1, [3]);
     const [first, second] = [1, 2].map((n) => stage.connect().hello({ workerId: `worker-${n}`, holds: [held(n + 1)] }));
     second?.say({ finished: [{ ...held(3), outcome: 1 }] });
-    stage.forgetNews();
+    stage.forgetReports();
     const shards = [
       { shard: 1, epoch: 1 },
       { shard: 2, epoch: 1 },
       { shard: 3, epoch: 2 },
     ];
     stage.bus.deliver(NODE, [{ kind: "OWNER", term: 2, life: 1, shards, demand: [] }]);
-    const news = stage.news();
+    const reports = stage.reports();
     assert.deepEqual(
-      news.flatMap((said) => (said.kind === "WORKER_UP" ? [[said.worker.workerId, said.term, said.holds.length]] : [])),
+      reports.flatMap((said) =>
+        said.kind === "WORKER_UP" ? [[said.worker.workerId, said.term, said.holds.length]] : [],
+      ),
       [["worker-2", 2, 1]],
     );
     assert.deepEqual(
-      news.flatMap((said) => (said.kind === "CREDITS" && said.roll ? said.credits.map((each) => each.workerId) : [])),
+      reports.flatMap((said) =>
+        said.kind === "CREDITS" && said.roll ? said.credits.map((each) => each.workerId) : [],
+      ),
       ["worker-1", "worker-2"],
     );
     assert.deepEqual(
@@ -235,10 +239,10 @@ describe("owners", () => {
   it("gets nothing delivered that was assigned under an older epoch or for another gateway", () => {
     const { stage, worker } = stageWithWorker();
     stage.own(NODE, 2);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(1, { epoch: 1 }), assignment(2, { epoch: 2, gateway: "node-0" }));
     assert.deepEqual(worker.assigns, []);
-    assert.deepEqual(stage.newsOf("FINISHED"), [], "nor an answer: another owner decides about it now");
+    assert.deepEqual(stage.reportsOf("FINISHED"), [], "nor an answer: another owner decides about it now");
     stage.assign(assignment(1, { epoch: 2, account: 2 }));
     assert.equal(worker.assigns.length, 1);
   });
@@ -258,13 +262,13 @@ describe("owners", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     stage.own(OTHER, 2);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     stage.own(NODE, 1);
     assert.deepEqual(worker.received.at(-1)?.refused, []);
     worker.finish(...worker.assigns);
-    assert.deepEqual(stage.news(NODE), []);
-    assert.equal(stage.newsOf("FINISHED", OTHER).length, 1);
+    assert.deepEqual(stage.reports(NODE), []);
+    assert.equal(stage.reportsOf("FINISHED", OTHER).length, 1);
   });
 
   it("gets its own attempts of a worker, and its own part of the free slots", () => {
@@ -282,11 +286,11 @@ describe("owners", () => {
     assert.deepEqual(lent.sort(), [3, 4], "nine places, two of them taken");
   });
 
-  it("is told each second how much it was lent, because the bus may have lost it", () => {
+  it("is told each second how much it was allocated, because the bus may have lost it", () => {
     const { stage } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.runtime.advance(1_000);
-    assert.deepEqual(stage.news(), [
+    assert.deepEqual(stage.reports(), [
       { kind: "CREDITS", term: 1, roll: true, credits: [credit(3, { free: 2, stuck: 0 })] },
     ]);
   });
@@ -295,7 +299,7 @@ describe("owners", () => {
 describe("assignments that cannot be delivered", () => {
   it("are returned when the worker is away, when it drains, and when it does not read", () => {
     const { stage, worker } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     worker.congested = true;
     stage.assign(assignment(1));
     assert.deepEqual(released(stage), [executionId(1)]);
@@ -311,17 +315,17 @@ describe("assignments that cannot be delivered", () => {
 
   it("are dropped where nobody knows the worker: it may have taken them to another gateway", () => {
     const { stage } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(1, { workerId: "nobody" }));
-    assert.deepEqual(stage.news(), []);
+    assert.deepEqual(stage.reports(), []);
   });
 
-  it("are dropped beyond what was lent, so that a worker never holds more than it can", () => {
+  it("are dropped beyond what was allocated, so that a worker never holds more than it can", () => {
     const { stage, worker } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(...[1, 2, 3, 4].map((n) => assignment(n)));
     assert.equal(worker.assigns.length, 3);
-    assert.deepEqual(stage.news(), []);
+    assert.deepEqual(stage.reports(), []);
   });
 
   it("are delivered once, however often they come; and never after they were returned", () => {
@@ -332,10 +336,10 @@ describe("assignments that cannot be delivered", () => {
     worker.breakOff();
     stage.assign(assignment(2));
     stage.connect().hello({ holds: [held(1)] });
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(2), assignment(1));
     assert.deepEqual(
-      stage.newsOf("FINISHED"),
+      stage.reportsOf("FINISHED"),
       [],
       "the second was answered, the answer to the first comes from the worker",
     );
@@ -347,20 +351,22 @@ describe("leaving", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     worker.say({ draining: true });
-    stage.forgetNews();
+    stage.forgetReports();
     worker.finish(...worker.assigns);
     assert.deepEqual(stage.credits(), [], "nothing is lent of a worker that drains");
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     worker.breakOff();
-    assert.deepEqual(stage.news(), [{ kind: "WORKER_LOST", workerId: "worker-1", connection: 0, reason: "it left" }]);
+    assert.deepEqual(stage.reports(), [
+      { kind: "WORKER_LOST", workerId: "worker-1", connection: 0, reason: "it left" },
+    ]);
     assert.equal(stage.gateway.counters.workersLost, 0);
   });
 
-  it("of the server: drained, it lends nothing; closed, it tells its workers to come back", () => {
+  it("of the server: drained, it allocates nothing; closed, it tells its workers to come back", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     stage.gateway.drain(true);
-    stage.forgetNews();
+    stage.forgetReports();
     worker.finish(...worker.assigns);
     assert.deepEqual(stage.credits(), []);
     stage.gateway.close();
@@ -370,7 +376,7 @@ describe("leaving", () => {
 });
 
 function released(stage: Stage): string[] {
-  const results = stage.newsOf("FINISHED").flatMap((message) => message.results);
+  const results = stage.reportsOf("FINISHED").flatMap((message) => message.results);
   assert.ok(results.every((result) => result.state === "RELEASED"));
   return results.map((result) => result.executionId);
 }

@@ -2,61 +2,73 @@ import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
+import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connections/connection.ts";
 import { readHello } from "./connections/hello.ts";
 import { Link, type LinkEvents } from "./connections/link.ts";
 import { Counters, type GatewayCounters } from "./counters.ts";
+import { Demands } from "./credits/demands.ts";
 import { FailedAttemptsLog } from "./failed-attempts-log.ts";
-import { Demands } from "./lending/demands.ts";
 import {
   ACKS_INTERVAL_MS,
   ACKS_WAIT_MS,
   CONNECTIONS_MAX,
+  FULL_SYNC_INTERVAL_MS,
   HELLO_WITHIN_MS,
   JUDGE_INTERVAL_MS,
-  RECALL_INTERVAL_MS,
-  ROLL_INTERVAL_MS,
+  REVOKE_INTERVAL_MS,
 } from "./limits.ts";
 import { type GatewayLoad, loadOf } from "./load.ts";
-import { News } from "./news.ts";
-import { Orders } from "./orders.ts";
+import type { LogKeeper } from "./logs/log-keeper.ts";
+import { Offers } from "./offers.ts";
+import { OutputRelay } from "./output-relay.ts";
+import { OwnerMessages } from "./owner-messages.ts";
+import { OwnerReports } from "./owner-reports.ts";
 import { Owners } from "./owners.ts";
 import { Fleet } from "./sessions/fleet.ts";
 import { StallWatch } from "./sessions/liveness.ts";
-import type { Session, Surroundings } from "./sessions/session.ts";
-import { Talk } from "./talk.ts";
+import type { GatewayContext, Session } from "./sessions/session.ts";
 
-/** Owns the connections of its workers, and stands between them and the owners of shards. */
+/** Holds the connections of its workers, and relays between workers and the owners of shards. */
 export interface Gateway {
   readonly counters: GatewayCounters;
-  /** Slots and workers as they are now, for metrics. */
+  /** Present load of the gateway's workers, for metrics. */
   load(): GatewayLoad;
   /** Takes a new connection. Its first message must be a hello. */
   connect(connection: WorkerConnection): ConnectedWorker;
   /**
-   * Lends nothing any more, and sends its workers to other gateways, a few at a time: they carry on with what they run
-   * there. A worker that knows no other gateway and comes back finishes its attempts. false: takes it all back. Idempotent.
+   * true: the gateway allocates no more credit and sends its workers to other gateways, a few at a time; they keep
+   * their running attempts. A worker that knows no other gateway and comes back finishes its attempts here. false: ends
+   * the draining. Idempotent.
    */
   drain(isDraining: boolean): void;
-  /** Ends every connection and all listening; workers keep what they run and come back to the next server. */
   /**
-   * All workers of this gateway, or one of them with the executions that occupy it. Empty: the gateway does not know
-   * the worker.
+   * Status of all workers of this gateway, or of one worker with the executions that occupy it. Empty: the gateway does
+   * not know the worker.
    */
   statuses(workerId?: WorkerId): WorkerStatus[];
+  /**
+   * Closes every connection and stops listening on the bus. Workers keep their attempts and connect to the next server.
+   */
   close(): void;
 }
 
 export interface GatewayOptions {
-  /** Its node is this gateway's incarnation. */
+  /** Bus of the node, whose id is the gateway's incarnation. */
   bus: Bus;
   runtime: Runtime;
   log: Logger;
+  /** Left out: the gateway drops what tasks declare. */
+  policies?: PolicyKeeper | undefined;
+  /** Whether every node of the cluster understands records of handlers; default: they do. */
+  takesSteps?: (() => boolean) | undefined;
+  /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
+  logs?: LogKeeper | undefined;
 }
 
-/** Listens on the bus from now on: make it before the scheduler says what it owns. */
+/** Creates a gateway, which listens on the bus from now on. It must exist before the scheduler announces its shards. */
 export function createGateway(options: GatewayOptions): Gateway {
   return new WorkerGateway(options);
 }
@@ -64,36 +76,56 @@ export function createGateway(options: GatewayOptions): Gateway {
 class WorkerGateway implements Gateway, LinkEvents {
   readonly counters = new Counters();
   readonly #bus: Bus;
-  readonly #shared: Surroundings;
+  readonly #context: GatewayContext;
   readonly #fleet: Fleet;
-  readonly #orders: Orders;
+  readonly #ownerMessages: OwnerMessages;
   readonly #links = new Set<Link>();
+  readonly #policies: PolicyKeeper | null;
+  readonly #logs: LogKeeper | null;
   readonly #stallWatch: StallWatch;
   readonly #endListening: () => void;
-  #rollCalledAtMs: number;
+  #syncedAtMs: number;
   #timer: Timer;
-  #recallTimer: Timer | null = null;
+  #revokeTimer: Timer | null = null;
   #ackTimer: Timer | null = null;
 
-  constructor({ bus, runtime, log }: GatewayOptions) {
+  constructor({ bus, runtime, log, policies, takesSteps = () => true, logs }: GatewayOptions) {
     const { counters } = this;
     const owners = new Owners();
-    const news = new News(bus, owners);
+    const reports = new OwnerReports(bus, owners);
     let accounts = 0;
     const nextAccount = () => ++accounts;
     this.#bus = bus;
-    const shared = { node: bus.node, runtime, log, owners, demands: new Demands(), news, counters, nextAccount };
-    this.#shared = { ...shared, talk: new Talk(bus, runtime), failures: new FailedAttemptsLog(log, runtime) };
-    this.#fleet = new Fleet(this.#shared);
-    this.#orders = new Orders(this.#fleet, this.#shared);
-    this.#rollCalledAtMs = runtime.monotonicMs();
-    this.#stallWatch = new StallWatch(JUDGE_INTERVAL_MS, this.#rollCalledAtMs);
+    this.#policies = policies ?? null;
+    this.#logs = logs ?? null;
+    const offers = new Offers();
+    const context = {
+      node: bus.node,
+      runtime,
+      log,
+      owners,
+      demands: new Demands(),
+      reports,
+      counters,
+      nextAccount,
+      offers,
+      takesSteps,
+    };
+    this.#context = {
+      ...context,
+      output: new OutputRelay(bus, runtime),
+      failures: new FailedAttemptsLog(log, runtime),
+    };
+    this.#fleet = new Fleet(this.#context, this.#logs);
+    this.#ownerMessages = new OwnerMessages(this.#fleet, this.#context);
+    this.#syncedAtMs = runtime.monotonicMs();
+    this.#stallWatch = new StallWatch(JUDGE_INTERVAL_MS, this.#syncedAtMs);
     this.#endListening = bus.listen("gateway", (envelopes) => this.#deliver(envelopes));
     this.#timer = runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
   }
 
   connect(connection: WorkerConnection): ConnectedWorker {
-    const link = new Link(connection, this.#shared.runtime.monotonicMs(), this);
+    const link = new Link(connection, this.#context.runtime.monotonicMs(), this);
     this.#links.add(link);
     if (this.#links.size > CONNECTIONS_MAX) {
       link.close("RESOURCE_EXHAUSTED", `this server takes ${CONNECTIONS_MAX} connections of workers and has them`);
@@ -115,9 +147,9 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   close(): void {
-    this.#fleet.stopLending();
+    this.#fleet.stopAllocating();
     this.#timer.cancel();
-    this.#recallTimer?.cancel();
+    this.#revokeTimer?.cancel();
     this.#ackTimer?.cancel();
     this.#fleet.sendAcks(Number.POSITIVE_INFINITY);
     this.#endListening();
@@ -125,13 +157,19 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello, link.isInner);
+    const greeting = readHello(message.hello, link.isInner, this.#policies);
     if ("code" in greeting) {
-      this.#shared.log.warn({ code: greeting.code, detail: greeting.detail }, "the gateway refused a worker");
+      this.#context.log.warn(
+        { code: greeting.code, detail: greeting.detail },
+        "the gateway refused a worker's hello and closed its connection",
+      );
       return link.close(greeting.code, greeting.detail);
     }
     this.#fleet.attach(link, greeting);
-    if (link.session !== null) this.#take(link.session, message);
+    if (link.session === null) return;
+    const { profile, declared } = greeting;
+    if (declared !== null) this.#policies?.keep(declared.map((one) => ({ ...one, pool: profile.pool })));
+    this.#take(link.session, message);
   }
 
   received(link: Link, session: Session, message: WorkerMessage): void {
@@ -150,23 +188,23 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   #deliver(envelopes: readonly Envelope<ToGateway>[]): void {
-    for (const { from, message } of envelopes) this.#obey(from, message);
+    for (const { from, message } of envelopes) this.#receive(from, message);
     this.#settle();
   }
 
   #settle(): void {
     this.#fleet.settle();
     if (this.#fleet.isAcking) this.#sendAcksSoon();
-    if (!this.#fleet.isRecalling) return;
-    this.#recallTimer ??= this.#shared.runtime.setTimer(RECALL_INTERVAL_MS, () => {
-      this.#recallTimer = null;
-      this.#fleet.recallAgain();
+    if (!this.#fleet.isRevoking) return;
+    this.#revokeTimer ??= this.#context.runtime.setTimer(REVOKE_INTERVAL_MS, () => {
+      this.#revokeTimer = null;
+      this.#fleet.revokeAgain();
       this.#settle();
     });
   }
 
   #sendAcksSoon(): void {
-    const { runtime } = this.#shared;
+    const { runtime } = this.#context;
     this.#ackTimer ??= runtime.setTimer(ACKS_INTERVAL_MS, () => {
       this.#ackTimer = null;
       this.#fleet.sendAcks(runtime.monotonicMs() - ACKS_WAIT_MS);
@@ -174,34 +212,47 @@ class WorkerGateway implements Gateway, LinkEvents {
     });
   }
 
-  #obey(from: Incarnation, message: ToGateway): void {
-    const { talk } = this.#shared;
+  #receive(from: Incarnation, message: ToGateway): void {
+    const { output } = this.#context;
     switch (message.kind) {
       case "LIST_WORKERS":
         return this.#tellWorkers(from, message.request, this.statuses(message.workerId));
+      case "LIST_HANDLERS": {
+        const { request } = message;
+        return this.#bus.send(
+          { node: from, role: "api" },
+          { kind: "HANDLERS", request, ...this.#context.offers.list() },
+        );
+      }
       case "DRAIN_WORKER": {
         const drained = this.#fleet.drain(message.workerId);
         return this.#tellWorkers(from, message.request, drained === null ? [] : [drained]);
       }
       case "FOLLOW":
-        return talk.follow(from, message.follows);
+        return output.follow(from, message.follows);
       case "UNFOLLOW":
-        return talk.unfollow(from, message.executionIds);
+        return output.unfollow(from, message.executionIds);
       case "ASK_PROGRESS": {
         const { request, executionId } = message;
-        const progress = talk.progressOf(executionId);
+        const progress = output.progressOf(executionId);
         return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
+      }
+      case "ASK_LOGS": {
+        const { request, executionId, attempt } = message;
+        const part = this.#logs?.partOf(executionId, attempt) ?? null;
+        return this.#bus.send({ node: from, role: "api" }, { kind: "LOGS", request, part });
       }
       case "OWNER":
       case "ASSIGN":
       case "CANCEL":
       case "ACK":
+      case "STEPPED":
       case "REFUSED":
       case "DEMAND":
       case "VOID":
       case "WHO":
       case "TAKE_BACK":
-        return this.#orders.obey(from, message);
+        return this.#ownerMessages.receive(from, message);
     }
   }
 
@@ -210,23 +261,26 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   #tick(): void {
-    const nowMs = this.#shared.runtime.monotonicMs();
+    const nowMs = this.#context.runtime.monotonicMs();
     if (this.#stallWatch.wasStalled(nowMs)) this.#forgive(nowMs);
     this.#fleet.judgeLiveness(nowMs);
     this.#endSilentLinks(nowMs);
     this.#fleet.sendSomeAway(nowMs);
     this.#fleet.chase(nowMs);
-    if (nowMs - this.#rollCalledAtMs >= ROLL_INTERVAL_MS) {
-      this.#rollCalledAtMs = nowMs;
-      this.#fleet.callRoll();
-      this.#shared.talk.forgetSilent();
+    if (nowMs - this.#syncedAtMs >= FULL_SYNC_INTERVAL_MS) {
+      this.#syncedAtMs = nowMs;
+      this.#fleet.syncOwners();
+      this.#context.output.forgetSilent();
+      this.#fleet.pruneLogs();
     }
     this.#settle();
-    this.#timer = this.#shared.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
+    this.#timer = this.#context.runtime.setTimer(JUDGE_INTERVAL_MS, () => this.#tick());
   }
 
   #forgive(nowMs: number): void {
-    this.#shared.log.warn("this process was held up; workers get their whole time again");
+    this.#context.log.warn(
+      "the gateway's process was stalled; the gateway restarts the timers of its workers' silence",
+    );
     this.#fleet.restart(nowMs);
     for (const link of this.#links) link.openedAtMs = nowMs;
   }

@@ -2,9 +2,13 @@ import type { Session } from "./sessions/session.ts";
 
 /** Present load of a gateway's workers, for metrics. */
 export interface GatewayLoad {
-  /** Slots of handlers that still run although their attempts are over, by pool; pools without such slots are left out. */
+  /**
+   * Slots of handlers that still run after the end of their attempts, by pool. Pools without such slots are left out.
+   */
   stuckSlots: ReadonlyMap<string, number>;
-  /** Connected workers of the release before, which do not answer for what they hold. */
+  /**
+   * Number of connected workers of the release before, which do not answer questions about the attempts that they hold.
+   */
   workersWithoutAuthority: number;
 }
 

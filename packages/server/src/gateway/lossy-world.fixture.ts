@@ -15,16 +15,16 @@ export type Happening =
 
 type Mail = { to: Incarnation; message: FromGateway } | { from: Incarnation; message: ToGateway };
 
-/** An owner as far as it counts credits and numbers its assignments. */
+/** An owner that only counts credits and numbers its assignments. */
 class Owner {
   readonly name: Incarnation;
   term = 0;
   epochs = new Map<number, number>();
   account = 0;
   granted = 0;
-  /** The highest number that it has used, or declared void. */
+  /** Highest number that the owner has used or declared void. */
   sent = 0;
-  /** Messages that had not arrived when the last roll was called. */
+  /** Messages that had not arrived when the last full sync was sent. */
   missing: readonly number[] = [];
   rank: number | null = null;
 
@@ -37,7 +37,7 @@ class Owner {
     return { kind: "OWNER", term: this.term, life: this.term, shards, demand: demandOf(this) };
   }
 
-  /** @returns what it answers */
+  /** @returns the answers of the owner */
   hear(message: FromGateway): ToGateway[] {
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the played owner answers only these messages
     switch (message.kind) {
@@ -56,7 +56,7 @@ class Owner {
     }
   }
 
-  /** All that it has not used. */
+  /** Gives back all unused credits. */
   giveBack(): ToGateway[] {
     const unused = Array.from({ length: Math.max(0, this.granted - this.sent) }, (_, index) => this.sent + index + 1);
     this.sent += unused.length;
@@ -68,7 +68,7 @@ class Owner {
   }
 
   #learn({ account, granted, highest, missing }: Credit, roll: boolean): ToGateway[] {
-    // It missed that the account was opened.
+    // The owner missed the opening of the account.
     if (account > this.account) return [{ kind: "WHO", workerIds: ["worker-1"] }];
     if (account < this.account) return [];
     this.granted = Math.max(this.granted, granted);
@@ -86,7 +86,7 @@ class Owner {
   }
 }
 
-/** A gateway, a worker, owners that count right, and a bus that loses, repeats, delays and reorders. */
+/** A gateway, a worker, owners that count correctly, and a bus that loses, repeats, delays and reorders messages. */
 export class LossyWorld {
   readonly #capacity: number;
   readonly #stage = new Stage();
@@ -99,7 +99,7 @@ export class LossyWorld {
   #assigned = 0;
   readonly #running = new Map<string, Assign>();
   readonly #ever = new Set<string>();
-  /** Each owner's account as the gateway reported it, with the count of its numbers that came. */
+  /** Each owner's account as the gateway reported it, with the numbers that have arrived. */
   readonly #open = new Map<Incarnation, { account: number; granted: number; came: Set<number> }>();
 
   constructor(capacity: number, owners: number) {
@@ -154,7 +154,9 @@ export class LossyWorld {
     this.#check();
   }
 
-  /** Faults end. An owner that has work and starts it gets every slot, though owners forgot their credits. */
+  /**
+   * Ends all faults. An owner that has work and starts it then gets every slot, even if owners forgot their credits.
+   */
   calmDown(): void {
     const [first] = this.#owners as [Owner];
     for (const owner of this.#owners) owner.rank = owner === first ? 1 : null;
@@ -194,7 +196,7 @@ export class LossyWorld {
     const shard = pick % SHARDS;
     const epoch = ++this.#epoch;
     owner.term++;
-    // Half of all, so that now and then somebody has nothing left.
+    // Half of all shards, so that an owner sometimes has none left.
     for (let index = 0; index < SHARDS / 2; index++) owner.epochs.set((shard + index) % SHARDS, epoch);
     this.#send(owner.name, [owner.said]);
   }
@@ -235,7 +237,7 @@ export class LossyWorld {
     this.#stage.bus.deliver(from, [message]);
   }
 
-  /** Which numbers of open accounts came. */
+  /** Records which numbers of open accounts have arrived. */
   #count(from: Incarnation, message: ToGateway): void {
     const open = this.#open.get(from);
     if (message.kind === "VOID" && message.account === open?.account) {
@@ -247,15 +249,15 @@ export class LossyWorld {
     }
   }
 
-  /** Reads the gateway's messages since the last look. */
+  /** Reads the gateway's messages since the last call. */
   #look(): void {
     for (const { node, role, message } of this.#stage.bus.sent.splice(0)) {
       if (role !== "scheduler") continue;
-      const news = message as FromGateway;
-      this.#onTheWay.push({ to: node, message: news });
-      if (news.kind === "WORKER_UP") this.#opened(node, news.account);
-      if (news.kind !== "CREDITS") continue;
-      for (const { account, granted } of news.credits) {
+      const reports = message as FromGateway;
+      this.#onTheWay.push({ to: node, message: reports });
+      if (reports.kind === "WORKER_UP") this.#opened(node, reports.account);
+      if (reports.kind !== "CREDITS") continue;
+      for (const { account, granted } of reports.credits) {
         const open = this.#open.get(node);
         if (open?.account === account) open.granted = Math.max(open.granted, granted);
       }
@@ -276,7 +278,7 @@ export class LossyWorld {
     this.#running.set(id, assign);
   }
 
-  /** Every slot is lent or taken, and none twice. */
+  /** Checks that every slot is allocated or occupied, and none twice. */
   #check(): void {
     if (this.#mirror.all.length === 0) return;
     let unused = 0;

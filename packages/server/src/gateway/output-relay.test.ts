@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Chatter, ToApi } from "../ports/messages.ts";
+import type { HandlerOutput, ToApi } from "../ports/messages.ts";
 import { assignment, executionId, type Stage, stageWithWorker, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
-import { TALK_ALL_MAX_CHARS, TALK_MAX_ITEMS } from "./limits.ts";
+import { OUTPUT_ALL_MAX_CHARS, OUTPUT_MAX_ITEMS } from "./limits.ts";
 
 const API = "node-api";
 
@@ -19,13 +19,13 @@ const progress = (worker: WorkerEnd, n: number, fraction: number) =>
 const follow = (stage: Stage, n: number, after = 0) =>
   stage.bus.deliver(API, [{ kind: "FOLLOW", follows: [{ executionId: executionId(n), after }] }]);
 
-/** Messages to the api since the last look. */
-function heard(stage: Stage): Chatter[] {
+/** Handler output that was sent to the api since the last call. */
+function heard(stage: Stage): HandlerOutput[] {
   const told = stage.answers().flatMap((message: ToApi) => (message.kind === "CHATTER" ? message.items : []));
   stage.bus.sent = [];
   return told;
 }
-const words = (items: Chatter[]) => items.map((item) => (item.kind === "LOG" ? item.line : `${item.fraction}`));
+const words = (items: HandlerOutput[]) => items.map((item) => (item.kind === "LOG" ? item.line : `${item.fraction}`));
 
 describe("what handlers say while they run", () => {
   it("goes to those who follow the execution, and to nobody else", () => {
@@ -96,12 +96,12 @@ describe("what handlers say while they run", () => {
 
   it("is bounded for each execution and for all", () => {
     const { stage, worker } = scene();
-    say(worker, 1, ...Array.from({ length: TALK_MAX_ITEMS + 10 }, (_, i) => `${i}`));
+    say(worker, 1, ...Array.from({ length: OUTPUT_MAX_ITEMS + 10 }, (_, i) => `${i}`));
     follow(stage, 1);
     const kept = words(heard(stage));
-    assert.deepEqual([kept.length, kept[0]], [TALK_MAX_ITEMS, "10"], "the oldest lines go first");
+    assert.deepEqual([kept.length, kept[0]], [OUTPUT_MAX_ITEMS, "10"], "the oldest lines go first");
     const long = "x".repeat(8_000);
-    for (let n = 0; n < TALK_ALL_MAX_CHARS / 8_000; n++) {
+    for (let n = 0; n < OUTPUT_ALL_MAX_CHARS / 8_000; n++) {
       worker.say({ logs: [{ token: tokenOf(assignment(1)), level: "info", line: long }] });
     }
     heard(stage);

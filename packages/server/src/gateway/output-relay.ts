@@ -1,23 +1,23 @@
 import type { ExecutionId, Incarnation } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
-import type { Chatter, Progress } from "../ports/messages.ts";
+import type { HandlerOutput, Progress } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Heard } from "./chatter.ts";
+import type { UnnumberedOutput } from "./handler-output.ts";
 import {
   FOLLOW_LAPSES_MS,
   FOLLOWED_MAX,
-  TALK_ALL_MAX_CHARS,
-  TALK_KEPT_MS,
-  TALK_MAX_CHARS,
-  TALK_MAX_ITEMS,
+  OUTPUT_ALL_MAX_CHARS,
+  OUTPUT_KEPT_MS,
+  OUTPUT_MAX_CHARS,
+  OUTPUT_MAX_ITEMS,
 } from "./limits.ts";
 
-/** Approximate cost of an entry for an execution, in characters. */
-const SAID_CHARS = 300;
+/** Approximate memory of an execution's entry, counted in characters. */
+const ENTRY_CHARS = 300;
 
 /** Recent output of one execution. */
-interface Said {
-  lines: Chatter[];
+interface ExecutionOutput {
+  lines: HandlerOutput[];
   chars: number;
   progress: Progress | null;
   lastSeq: number;
@@ -25,39 +25,39 @@ interface Said {
 }
 
 /**
- * Output of handlers while they run: the latest progress, the last lines, and the subscribers. All of it is bounded; none
- * of it is the truth.
+ * Recent output of running handlers: the latest progress and the last lines of each execution, and the nodes that
+ * follow it. All of it is bounded and may be lost.
  */
-export class Talk {
+export class OutputRelay {
   readonly #bus: Bus;
   readonly #runtime: Runtime;
-  /** The longest silent first. */
-  readonly #said = new Map<ExecutionId, Said>();
+  /** Output by execution, in order of the last item, the oldest first. */
+  readonly #byExecution = new Map<ExecutionId, ExecutionOutput>();
   #chars = 0;
   readonly #followers = new Map<ExecutionId, Map<Incarnation, number>>();
-  #outgoing = new Map<Incarnation, Chatter[]>();
+  #outgoing = new Map<Incarnation, HandlerOutput[]>();
 
   constructor(bus: Bus, runtime: Runtime) {
     this.#bus = bus;
     this.#runtime = runtime;
   }
 
-  hear(heard: Heard): void {
-    const said = this.#saidOf(heard.executionId);
+  add(unnumbered: UnnumberedOutput): void {
+    const output = this.#outputOf(unnumbered.executionId);
     // Numbers start at the time of day, so that a gateway that takes the worker over continues from there.
-    said.lastSeq = Math.max(said.lastSeq + 1, heard.at);
-    const item: Chatter = { ...heard, seq: said.lastSeq };
-    if (item.kind === "LOG") this.#keep(said, item);
+    output.lastSeq = Math.max(output.lastSeq + 1, unnumbered.at);
+    const item: HandlerOutput = { ...unnumbered, seq: output.lastSeq };
+    if (item.kind === "LOG") this.#keep(output, item);
     else {
-      this.#count(said, sizeOf(item) - (said.progress === null ? 0 : sizeOf(said.progress)));
-      said.progress = item;
+      this.#count(output, sizeOf(item) - (output.progress === null ? 0 : sizeOf(output.progress)));
+      output.progress = item;
     }
     this.#makeRoom();
     for (const node of this.#followers.get(item.executionId)?.keys() ?? []) this.#send(node, item);
   }
 
   progressOf(executionId: ExecutionId): Progress | null {
-    return this.#said.get(executionId)?.progress ?? null;
+    return this.#byExecution.get(executionId)?.progress ?? null;
   }
 
   follow(node: Incarnation, follows: readonly { executionId: ExecutionId; after: number }[]): void {
@@ -80,15 +80,18 @@ export class Talk {
     }
   }
 
-  /** To be called every second or so. */
+  /**
+   * Removes followers whose subscription has expired, and the output of executions that have been silent for long. The
+   * gateway calls it about once a second.
+   */
   forgetSilent(): void {
     const nowMs = this.#runtime.monotonicMs();
     for (const [executionId, nodes] of this.#followers) {
-      for (const [node, saidAtMs] of nodes) if (nowMs - saidAtMs > FOLLOW_LAPSES_MS) nodes.delete(node);
+      for (const [node, followedAtMs] of nodes) if (nowMs - followedAtMs > FOLLOW_LAPSES_MS) nodes.delete(node);
       if (nodes.size === 0) this.#followers.delete(executionId);
     }
-    for (const [executionId, { heardAtMs }] of this.#said) {
-      if (nowMs - heardAtMs <= TALK_KEPT_MS) return;
+    for (const [executionId, { heardAtMs }] of this.#byExecution) {
+      if (nowMs - heardAtMs <= OUTPUT_KEPT_MS) return;
       this.#forget(executionId);
     }
   }
@@ -101,61 +104,61 @@ export class Talk {
     for (const [node, items] of outgoing) this.#bus.send({ node, role: "api" }, { kind: "CHATTER", items });
   }
 
-  #saidOf(executionId: ExecutionId): Said {
-    const known = this.#said.get(executionId);
-    const said: Said = known ?? { lines: [], chars: 0, progress: null, lastSeq: 0, heardAtMs: 0 };
-    if (known === undefined) this.#count(said, SAID_CHARS);
-    said.heardAtMs = this.#runtime.monotonicMs();
-    // To the end of the line of those that may be forgotten.
-    this.#said.delete(executionId);
-    this.#said.set(executionId, said);
-    return said;
+  #outputOf(executionId: ExecutionId): ExecutionOutput {
+    const known = this.#byExecution.get(executionId);
+    const output: ExecutionOutput = known ?? { lines: [], chars: 0, progress: null, lastSeq: 0, heardAtMs: 0 };
+    if (known === undefined) this.#count(output, ENTRY_CHARS);
+    output.heardAtMs = this.#runtime.monotonicMs();
+    // The execution moves to the end of the Map, so that it is the last to be removed.
+    this.#byExecution.delete(executionId);
+    this.#byExecution.set(executionId, output);
+    return output;
   }
 
-  #keep(said: Said, item: Chatter): void {
-    said.lines.push(item);
-    this.#count(said, sizeOf(item));
+  #keep(output: ExecutionOutput, item: HandlerOutput): void {
+    output.lines.push(item);
+    this.#count(output, sizeOf(item));
     let dropped = 0;
-    while (dropped < said.lines.length) {
-      if (said.lines.length - dropped <= TALK_MAX_ITEMS && said.chars <= TALK_MAX_CHARS) break;
-      this.#count(said, -sizeOf(said.lines[dropped] as Chatter));
+    while (dropped < output.lines.length) {
+      if (output.lines.length - dropped <= OUTPUT_MAX_ITEMS && output.chars <= OUTPUT_MAX_CHARS) break;
+      this.#count(output, -sizeOf(output.lines[dropped] as HandlerOutput));
       dropped++;
     }
-    if (dropped > 0) said.lines.splice(0, dropped);
+    if (dropped > 0) output.lines.splice(0, dropped);
   }
 
-  #count(said: Said, chars: number): void {
-    said.chars += chars;
+  #count(output: ExecutionOutput, chars: number): void {
+    output.chars += chars;
     this.#chars += chars;
   }
 
   #makeRoom(): void {
-    for (const executionId of this.#said.keys()) {
-      if (this.#chars <= TALK_ALL_MAX_CHARS) return;
+    for (const executionId of this.#byExecution.keys()) {
+      if (this.#chars <= OUTPUT_ALL_MAX_CHARS) return;
       this.#forget(executionId);
     }
   }
 
   #forget(executionId: ExecutionId): void {
-    this.#chars -= this.#said.get(executionId)?.chars ?? 0;
-    this.#said.delete(executionId);
+    this.#chars -= this.#byExecution.get(executionId)?.chars ?? 0;
+    this.#byExecution.delete(executionId);
   }
 
-  #since(executionId: ExecutionId, after: number): Chatter[] {
-    const said = this.#said.get(executionId);
-    if (said === undefined || said.lastSeq <= after) return [];
-    const all = said.progress === null ? said.lines : [...said.lines, said.progress];
+  #since(executionId: ExecutionId, after: number): HandlerOutput[] {
+    const output = this.#byExecution.get(executionId);
+    if (output === undefined || output.lastSeq <= after) return [];
+    const all = output.progress === null ? output.lines : [...output.lines, output.progress];
     return all.filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq);
   }
 
-  #send(node: Incarnation, item: Chatter): void {
+  #send(node: Incarnation, item: HandlerOutput): void {
     const items = this.#outgoing.get(node);
     if (items === undefined) this.#outgoing.set(node, [item]);
     else items.push(item);
   }
 }
 
-/** With what an entry costs beside its text, about. */
-function sizeOf(item: Chatter): number {
+/** Approximate memory of an item in characters, with a surcharge for the fields beside its text. */
+function sizeOf(item: HandlerOutput): number {
   return 100 + (item.kind === "LOG" ? item.line.length : item.message.length);
 }

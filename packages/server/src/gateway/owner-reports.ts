@@ -1,56 +1,65 @@
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Credit, FinishedAttempt, FromGateway, StartedAttempt } from "../ports/messages.ts";
-import type { Account } from "./lending/credits.ts";
+import type { ReportedStep } from "../ports/step-messages.ts";
+import type { Account } from "./credits/credits.ts";
 import { CREDITS_PER_MESSAGE } from "./limits.ts";
 import type { Owners } from "./owners.ts";
 
-type Recalled = Extract<FromGateway, { kind: "RECALL" }>["workers"][number];
+type Revocation = Extract<FromGateway, { kind: "RECALL" }>["workers"][number];
 
 const NONE: readonly number[] = [];
 
-/** News for owners, gathered while messages are read and sent together. */
-export class News {
+/** Reports for owners, collected while the gateway handles messages, and sent together. */
+export class OwnerReports {
   readonly #bus: Bus;
   readonly #owners: Owners;
   #started = new Map<Incarnation, StartedAttempt[]>();
+  #steps = new Map<Incarnation, ReportedStep[]>();
   #finished = new Map<Incarnation, FinishedAttempt[]>();
   #credits = new Map<Incarnation, Credit[]>();
-  #recalls = new Map<Incarnation, Recalled[]>();
+  #revocations = new Map<Incarnation, Revocation[]>();
 
   constructor(bus: Bus, owners: Owners) {
     this.#bus = bus;
     this.#owners = owners;
   }
 
-  /** @param owner null: nobody owns the shard now; the worker says it again when somebody does */
-  started(owner: Incarnation | null, news: StartedAttempt): void {
-    if (owner !== null) listOf(this.#started, owner).push(news);
+  /** @param owner null: the shard has no known owner now; the worker reports again when it has one */
+  started(owner: Incarnation | null, report: StartedAttempt): void {
+    if (owner !== null) listOf(this.#started, owner).push(report);
   }
 
-  /** @param owner as above */
-  finished(owner: Incarnation | null, news: FinishedAttempt): void {
-    if (owner !== null) listOf(this.#finished, owner).push(news);
+  /** @param owner null: the shard has no known owner now; the worker reports again when it has one */
+  stepped(owner: Incarnation | null, report: ReportedStep): void {
+    if (owner !== null) listOf(this.#steps, owner).push(report);
   }
 
-  credit(owner: Incarnation, workerId: WorkerId, account: Account): void {
+  /** @param owner null: the shard has no known owner now */
+  finished(owner: Incarnation | null, report: FinishedAttempt): void {
+    if (owner !== null) listOf(this.#finished, owner).push(report);
+  }
+
+  /** @param ahead null: the worker's prefetch is fixed */
+  credit(owner: Incarnation, workerId: WorkerId, account: Account, ahead: number | null): void {
     const { number, granted, highest } = account;
     account.told = granted;
-    listOf(this.#credits, owner).push({ workerId, account: number, granted, highest, missing: NONE });
+    const credit = { workerId, account: number, granted, highest, missing: NONE };
+    listOf(this.#credits, owner).push(ahead === null ? credit : { ...credit, ahead });
   }
 
-  /** Asks for what the owner cannot use of the worker. */
-  recall(owner: Incarnation, workerId: WorkerId, account: Account): void {
-    listOf(this.#recalls, owner).push({ workerId, account: account.number });
+  /** Asks the owner to give back the credit of this worker that it cannot use. */
+  revoke(owner: Incarnation, workerId: WorkerId, account: Account): void {
+    listOf(this.#revocations, owner).push({ workerId, account: account.number });
   }
 
-  /** Leaves at once, before gathered messages. */
+  /** Sends a message at once, before collected reports. */
   tell(owner: Incarnation, message: FromGateway): void {
     this.#bus.send({ node: owner, role: "scheduler" }, message);
   }
 
-  /** Every credit of the owner, whether it changed or not. */
-  tellRoll(owner: Incarnation, credits: readonly Credit[]): void {
+  /** Sends every credit of the owner, changed or not. */
+  sendFullSync(owner: Incarnation, credits: readonly Credit[]): void {
     this.#tellCredits(owner, credits, true);
   }
 
@@ -59,6 +68,11 @@ export class News {
       const all = this.#started;
       this.#started = new Map();
       for (const [owner, tokens] of all) this.tell(owner, { kind: "STARTED", tokens });
+    }
+    if (this.#steps.size > 0) {
+      const all = this.#steps;
+      this.#steps = new Map();
+      for (const [owner, steps] of all) this.tell(owner, { kind: "STEPS", steps });
     }
     if (this.#finished.size > 0) {
       const all = this.#finished;
@@ -70,24 +84,24 @@ export class News {
       this.#credits = new Map();
       for (const [owner, credits] of all) this.#tellCredits(owner, credits, false);
     }
-    if (this.#recalls.size > 0) this.#flushRecalls();
+    if (this.#revocations.size > 0) this.#flushRevocations();
   }
 
-  #flushRecalls(): void {
-    const all = this.#recalls;
-    this.#recalls = new Map();
+  #flushRevocations(): void {
+    const all = this.#revocations;
+    this.#revocations = new Map();
     for (const [owner, workers] of all) {
       this.tell(owner, { kind: "RECALL", term: this.#owners.termOf(owner), workers });
     }
   }
 
-  #tellCredits(owner: Incarnation, credits: readonly Credit[], roll: boolean): void {
+  #tellCredits(owner: Incarnation, credits: readonly Credit[], isFullSync: boolean): void {
     const term = this.#owners.termOf(owner);
     let from = 0;
-    // An empty roll is sent too: it says that this gateway has no workers.
+    // An empty full sync is sent too: it says that this gateway has no workers.
     do {
       const part = credits.length <= CREDITS_PER_MESSAGE ? credits : credits.slice(from, from + CREDITS_PER_MESSAGE);
-      this.tell(owner, { kind: "CREDITS", term, roll, credits: part });
+      this.tell(owner, { kind: "CREDITS", term, roll: isFullSync, credits: part });
       from += CREDITS_PER_MESSAGE;
     } while (from < credits.length);
   }

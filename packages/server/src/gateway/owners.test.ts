@@ -16,7 +16,7 @@ describe("owners, by what they say", () => {
     assert.deepEqual([owners.isCurrent(1, 4), owners.isCurrent(1, 5), owners.isCurrent(3, 0)], [false, true, true]);
   });
 
-  it("begin anew with a term, and are not heard when they speak of an older one", () => {
+  it("begin again with a term, and are not heard when they speak of an older one", () => {
     const owners = new Owners();
     owners.record("a", { term: 2, life: 1, shards: owned([1, 5]) });
     assert.deepEqual(owners.record("a", { term: 1, life: 1, shards: owned([1, 6]) }), NOTHING);

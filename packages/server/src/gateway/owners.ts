@@ -2,62 +2,64 @@ import { type Epoch, type Incarnation, SHARD_COUNT, type ShardId } from "../doma
 import type { OwnedShard } from "../ports/messages.ts";
 
 interface Ownership {
-  /** null: the one who owned it under this epoch has given it up, and nobody has taken it. */
+  /** null: the owner under this epoch has released the shard, and no other node has taken it over. */
   owner: Incarnation | null;
   epoch: Epoch;
 }
 
-/** Change that an OWNER message made. */
+/** Change that an OWNER message has caused. */
 export interface OwnershipChange {
-  /** A term that was not known yet, a shard more, or the owner is back. */
+  /** Whether the term is new, a shard was added, or the owner owned nothing before. */
   isNew: boolean;
-  /** Shards that are the owner's only now, or anew under another epoch. */
+  /** Shards that the owner did not own before, or owns under another epoch now. */
   claimed: ReadonlySet<ShardId>;
-  /** The owner remembers no credit. */
+  /** Whether the owner has started with an empty memory, so that it remembers no credit. */
   isForgetful: boolean;
-  /** Own nothing any more. */
+  /** Nodes that own no shards any more. */
   gone: Incarnation[];
 }
 
 /**
- * Owners of shards, as the owners announced them to this node. Only that counts, not what the bus believes: a
- * node that was overtaken must neither hear what workers hold nor judge it.
+ * Owners of shards, as the owners announced them to this node. The gateway relies on this, not on the bus's map: a node
+ * that was overtaken must neither learn what workers hold nor decide about it.
  */
 export class Owners {
   readonly #shards: (Ownership | null)[] = Array.from({ length: SHARD_COUNT }, () => null);
-  /** The highest of each owner, also of those that own nothing now: what they said before may still be on its way. */
+  /**
+   * Highest term of each owner, including nodes that own nothing now, because their earlier messages may still arrive.
+   */
   readonly #terms = new Map<Incarnation, number>();
   readonly #lives = new Map<Incarnation, number>();
   #all: readonly Incarnation[] = [];
 
-  /** Every node that owns something. */
+  /** Every node that owns a shard. */
   get all(): readonly Incarnation[] {
     return this.#all;
   }
 
-  /** null: nobody has said that it owns the shard. */
+  /** Owner of a shard; null: no node has announced the shard. */
   of(shard: ShardId): Incarnation | null {
     return this.#shards[shard]?.owner ?? null;
   }
 
-  /** False for the epochs of owners that were overtaken. */
+  /** Whether the epoch is at least the known one. It is not for owners that were overtaken. */
   isCurrent(shard: ShardId, epoch: Epoch): boolean {
     return epoch >= (this.#shards[shard]?.epoch ?? 0);
   }
 
-  /** Highest epoch of each shard that an owner has named. */
+  /** Highest announced epoch of each shard. */
   epochs(): Map<ShardId, Epoch> {
     return new Map(this.#shards.flatMap((known, shard) => (known === null ? [] : [[shard, known.epoch]])));
   }
 
-  /** 0: it has said nothing yet. */
+  /** Highest term that the owner has announced; 0: none. */
   termOf(owner: Incarnation): number {
     return this.#terms.get(owner) ?? 0;
   }
 
   /**
-   * Epochs only grow, and so do an owner's terms; what is older than recorded is ignored.
-   * @param shards all that it owns; within a term they only become fewer
+   * Applies an OWNER message. Epochs and the terms of an owner only grow, so a message with an older term is ignored.
+   * @param shards all shards of the owner; within a term they only become fewer
    */
   record(
     owner: Incarnation,
@@ -81,7 +83,7 @@ export class Owners {
     const claimed = new Set<ShardId>();
     for (const { shard, epoch } of shards) {
       const known = this.#shards[shard];
-      // undefined: no such shard.
+      // `known` is undefined if there is no such shard.
       if (known === undefined || (known !== null && epoch <= known.epoch)) continue;
       this.#shards[shard] = { owner, epoch };
       claimed.add(shard);
@@ -89,7 +91,7 @@ export class Owners {
     return claimed;
   }
 
-  /** The epoch stays: nothing older counts. */
+  /** Removes the owner from shards that it has released. Their epochs stay, so that older owners stay refused. */
   #giveUp(owner: Incarnation, shards: readonly { shard: ShardId }[]): boolean {
     const kept = new Set(shards.map(({ shard }) => shard));
     let hasLess = false;

@@ -1,3 +1,4 @@
+import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import {
   type Ask,
   type Assign,
@@ -15,9 +16,12 @@ import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } fr
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { resultFault } from "./connections/result-check.ts";
-import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS, NAME_MAX_CHARS } from "./limits.ts";
+import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS } from "./limits.ts";
 
-/** Between the protocol's messages and what roles say to each other. Literals instead of `create`: this is the hot path. */
+/**
+ * Translates between messages of the worker protocol and messages of roles. Builds literals instead of calling
+ * `create`, because this is the hot path.
+ */
 
 const NO_BYTES = new Uint8Array(0);
 const UINT32_MAX = 0xffffffff;
@@ -33,16 +37,16 @@ const STATES: Partial<Record<Outcome, FinishedAttempt["state"]>> = {
   [Outcome.RELEASED]: "RELEASED",
 };
 
-/** One attempt that a worker holds, as its hello said. */
+/** An attempt that a worker holds, as its hello or its answer reports it. */
 export interface ReportedHold {
   token: Token;
   startedAt: EpochMs | null;
   finished: boolean;
-  /** Its handler still runs and keeps a slot, although the attempt is finished or settled. */
+  /** Whether the handler still runs and keeps a slot, although the attempt is finished or settled. */
   over: boolean;
 }
 
-/** null: nothing that this server can have sent. */
+/** Checks a token. @returns null: no server can have sent this token */
 export function tokenOf(token: WireToken | undefined): Token | null {
   if (token === undefined || token.attempt < 1 || token.shard >= SHARD_COUNT || !UUID.test(token.executionId))
     return null;
@@ -54,7 +58,7 @@ export function reportedHoldOf(held: WireHeld): ReportedHold | null {
   return token && { token, startedAt: instantOf(held.startedAtMs), finished: held.finished, over: held.over };
 }
 
-/** 0 means none. */
+/** Converts a time of the protocol, in which 0 means none. */
 export function instantOf(ms: bigint): EpochMs | null {
   const instant = Number(ms);
   return instant <= 0 ? null : Math.min(instant, INSTANT_MAX);
@@ -101,12 +105,12 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
   };
 }
 
-/** @param receivedAt stands in where the worker did not say when it finished */
-export function finishedOf(news: Finished, token: Token, workerId: WorkerId, receivedAt: EpochMs): FinishedAttempt {
-  const state = STATES[news.outcome];
-  if (state === undefined) return failed(news, token, workerId, receivedAt, UNKNOWN_OUTCOME);
-  const fault = state === "SUCCEEDED" && news.result.length > 0 ? resultFault(news.result) : null;
-  if (fault !== null) return failed(news, token, workerId, receivedAt, fault);
+/** @param receivedAt end of the attempt if the worker did not report it */
+export function finishedOf(report: Finished, token: Token, workerId: WorkerId, receivedAt: EpochMs): FinishedAttempt {
+  const state = STATES[report.outcome];
+  if (state === undefined) return failed(report, token, workerId, receivedAt, UNKNOWN_OUTCOME);
+  const fault = state === "SUCCEEDED" && report.result.length > 0 ? resultFault(report.result) : null;
+  if (fault !== null) return failed(report, token, workerId, receivedAt, fault);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   return {
     shard: token.shard,
@@ -114,11 +118,11 @@ export function finishedOf(news: Finished, token: Token, workerId: WorkerId, rec
     attempt: token.attempt,
     workerId,
     state,
-    startedAt: state === "RELEASED" ? null : instantOf(news.startedAtMs),
-    finishedAt: instantOf(news.finishedAtMs) ?? receivedAt,
-    result: state === "SUCCEEDED" && news.result.length > 0 ? news.result : null,
-    error: news.error !== undefined ? errorOf(news.error) : isFailure ? { name: "Error", message: "" } : null,
-    advice: adviceOf(news),
+    startedAt: state === "RELEASED" ? null : instantOf(report.startedAtMs),
+    finishedAt: instantOf(report.finishedAtMs) ?? receivedAt,
+    result: state === "SUCCEEDED" && report.result.length > 0 ? report.result : null,
+    error: report.error !== undefined ? errorOf(report.error) : isFailure ? { name: "Error", message: "" } : null,
+    advice: adviceOf(report),
   };
 }
 
@@ -127,22 +131,33 @@ const UNKNOWN_OUTCOME: ExecutionError = {
   message: "the worker ended the attempt with an outcome that this server does not know",
 };
 
-/** Trying again would end the same way. */
+/**
+ * The result of an attempt that fails because of its own report. It is not retried, because a retry would end the same
+ * way.
+ */
 function failed(
-  news: Finished,
+  report: Finished,
   token: Token,
   workerId: WorkerId,
   receivedAt: EpochMs,
   error: ExecutionError,
 ): FinishedAttempt {
-  const startedAt = instantOf(news.startedAtMs);
-  const finishedAt = instantOf(news.finishedAtMs) ?? receivedAt;
-  const { shard, executionId, attempt } = token;
-  const advice = { kind: "NEVER" } as const;
-  return { shard, executionId, attempt, workerId, state: "FAILED", startedAt, finishedAt, result: null, error, advice };
+  const times = { startedAt: instantOf(report.startedAtMs), finishedAt: instantOf(report.finishedAtMs) ?? receivedAt };
+  return failedOf(token, workerId, times, error, { kind: "NEVER" });
 }
 
-/** The attempt was never delivered, so it may go to somebody else at once. */
+/** The end of an attempt that the gateway itself fails. */
+export function failedOf(
+  { shard, executionId, attempt }: Token,
+  workerId: WorkerId,
+  times: Pick<FinishedAttempt, "startedAt" | "finishedAt">,
+  error: ExecutionError,
+  advice: RetryAdvice,
+): FinishedAttempt {
+  return { shard, executionId, attempt, workerId, state: "FAILED", ...times, result: null, error, advice };
+}
+
+/** The report of an attempt that was not delivered, so that its owner can assign it to another worker at once. */
 export function releasedOf(token: Token, workerId: WorkerId, now: EpochMs): FinishedAttempt {
   return {
     shard: token.shard,
@@ -160,19 +175,19 @@ export function releasedOf(token: Token, workerId: WorkerId, now: EpochMs): Fini
 
 function errorOf({ name, message, stack }: WireError): ExecutionError {
   const cut = {
-    name: cleanText(name, NAME_MAX_CHARS) || "Error",
+    name: cleanText(name, WORD_CHARS_MAX) || "Error",
     message: cleanText(message, ERROR_MESSAGE_MAX_CHARS),
   };
   return stack === "" ? cut : { ...cut, stack: cleanText(stack, ERROR_STACK_MAX_CHARS) };
 }
 
-/** Cuts it, and takes out what no store keeps: NUL, and the half of a pair that cutting left. */
+/** Cuts a text and replaces what no store accepts: NUL, and half of a surrogate pair that the cut has left. */
 export function cleanText(text: string, maxChars: number): string {
   return text.slice(0, maxChars).replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
-function adviceOf(news: Finished): RetryAdvice {
-  if (news.advice === WireAdvice.NEVER) return { kind: "NEVER" };
-  const at = news.advice === WireAdvice.AT ? instantOf(news.retryAtMs) : null;
+function adviceOf(report: Finished): RetryAdvice {
+  if (report.advice === WireAdvice.NEVER) return { kind: "NEVER" };
+  const at = report.advice === WireAdvice.AT ? instantOf(report.retryAtMs) : null;
   return at === null ? null : { kind: "AT", at };
 }

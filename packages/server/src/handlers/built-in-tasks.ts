@@ -7,15 +7,17 @@ import { sleepTask } from "./sleep.ts";
 
 /** Configuration of the built-in handlers. */
 export interface HandlerSettings {
-  /** CIDRs beyond the public internet that `http` may reach. */
+  /** CIDRs outside the public internet that `http` may reach. */
   httpAllowPrivate: readonly string[];
-  /** `whsec_` and base64: what `http` signs with. */
+  /** Secret with which `http` signs requests: `whsec_` and base64; null: no signature. */
   webhookSecret: string | null;
-  /** Whether `exec` is offered: whoever may submit jobs then runs programs as the user of this process. */
+  /**
+   * Whether `exec` is offered. With it, every client that may submit jobs can run programs as the user of this process.
+   */
   exec: boolean;
 }
 
-/** The handlers that every server brings, and that `mainspring worker` offers too. */
+/** Handlers that every server offers, and `mainspring worker` too. */
 export function builtInTasks(runtime: Runtime, settings: HandlerSettings): Task[] {
   const { httpAllowPrivate: allowPrivate, webhookSecret, exec } = settings;
   const http = httpTask({ runtime, allowPrivate, webhookSecret });

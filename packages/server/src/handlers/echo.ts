@@ -1,8 +1,8 @@
 import { type Task, task } from "@mainspring/sdk";
 
-/** Returns its payload: the first thing to try, and a job that costs nothing but its way. */
+/** Returns its payload: a first handler to try, and a job whose only cost is its way through the system. */
 export const echo: Task<unknown, unknown> = {
   ...task({ name: "echo", run: (payload: unknown) => payload ?? null }),
-  // A payload of a megabyte would hold the event loop of its server while it is parsed and written again.
+  // Parsing and writing a payload of a megabyte would block the event loop of its server.
   forward: (payload) => (payload === "" ? "null" : payload),
 };

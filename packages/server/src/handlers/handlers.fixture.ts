@@ -4,7 +4,7 @@ import type { Runtime } from "../ports/runtime.ts";
 
 export const NOW_MS = 1_770_000_000_000;
 
-/** A clock that stands, and timers that only run when the test says so. */
+/** A clock that stands, and timers that only fire when the test says so. */
 export class HandTimers {
   readonly timers = new Set<{ delayMs: number; run: () => void }>();
   readonly #isSet = new Map<number, PromiseWithResolvers<void>>();
@@ -19,7 +19,7 @@ export class HandTimers {
     },
   };
 
-  /** Settles when a timer of that length is set. */
+  /** Resolves when a timer of that length is set. */
   set(delayMs: number): Promise<void> {
     const isSet = Promise.withResolvers<void>();
     this.#isSet.set(delayMs, isSet);
@@ -27,7 +27,7 @@ export class HandTimers {
     return isSet.promise;
   }
 
-  /** Runs the one timer of that length. */
+  /** Fires the one timer of that length. */
   fire(delayMs: number): void {
     for (const timer of this.timers) {
       if (timer.delayMs !== delayMs || !this.timers.delete(timer)) continue;

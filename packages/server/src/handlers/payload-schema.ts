@@ -23,8 +23,9 @@ interface Finding {
 }
 
 /**
- * The check of a built-in handler's payload. Each field's description says what the field must be: it is the message.
- * @param refusals what the schema cannot say: pairs of a field and what is wrong with it
+ * Schema of a built-in handler's payload. Each field's description says what the field must be, and is the error's
+ * message.
+ * @param refusals checks that the schema cannot express: pairs of a field and its fault
  */
 export function payloadSchema<T extends TSchema>(
   schema: T,
@@ -40,7 +41,7 @@ export function payloadSchema<T extends TSchema>(
   return { "~standard": { version: 1, vendor: "mainspring", validate } };
 }
 
-/** One for each field: what fails inside of it is told by its description. */
+/** One issue for each field. The description of the field also covers faults inside it. */
 function issuesOf(schema: TSchema, findings: readonly Finding[]): Issue[] {
   const { properties = {} } = schema as { properties?: Record<string, { description?: string }> };
   const known = `the fields are ${Object.keys(properties).join(", ")}`;

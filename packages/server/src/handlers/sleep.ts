@@ -4,11 +4,11 @@ import type { Runtime } from "../ports/runtime.ts";
 const SLEEP_MS_MAX = 86_400_000;
 
 export interface SleepPayload {
-  /** Whole milliseconds, 0 to 86_400_000 (a day). */
+  /** Duration in whole milliseconds, 0 to 86_400_000 (a day). */
   ms: number;
 }
 
-/** Holds a slot for a while and does nothing with it; ends at once when it is cancelled. */
+/** Occupies a slot for a while and does nothing; ends at once when it is cancelled. */
 export function sleepTask(runtime: Runtime): Task<SleepPayload, { sleptMs: number }> {
   return task({
     name: "sleep",
@@ -20,7 +20,7 @@ export function sleepTask(runtime: Runtime): Task<SleepPayload, { sleptMs: numbe
   });
 }
 
-/** @throws {TerminalError} a payload that is wrong stays wrong, however often it is tried */
+/** @throws {TerminalError} the payload is wrong, so a retry would fail too */
 function durationOf(payload: unknown): number {
   const { ms, ...rest } = Object(payload) as Record<string, unknown>;
   const fits = Number.isInteger(ms) && Number(ms) >= 0 && Number(ms) <= SLEEP_MS_MAX;

@@ -1,14 +1,15 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
 import { storeAddresses } from "../ports/store-address.ts";
 
-/** A text that does not fit its key, and what would. */
+/** A text that does not fit its key, and a description of valid texts. */
 export class Unfit {
   /** Description of a valid value. */
   readonly expected: string;
   readonly message: string;
 
-  /** @param found what is wrong with it, where it is a part of a longer text */
+  /** @param found faulty part, if the value is a longer text; null: the whole value */
   constructor(expected: string, found: string | null = null) {
     this.expected = expected;
     this.message = found === null ? expected : `${expected}, not ${found}`;
@@ -16,9 +17,9 @@ export class Unfit {
 }
 
 export interface ListenAddress {
-  /** Without the brackets of IPv6. */
+  /** Host, without the brackets of IPv6. */
   host: string;
-  /** 0: any free one. */
+  /** Port; 0: any free one. */
   port: number;
 }
 
@@ -34,12 +35,12 @@ export const listenAddress: Parse<ListenAddress> = (text) => {
   return { host, port };
 };
 
-/** Whether only programs on this machine can reach it. */
+/** Whether only programs on this machine can reach the address. */
 export function isLoopback({ host }: ListenAddress): boolean {
   return host.toLowerCase() === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** The value may hold a password, so it is never repeated. */
+/** Parses the address of the store. The value may contain a password, so errors never repeat it. */
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
   const [first] = storeAddresses(text) ?? [];
@@ -53,7 +54,10 @@ export const storeAddress: Parse<string> = (text) => {
   return new Unfit("must have target_session_attrs=read-write or none, because only a primary can be the store");
 };
 
-/** The name of a schema of PostgreSQL that needs no quotes, so that it is the same name in every tool. */
+/**
+ * Parses the name of a schema of PostgreSQL. Names that need quotes are refused, so that every tool understands the
+ * same name.
+ */
 export const schemaName: Parse<string> = (text) => {
   const fits = /^[a-z_][a-z0-9_]{0,62}$/.test(text) && !/^(pg_.*|information_schema)$/.test(text);
   return fits
@@ -61,11 +65,11 @@ export const schemaName: Parse<string> = (text) => {
     : new Unfit("must be 1 to 63 lower-case letters, digits and _, not beginning with a digit or pg_, as mainspring");
 };
 
-/** The value is a secret, so it is never repeated. */
+/** Parses a secret, which errors never repeat. */
 export const secret: Parse<string> = (text) =>
   /^[\x21-\x7e]{16,512}$/.test(text) ? text : new Unfit("must be 16 to 512 visible ASCII characters without spaces");
 
-/** For Standard Webhooks, whose secrets are 24 to 64 bytes. It is never repeated. */
+/** Parses a secret for Standard Webhooks, of 24 to 64 bytes, which errors never repeat. */
 export const signingSecret: Parse<string> = (text) => {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1] ?? "";
   const { length } = Buffer.from(base64, "base64");
@@ -73,14 +77,16 @@ export const signingSecret: Parse<string> = (text) => {
   return fits ? text : new Unfit("must be whsec_ and 24 to 64 bytes in base64, as Standard Webhooks has it");
 };
 
-/** Networks, as `127.0.0.0/8,fd00::/8`; none where it is empty. */
+/** Parses networks, as `127.0.0.0/8,fd00::/8`; an empty text means none. */
 export const cidrList: Parse<readonly string[]> = (text) => {
   const networks = text.split(",").flatMap((part) => part.trim() || []);
   const wrong = networks.find((network) => !isNetwork(network));
   return wrong === undefined ? networks : new Unfit("must be networks such as 127.0.0.0/8,fd00::/8", wrong);
 };
 
-/** "10/8" and "010.0.0.0/8" are other networks than one may think: addresses are written out. */
+/**
+ * Whether a text is a network. "10/8" and "010.0.0.0/8" are refused, because they can be read as different networks.
+ */
 function isNetwork(text: string): boolean {
   const [address = ""] = text.split("/");
   return isIP(address) !== 0 && ipaddr.isValidCIDR(text);
@@ -103,7 +109,16 @@ export function choice<const T extends string>(...values: T[]): Parse<T> {
 
 export const text: Parse<string> = (value) => value;
 
-/** Where others reach this node: an address that can be connected to, unlike one that only can be listened on. */
+/** Parses a template of an address. */
+export const logUrl: Parse<string> = (text) => {
+  const fault = logUrlFault(text);
+  if (fault === null) return text;
+  const names = LOG_URL_PLACEHOLDERS.map((name) => `{${name}}`).join(", ");
+  const expected = `must be an http or https URL without a password, as https://logs.example/?q={executionId}; its placeholders are ${names}`;
+  return new Unfit(expected, fault === "" ? null : fault);
+};
+
+/** Parses the address where others reach this node: one to which a client can connect, not a wildcard. */
 export const advertisedAddress: Parse<ListenAddress> = (text) => {
   const address = listenAddress(text);
   if (address instanceof Unfit || address.port === 0 || isWildcard(address)) {
@@ -112,12 +127,12 @@ export const advertisedAddress: Parse<ListenAddress> = (text) => {
   return address;
 };
 
-/** Whether it stands for every address of a machine, and so for none that one can connect to. */
+/** Whether the address stands for every address of a machine, so that no client can connect to it. */
 export function isWildcard({ host }: ListenAddress): boolean {
   return /^(0+(\.0+){0,3}|[0:]*:[0:]*(:0\.0\.0\.0)?)$/.test(host);
 }
 
-/** One or more of the values, in any order. */
+/** Parses one or more of the values, in any order. */
 export function someOf<const T extends string>(...values: T[]): Parse<readonly T[]> {
   return (text) => {
     const given = text.split(",").map((item) => item.trim());

@@ -40,6 +40,7 @@ describe("the configuration", () => {
       poolsMax: 10_000,
       stopDelaySec: 0,
       retentionDays: 30,
+      logUrl: null,
       logLevel: "info",
       builtInWorker: true,
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
@@ -185,6 +186,37 @@ describe("the configuration", () => {
         /^MAINSPRING_ADVERTISE must be host:port/,
         wrong,
       );
+    }
+  });
+
+  it("takes the address of a system that keeps log lines, with placeholders that it knows", () => {
+    const all = "https://logs.example/{jobId}/{executionId}?n={attempt}&from={startedAt}&to={finishedAt}#{attempt}";
+    for (const url of [all, "http://10.0.0.5:3000/", "https://{jobId}.logs.example/x"]) {
+      assert.equal(loadConfig({ MAINSPRING_LOG_URL: url }).logUrl, url);
+    }
+    const wrong: [string, RegExp][] = [
+      ["https://logs.example/{execution}", /, not \{execution\}$/],
+      ["https://logs.example/{}", /, not \{\}$/],
+      ["https://logs.example/{executionId", /, not \{executionId$/],
+      ["https://logs.example/executionId}", /, not \}$/],
+      ["https://logs.example/{{attempt}}", /, not \{/],
+      ["https://logs.example/{constructor}", /, not \{constructor\}$/],
+      ["https://me:hunter2@logs.example/{attempt}", /, not one with a password$/],
+    ];
+    for (const url of [
+      "logs.example/{attempt}",
+      "javascript:alert({attempt})",
+      "ftp://logs.example/",
+      "x",
+      "http://",
+    ]) {
+      wrong.push([url, /\{finishedAt\}$/]);
+    }
+    for (const [url, message] of wrong) {
+      const said = complaint({ MAINSPRING_LOG_URL: url });
+      assert.match(said, /^MAINSPRING_LOG_URL must be an http or https URL without a password, as https/);
+      assert.match(said, message);
+      assert.doesNotMatch(said, /hunter2/);
     }
   });
 

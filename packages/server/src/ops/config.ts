@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
+import { combinationFaults } from "./combination-faults.ts";
 import {
   advertisedAddress,
   choice,
   cidrList,
-  isLoopback,
-  isWildcard,
   type ListenAddress,
   listenAddress,
+  logUrl,
   type Parse,
   schemaName,
   secret,
@@ -21,63 +21,65 @@ import {
 } from "./config-values.ts";
 
 export interface Config {
-  /** Where the HTTP API listens. */
+  /** Address on which the HTTP API listens. */
   http: ListenAddress;
-  /** Where workers connect. */
+  /** Address to which workers connect. */
   grpc: ListenAddress;
-  /** Absolute. */
+  /** Absolute path of the data folder. */
   dataDir: string;
-  /** "embedded", or the URL of a PostgreSQL; it may hold a password. */
+  /** Store: "embedded", or the URL of a PostgreSQL, which may contain a password. */
   store: string;
-  /** Schema of PostgreSQL that the store is in; null: the one in which it is found, and `mainspring` for a new one. */
+  /** Schema of the store in PostgreSQL; null: the one in which the store is found, and `mainspring` for a new store. */
   storeSchema: string | null;
-  /** null: only who is on this machine may use the server, and needs no key. */
+  /** API key; null: only clients on this machine may use the server, without a key. */
   apiKey: string | null;
-  /** A second key that is valid too, while clients change from one to the other; null: none. */
+  /** Second valid API key, for the time of a key change; null: none. */
   apiKeyAlso: string | null;
-  /** Secret by which nodes of a cluster prove themselves to each other; null: they show each other the API key. */
+  /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
   clusterSecret: string | null;
-  /** A second secret that is valid too, while nodes change from one to the other; null: none. */
+  /** Second valid cluster secret, for the time of a change; null: none. */
   clusterSecretAlso: string | null;
   httpLimits: HttpBounds;
-  /** How many pools may get jobs within an hour, at this node. */
+  /** Largest number of pools that may get jobs at this node within an hour. */
   poolsMax: number;
-  /** How long a node that is told to stop goes on serving while /readyz answers 503. */
+  /** Time for which a node that is told to stop still serves while /readyz answers 503, in seconds. */
   stopDelaySec: number;
-  /** How long final executions are kept. */
+  /** Retention of final executions, in days. */
   retentionDays: number;
+  /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
+  logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-  /** Whether the server brings a worker for the handlers that it comes with. */
+  /** Whether the server runs a worker for its built-in handlers. */
   builtInWorker: boolean;
   handlers: HandlerConfig;
-  /** memory: this server is alone. mesh: it is a node of the cluster that its store belongs to. */
+  /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";
   roles: readonly Role[];
-  /** A folder of compiled zones or a JSON file with time zone data; null: what comes with the server or the system. */
+  /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;
-  /** null: where it listens. */
+  /** Address where others reach this node; null: the one on which it listens. */
   advertise: ListenAddress | null;
-  /** To be logged once there is a log. */
+  /** Warnings about the configuration, to be logged once there is a log. */
   warnings: readonly string[];
 }
 
-/** Bounds of what the HTTP API holds for its clients. */
+/** Limits of connections to the HTTP API. */
 export interface HttpBounds {
-  /** Connections from one address at once. */
+  /** Largest number of connections from one address at once. */
   peerConnections: number;
 }
 
 /** Permissions of the built-in handlers, in a server and in `mainspring worker`. */
 export interface HandlerConfig {
-  /** CIDRs beyond the public internet that the handler `http` may reach. */
+  /** CIDRs outside the public internet that the handler `http` may reach. */
   httpAllowPrivate: readonly string[];
-  /** `whsec_` and base64: what `http` signs its requests with. null: it does not. */
+  /** Secret with which `http` signs requests: `whsec_` and base64; null: no signature. */
   webhookSecret: string | null;
   /** Whether the handler `exec` is offered. */
   exec: boolean;
 }
 
-/** The configuration cannot be used; the message names each key that is wrong and what would be right. */
+/** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -85,7 +87,7 @@ export class ConfigError extends Error {
 interface Key<T> {
   parse: Parse<T>;
   fallback: string | null;
-  /** For people: what it is for. */
+  /** Purpose of the key, for people. */
   help: string;
 }
 
@@ -93,7 +95,7 @@ function key<T>(parse: Parse<T>, fallback: string | null, help: string): Key<T> 
   return { parse, fallback, help };
 }
 
-/** Longer than most load balancers take to look again. */
+/** Default stop delay in a cluster, in seconds: longer than most load balancers take between two checks. */
 const CLUSTER_STOP_DELAY_SEC = 5;
 
 const KEYS = {
@@ -151,6 +153,11 @@ const KEYS = {
     "info",
     "what is logged",
   ),
+  MAINSPRING_LOG_URL: key(
+    logUrl,
+    null,
+    "where another system shows the log lines of an attempt, the same on all nodes; the server then keeps none itself, and answers with this address",
+  ),
   MAINSPRING_BUILTIN_WORKER: key(
     choice("on", "off"),
     "on",
@@ -189,28 +196,28 @@ type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_EXEC"] as const;
 
-/** Variables that are not the server's keys, and are not mistakes either, with what they are for. */
+/** Known variables that are not the server's keys, with their purpose. */
 export const OTHER_VARIABLES = {
   MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
   MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 
-/** A key of the configuration, as people are told of it. */
+/** Description of a key of the configuration, for people. */
 export interface KeyHelp {
   name: string;
-  /** null: none. */
+  /** Default value; null: none. */
   fallback: string | null;
   help: string;
   /** Allowed values, in words. */
   takes: string;
 }
 
-/** All keys, in the order in which they matter. */
+/** All keys, the most important ones first. */
 export function describeKeys(): KeyHelp[] {
   return KEY_NAMES.map((name) => {
     const { parse, fallback, help }: Key<unknown> = KEYS[name];
-    // Nothing takes this, but what takes any text.
+    // Only a key that accepts any text accepts this one.
     const refused = parse("\u0000");
     return {
       name,
@@ -230,7 +237,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
  */
 export function loadConfig(env: Texts): Config {
   const { values, errors } = readKeys(env, KEY_NAMES);
-  errors.push(...exposures(values as Values), ...misfits(values as Values), ...lonelySecrets(values as Values));
+  errors.push(...combinationFaults(values as Values));
   if (errors.length > 0) throw new ConfigError(errors.join("\n"));
   return configOf(values as Values, unknownVariables(env));
 }
@@ -277,6 +284,7 @@ function configOf(values: Values, warnings: string[]): Config {
     poolsMax: values.MAINSPRING_POOLS_MAX,
     stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
+    logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
@@ -294,65 +302,6 @@ function handlersOf(values: Pick<Values, (typeof HANDLER_KEYS)[number]>): Handle
     webhookSecret: values.MAINSPRING_WEBHOOK_SECRET,
     exec: values.MAINSPRING_EXEC === "on",
   };
-}
-
-/** Without a key, whoever reaches an address may run jobs: then nobody but this machine may reach it. */
-function exposures(values: Values): string[] {
-  if (values.MAINSPRING_API_KEY !== null) return [];
-  return (["MAINSPRING_HTTP", "MAINSPRING_GRPC"] as const)
-    .filter((name) => values[name] !== null && !isLoopback(values[name]))
-    .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
-}
-
-/** Values that are valid each for itself, and not together. */
-function misfits(values: Values): string[] {
-  const {
-    MAINSPRING_BUS: bus,
-    MAINSPRING_ROLES: roles,
-    MAINSPRING_ADVERTISE: advertise,
-    MAINSPRING_GRPC: grpc,
-  } = values;
-  const errors: string[] = [];
-  if (bus === "memory" && roles !== null && roles.length < 3) {
-    errors.push(
-      "MAINSPRING_ROLES must be api,scheduler,gateway: a server that is alone does it all (MAINSPRING_BUS=mesh makes it a node of a cluster)",
-    );
-  }
-  if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
-    errors.push(
-      "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
-    );
-  }
-  if (bus === "mesh" && advertise === null && grpc !== null && isWildcard(grpc)) {
-    errors.push(
-      "MAINSPRING_ADVERTISE must be set, as 10.0.0.5:8081: MAINSPRING_GRPC listens on every address, and other nodes need one",
-    );
-  }
-  if (bus === "mesh" && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
-    errors.push(
-      "MAINSPRING_ADVERTISE must be an address of this machine, as 10.0.0.5:8081: a loopback address leads every other machine to itself, and MAINSPRING_GRPC is not of the loopback",
-    );
-  }
-  return errors;
-}
-
-/** A second value without a first one, and secrets that are no secrets of their own. */
-function lonelySecrets(values: Values): string[] {
-  const { MAINSPRING_API_KEY: apiKey, MAINSPRING_CLUSTER_SECRET: secret } = values;
-  const { MAINSPRING_API_KEY_ALSO: apiKeyAlso, MAINSPRING_CLUSTER_SECRET_ALSO: secretAlso } = values;
-  const errors: string[] = [];
-  if (apiKeyAlso !== null && apiKey === null) {
-    errors.push(
-      "MAINSPRING_API_KEY must be set where MAINSPRING_API_KEY_ALSO is: without it nobody is asked for a key",
-    );
-  }
-  if (secretAlso !== null && secret === null) {
-    errors.push("MAINSPRING_CLUSTER_SECRET must be set where MAINSPRING_CLUSTER_SECRET_ALSO is");
-  }
-  const isShared = [secret, secretAlso].some((own) => own !== null && (own === apiKey || own === apiKeyAlso));
-  if (isShared)
-    errors.push("MAINSPRING_CLUSTER_SECRET must be another value than MAINSPRING_API_KEY: clients have that one");
-  return errors;
 }
 
 function unknownVariables(env: Texts): string[] {
@@ -391,7 +340,7 @@ function parseFile(path: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    // The parser's message would quote the file, and with it perhaps a password.
+    // The parser's message would quote the file, and perhaps a password in it.
     throw new ConfigError(`MAINSPRING_CONFIG: ${path} is not JSON`);
   }
 }

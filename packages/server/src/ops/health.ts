@@ -1,7 +1,7 @@
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
-/** A store that takes longer is one that work should not be sent to. */
+/** Longest wait for the store in a health check, in milliseconds; a slower store counts as not ready. */
 const STORE_TIMEOUT_MS = 2_000;
 
 export interface Readiness {
@@ -17,28 +17,28 @@ interface Check {
 
 /** Store methods that the health check calls. */
 export interface CheckedStore extends Pick<Store, "clock"> {
-  /** Resolves where nothing says that it cannot write, or it can again. */
+  /** Resolves if no write was refused, or if writes work again. */
   checkWrites(): Promise<void>;
 }
 
-/** How a node stands, asked anew for each answer. */
+/** State of a node, read for each answer. */
 export interface Standing {
-  /** Whether its lease stands: that the others know of it. */
+  /** Whether the node's lease is valid, so that the other nodes know the node. */
   isMember(): boolean;
-  /** Whether it is to give its work to the others. */
+  /** Whether the node is draining. */
   isDraining(): boolean;
   isStopping(): boolean;
-  /** How it and the owners of shards reach each other. */
+  /** Whether the node is cut off from the owners of shards, and the number of these owners. */
   reach(): { isCutOff: boolean; owners: number };
-  /** Shards that the node owns of those placed on it; null: its roles let it own none. */
+  /** Number of shards placed on the node, and of those that it owned; null: its roles let it own none. */
   share(): { placed: number; had: number; isSettled: boolean } | null;
 }
 
 /**
- * Whether work should be sent here, by what is true of this node alone: what befalls another one must not make a load
- * balancer leave all of them. So of shards only those count that are placed here, and that some have just been placed here
- * and are on their way does not count. A rolling restart waits for this before the next node.
- * Never throws.
+ * Whether a load balancer should send work to this node. The answer depends on this node alone, because a fault of
+ * another node must not make the load balancer avoid all of them. So only shards that are placed on this node count,
+ * and shards that were just placed here and are being taken over do not count. A rolling restart waits for this answer
+ * before the next node. Never throws.
  */
 export async function readiness(store: CheckedStore, runtime: Runtime, standing: Standing): Promise<Readiness> {
   const checks = [
@@ -62,7 +62,7 @@ async function checkStore(store: CheckedStore, runtime: Runtime): Promise<Check>
     expire = () => resolve(`the store did not answer within ${STORE_TIMEOUT_MS} ms`);
   });
   const timer = runtime.setTimer(STORE_TIMEOUT_MS, expire);
-  // The exact error is for the log: this answer is public.
+  // The exact error goes to the log only, because this answer is public.
   const answered = store.clock().then(
     () =>
       store.checkWrites().then(

@@ -5,7 +5,7 @@ interface Part {
   stop(): Promise<void>;
 }
 
-/** The parts of a node, started one after the other and stopped in the opposite order. */
+/** Parts of a node, started one after the other and stopped in the opposite order. */
 export class Lifecycle {
   readonly #log: Logger;
   readonly #started: Part[] = [];
@@ -15,7 +15,7 @@ export class Lifecycle {
     this.#log = log;
   }
 
-  /** To be called as soon as the part runs. */
+  /** Registers a part. Call it as soon as the part runs. */
   started(name: string, stop: () => Promise<void>): void {
     this.#started.push({ name, stop });
   }
@@ -24,7 +24,10 @@ export class Lifecycle {
     return this.#stopping !== null;
   }
 
-  /** Stops what runs. A part that fails to stop is logged and does not keep the others from it. Idempotent. */
+  /**
+   * Stops all registered parts. A part that fails to stop is logged, and the others are still stopped. Repeated calls
+   * do nothing.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;

@@ -3,13 +3,13 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { Config } from "./config.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 
-/** The number of a level from which on lines that repeat are counted. */
+/** Log level, as a number, from which on repeated lines are counted. */
 const WARN = 40;
 
-/** Errors that say which part of the world is away: their stack says nothing of it, and there may be very many. */
+/** Errors that say which external service is away. Their stack traces are useless, and there may be very many. */
 const OUTAGES = ["StoreUnavailable", "LeasesUnavailable"];
 
-/** Wherever these stand in what is logged, they are secrets. */
+/** Names of members that are secrets, anywhere in a logged object. */
 const SECRETS = [
   "apiKey",
   "apiKeyAlso",
@@ -50,24 +50,25 @@ export function createLog(
 }
 
 function errorWithoutSecrets(error: Error) {
-  // Other members that drivers add to their errors are left out, because they may hold the rows' data. Causes are in
-  // the message.
+  // Other members that drivers add to their errors are omitted, because they may contain data of rows. The message
+  // contains the causes.
   const { type, message, stack, code } = pino.stdSerializers.err(error) as Record<string, unknown>;
   return { type, message, ...(!OUTAGES.includes(String(type)) && { stack }), ...(code !== undefined && { code }) };
 }
 
-/** In whatever field or sentence it stands: `//user:password@` becomes `//user:[secret]@`. */
+/** Removes passwords from any field or sentence: `//user:password@` becomes `//user:[secret]@`. */
 function withoutPasswords(text: string): string {
   return text.replace(/(\/\/[^\s/:@"]*):[^\s/@"]*@/g, "$1:[secret]@");
 }
 
 /**
- * Characters that pino leaves as they are and a terminal obeys: C1 control characters and marks of writing direction.
+ * Characters that pino leaves unchanged and a terminal interprets: C1 control characters and marks of writing
+ * direction.
  */
-// oxlint-disable-next-line no-control-regex -- these are what it looks for
+// oxlint-disable-next-line no-control-regex -- control characters are the subject of the expression
 const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** They only stand in strings, where JSON has escapes for them. */
+/** Escapes these characters, which occur only in strings, where JSON has escapes for them. */
 function withoutOrders(line: string): string {
   return line.replace(OBEYED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Every figure of `/metrics`, in one closed list: the instruments are made from it, and docs/reference/metrics.md too.
- * Names stay for ever, as alerts and dashboards are built on them.
+ * Every metric of `/metrics`, in one closed list, from which the instruments and docs/reference/metrics.md are made.
+ * Names never change, because alerts and dashboards use them.
  */
 export const FIGURES = {
   lateness_seconds: histogram(
@@ -37,7 +37,7 @@ export const FIGURES = {
   }),
   backlog_ready: gauge(
     ["pool"],
-    "Ready executions in the store, of the whole cluster, looked at every 30 s; 100000 stands for more",
+    "Ready executions in the store, of the whole cluster, with those that wait at a worker for less than 30 s; looked at every 30 s; 100000 stands for more",
   ),
   backlog_oldest_seconds: gauge(
     ["pool"],
@@ -59,6 +59,11 @@ export const FIGURES = {
     [],
     "Connected workers of the release before: they cannot say what they hold, and show no stuck slots",
     { alert: "it is above 0 for a day: upgrade these workers; the release after the next one refuses them" },
+  ),
+  log_lines_dropped_total: counter(
+    [],
+    "Log lines of handlers that were dropped because the store did not take them in time; those beyond the last 64 KiB of an attempt are not counted",
+    { alert: "it grows: the store does not keep up with what handlers log, or is away" },
   ),
   owned_shards: gauge([], "Shards that this node owns, of 64", { alert: "it is 0 for longer than a minute" }),
   takeovers_total: counter(["cause"], "Times that this node dropped what it knew and took its shards over anew", {
@@ -160,7 +165,7 @@ export const FIGURES = {
   ),
 } as const satisfies Record<string, Figure>;
 
-/** Figures of the process that alerts are worth on; the client library for Prometheus brings more of their kind. */
+/** Metrics of the process that are worth alerts; the client library for Prometheus adds more of this kind. */
 export const PROCESS_FIGURES = {
   nodejs_eventloop_lag_p99_seconds: {
     help: "How late the event loop was, 99th percentile since the last scrape",
@@ -173,7 +178,7 @@ export const PROCESS_FIGURES = {
   },
 } as const;
 
-/** Prefix of every name. */
+/** Prefix of every metric's name. */
 export const PREFIX = "mainspring_";
 
 export type FigureName = keyof typeof FIGURES;
@@ -185,7 +190,7 @@ export interface Figure {
   type: "counter" | "gauge" | "histogram";
   labels: readonly string[];
   help: string;
-  /** For people: when to be woken. */
+  /** Condition of an alert, for people. */
   alert?: string;
   unit?: "seconds" | "sizes";
 }

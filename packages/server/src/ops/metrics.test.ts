@@ -7,7 +7,7 @@ async function linesOf(metrics: ReturnType<typeof createMetrics>): Promise<strin
   return (await metrics.text()).body.split("\n");
 }
 
-/** One of everything that is told, rather than read. */
+/** Reports one value of every metric that is reported, rather than read. */
 function tellAll(metrics: ReturnType<typeof createMetrics>): void {
   metrics.commit({ durationMs: 4, changes: 10, assigned: 7 });
   metrics.lateness("default", 12);
@@ -94,7 +94,7 @@ describe("the metrics", () => {
     assert.equal(ours.length, Object.keys(FIGURES).length);
   });
 
-  it("are made once for all who ask at the same moment, and anew for those who ask later", async () => {
+  it("are made once for all who ask at the same moment, and again for those who ask later", async () => {
     const metrics = createMetrics();
     const [one, other] = await Promise.all([metrics.text(), metrics.text()]);
     assert.equal(one, other);

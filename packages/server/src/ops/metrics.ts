@@ -7,13 +7,16 @@ const BUCKETS = {
   seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800],
   sizes: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000],
 };
-/** Pools are named by clients: beyond so many, the figures of the others are told in one series. */
+/**
+ * Largest number of pools with series of their own, because clients choose pool names; all further pools share one
+ * series.
+ */
 export const POOLS_MAX = 100;
 
-/** Gauges with the names of counters, which Prometheus' own check refuses. */
+/** Gauges of the library with names of counters, which Prometheus' own check refuses. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-/** Where each reading is shown. */
+/** Metric of each reading. */
 const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   waiting: "executions_waiting",
   ready: "executions_ready",
@@ -29,6 +32,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   workersConnected: "workers_connected",
   workersLost: "workers_lost_total",
   workerStuckSlots: "worker_stuck_slots",
+  logLinesDropped: "log_lines_dropped_total",
   workersWithoutAuthority: "workers_without_authority",
   storeConnectionsBusy: "store_connections_busy",
   storeConnectionsMax: "store_connections_max",
@@ -52,10 +56,10 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   meshWaitingBytes: "mesh_waiting_bytes",
 };
 
-/** The figures of this node, for Prometheus. */
+/** Creates the metrics of this node, for Prometheus. */
 export function createMetrics(): Metrics & ApiMetrics {
   const registry = new Registry();
-  // Among them nodejs_eventloop_lag_*: how late this process is.
+  // These include nodejs_eventloop_lag_*, the delay of this process.
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   const instruments = createInstruments(registry);
@@ -69,7 +73,7 @@ export function createMetrics(): Metrics & ApiMetrics {
   return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text };
 }
 
-/** Callers that come while a result is made share the result: to make the text of all figures takes a millisecond. */
+/** Shares a result among callers that come while it is made, because formatting all metrics takes a millisecond. */
 function shared<R>(make: () => Promise<R>): () => Promise<R> {
   let made: Promise<R> | null = null;
   return () =>
@@ -141,7 +145,7 @@ function createInstruments(registry: Registry): Instruments {
   return made as unknown as Instruments;
 }
 
-/** Shows what was read, in place of what was read before: a pool that has nothing any more has no series either. */
+/** Replaces the shown readings by new ones, so that a pool without work has no series. */
 function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (name: string) => string): void {
   for (const [key, value] of Object.entries(readings) as [keyof Readings, number | ByLabel][]) {
     const name = READINGS[key];
@@ -155,7 +159,7 @@ function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (na
   }
 }
 
-/** Lets the first `max` names through; every other one becomes "other". */
+/** Returns the first `max` names unchanged; every further name becomes "other". */
 function bounded(max: number): (name: string) => string {
   const known = new Set<string>();
   return (name) => {

@@ -1,10 +1,10 @@
 interface Series {
-  /** Counts by bucket; the last one is for larger values. */
+  /** Number of values by bucket; the last bucket is for larger values. */
   counts: number[];
   sum: number;
 }
 
-/** A value as the registry writes it. */
+/** A value in the registry's format. */
 interface Sample {
   metricName: string;
   labels: Record<string, string | number>;
@@ -12,8 +12,8 @@ interface Sample {
 }
 
 /**
- * A histogram by pool that is told of every job. prom-client's own checks and joins its labels for each value, which was a
- * twentieth of the server's work for a job; this one is only read by its registry.
+ * A histogram by pool that observes every job. prom-client's own histogram checks and joins its labels for each value,
+ * which was a twentieth of the server's work for a job; this one only has to be readable by the registry.
  */
 export class PoolHistogram {
   readonly type = "histogram";
@@ -22,7 +22,7 @@ export class PoolHistogram {
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
 
-  /** @param bounds the upper ends of the buckets, the smallest first */
+  /** @param bounds upper ends of the buckets, the smallest first */
   constructor(name: string, help: string, bounds: readonly number[]) {
     this.name = name;
     this.help = help;
@@ -41,7 +41,7 @@ export class PoolHistogram {
     series.sum += value;
   }
 
-  /** For the registry. */
+  /** Called by the registry. */
   async get() {
     const values = [...this.#series].flatMap(([pool, series]) => this.#samples(pool, series));
     return { type: this.type, name: this.name, help: this.help, values };

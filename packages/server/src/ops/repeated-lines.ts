@@ -1,16 +1,19 @@
 import type { Runtime } from "../ports/runtime.ts";
 
-/** So many lines of one message are written at once, */
+/** Number of lines of one message that are written at once. */
 const BURST = 5;
-/** and after them one in so long. */
+/** Interval of further lines of the message, in milliseconds. */
 const EVERY_MS = 30_000;
-/** Messages that are told apart; more of them count as one. */
+/** Largest number of messages that are distinguished; further ones count as one. */
 const MESSAGES_MAX = 1_000;
 
-/** Arguments of a log line, as pino takes them: fields and message, or the message alone. */
+/** Arguments of a log line in pino's form: fields and message, or the message alone. */
 type Line = readonly unknown[];
 
-/** Bounds what an outage writes: lines of a message that repeats are counted, and the next one that is written says how many there were. */
+/**
+ * Limits the lines that an outage writes: lines of a repeated message are counted, and the next written line has their
+ * number.
+ */
 export class RepeatedLines {
   readonly #clock: Pick<Runtime, "monotonicMs">;
   readonly #messages = new Map<string, { left: number; sinceMs: number; unwritten: number }>();
@@ -19,7 +22,9 @@ export class RepeatedLines {
     this.#clock = clock;
   }
 
-  /** @returns the line to write, with `repeated` for those before it that were not; null: it is counted */
+  /**
+   * @returns line to write, with `repeated` for the number of suppressed lines before it; null: the line is suppressed
+   */
   take(line: Line): Line | null {
     const known = this.#messageOf(line);
     const nowMs = this.#clock.monotonicMs();

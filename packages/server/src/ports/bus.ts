@@ -1,7 +1,7 @@
 import type { Incarnation, ShardId } from "../domain/ids.ts";
 import type { ToApi, ToGateway, ToScheduler } from "./messages.ts";
 
-/** Messages that each role receives. */
+/** Type of the messages that each role receives. */
 export interface Mail {
   api: ToApi;
   scheduler: ToScheduler;
@@ -10,19 +10,23 @@ export interface Mail {
 export type Role = keyof Mail;
 
 /**
- * Carries messages between roles; never the truth. It may lose, repeat and reorder them, and it never delivers within
- * `send`: the receiver runs later, with all that has come in the meantime.
+ * Carries messages between roles. The bus may lose, repeat and reorder messages, so no decision depends on their
+ * arrival. It never delivers a message within `send`: the receiver runs later, with all messages that have arrived by
+ * then.
  */
 export interface Bus {
   readonly node: Incarnation;
-  /** Where the owner of a shard listens, by what owners say (`OWNER` to the api); null while nobody is known to own it. */
+  /** Node of the shard's owner, as the owners announced it (`OWNER` to the api); null while no owner is known. */
   ownerOf(shard: ShardId): Incarnation | null;
-  /** Nodes with that role that can be reached now, this one included. */
+  /** Nodes with this role that can presumably be reached now, including this node. */
   nodes(role: Role): readonly Incarnation[];
-  /** Nodes that this one has a connection to now, this one included: those that `nodes` only takes for reachable are not. */
+  /**
+   * Nodes with an open connection to this node, including this node. `nodes` may also name nodes that are only believed
+   * to be reachable.
+   */
   connected(): readonly Incarnation[];
   send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void;
-  /** At most one listener a role. @returns ends the listening */
+  /** Each role has at most one listener. @returns a function that ends the listening */
   listen<R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void;
 }
 

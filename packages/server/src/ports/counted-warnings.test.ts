@@ -13,7 +13,7 @@ it("warnings that repeat are counted: the first of a kind is told at once, the o
   warnings.warn({ lane: 7 }, "a read failed");
   nowMs = 30_000;
   warnings.warn({ lane: 8 }, "a read failed");
-  // Told apart first: the difference of thousands of lines takes minutes to print.
+  // The count is compared first, because printing a difference of thousands of lines takes minutes.
   assert.equal(told.length, 4);
   assert.deepEqual(told, [
     ["a read failed", { lane: 0 }],

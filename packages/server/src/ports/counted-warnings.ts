@@ -1,9 +1,12 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Warnings of one kind are logged at most so often; those in between are counted. */
+/** Minimum interval between two logged warnings of one kind. Warnings in between are only counted. */
 const EVERY_MS = 10_000;
 
-/** A log for warnings that may repeat thousands of times: the first of each kind is told at once, the others as a number. */
+/**
+ * A log for warnings that may repeat thousands of times. It logs the first warning of each kind immediately, and adds
+ * the number of those that it left out to the next one.
+ */
 export class CountedWarnings {
   readonly #log: { warn(fields: object, message: string): void };
   readonly #runtime: Pick<Runtime, "monotonicMs">;
@@ -14,7 +17,7 @@ export class CountedWarnings {
     this.#runtime = runtime;
   }
 
-  /** @param message its kind: a fixed text */
+  /** @param message a fixed text, which is the kind of the warning */
   warn(fields: object, message: string): void {
     const nowMs = this.#runtime.monotonicMs();
     const kind = this.#kinds.get(message);

@@ -2,64 +2,73 @@ import type { EpochMs, Incarnation } from "../domain/ids.ts";
 import type { Role } from "./bus.ts";
 
 /**
- * Which nodes live: a hint who should own a shard. Safety never depends on it; epochs are what keeps two owners apart. A
- * node holds one lease, and its shards follow from the list of all of them, by rendezvous (shard/placement.ts).
+ * Leases of the living nodes, a hint as to which node should own which shard. Safety never depends on leases, because
+ * epochs keep two owners of a shard apart. Each node holds one lease. Rendezvous hashing over the list of leases
+ * (domain/cluster/placement.ts) gives each node its shards.
  */
 export interface Leases {
   /**
    * Takes this node's lease, or renews it. Idempotent.
-   * The caller may believe that it holds it for `ttlMs` counted from *before* this call, on its monotonic clock: a slow
-   * answer must shorten ownership, never stretch it.
+   * The caller may believe that it holds the lease for `ttlMs` counted from *before* this call, on its monotonic clock:
+   * a slow answer must shorten ownership, never stretch it.
    * @param ttlMs milliseconds, 1_000 to 60_000
-   * @returns every node whose lease has not run out by the lease service's clock, this one included
-   * @throws {LeasesUnavailable} keep what you hold until your own trust runs out, then stop
+   * @returns every node whose lease has not run out by the lease service's clock, including this node
+   * @throws {LeasesUnavailable} the caller keeps its shards until its own trust in the lease runs out, and then stops
    */
   renew(node: NodeProfile, ttlMs: number): Promise<NodeLease[]>;
-  /** Gives the lease up: the node is going. Does nothing where there is none. @throws {LeasesUnavailable} */
+  /** Gives up the lease of a node that stops. Does nothing if there is no lease. @throws {LeasesUnavailable} */
   release(node: Incarnation): Promise<void>;
-  /** Every node that is known, also those whose lease ran out lately. @throws {LeasesUnavailable} */
+  /** Every known node, including nodes whose lease ran out recently. @throws {LeasesUnavailable} */
   list(): Promise<KnownNode[]>;
   /**
-   * Has a node give its work to the others, or take work again. It and all others hear of it with their next renewals.
-   * @returns whether the node lives @throws {LeasesUnavailable}
+   * Makes a node hand its work to the other nodes, or accept work again. All nodes learn of it when they next renew
+   * their leases.
+   * @returns whether the node is alive
+   * @throws {LeasesUnavailable}
    */
   drain(node: Incarnation, isDraining: boolean): Promise<boolean>;
 }
 
 export interface NodeProfile {
   incarnation: Incarnation;
-  /** Keeps its value over restarts, so that a node that comes back finds its shards; its advertised address. */
+  /**
+   * Name that stays the same over restarts, so that a node that comes back gets its shards again; its advertised
+   * address.
+   */
   name: string;
-  /** host:port where other nodes reach it. */
+  /** host:port at which other nodes reach the node. */
   address: string;
   roles: readonly Role[];
   version: string;
   /** Feature level that the node understands; see domain/cluster/feature-level.ts. */
   level: number;
   startedAt: EpochMs;
-  /** Whether it has a secret of the cluster, to prove itself to other nodes by; default: no. */
+  /** Whether the node has a secret of the cluster, with which it proves its identity to other nodes; default: no. */
   hasSecret?: boolean;
-  /** Drain state that the node last heard of itself, for a lease service that has lost its state; default: no. */
+  /**
+   * Drain state of the node as the last renewal returned it, for a lease service that has lost its data; default: not
+   * draining.
+   */
   wasDraining?: boolean;
-  /** Nodes to which it has a link, itself included; default: it does not say. */
+  /** Nodes to which this node has a link, including itself; null or left out: not known. */
   reaches?: readonly Incarnation[] | null;
 }
 
 export interface NodeLease extends Omit<NodeProfile, "wasDraining" | "reaches"> {
-  /** How long ago it was renewed, by the lease service's clock. */
+  /** Milliseconds since the last renewal, by the lease service's clock. */
   renewedAgoMs: number;
-  /** It is to give its work to the others. */
+  /** Whether the node must hand its work to the other nodes. */
   draining: boolean;
-  /** Nodes to which it has a link, by its own word; null: it does not say. */
+  /** Nodes to which the node reports to have a link; null: the node does not report links. */
   reaches: readonly Incarnation[] | null;
 }
 
 export interface KnownNode extends NodeLease {
-  /** Whether its lease stands. */
+  /** Whether the node's lease has not run out. */
   isLiving: boolean;
 }
 
-/** The lease service did not answer, or not in time. */
+/** The lease service did not answer in time. */
 export class LeasesUnavailable extends Error {
   override readonly name = "LeasesUnavailable";
 }

@@ -2,7 +2,7 @@ import type { EpochMs } from "../domain/ids.ts";
 import type { SkipReason } from "../domain/recurrence.ts";
 import type { ExecutionSummary, LedgerItem, Listing } from "./store-queries.ts";
 
-/** Planned instants that did not run, less those that were made up for. */
+/** Consecutive planned instants that did not run, without those that were backfilled. */
 export interface SkippedInstants {
   from: EpochMs;
   to: EpochMs;
@@ -11,8 +11,11 @@ export interface SkippedInstants {
 }
 
 /**
- * Where a page of a ledger begins. An instant may be the first of a stretch of skipped ones and, made up for, an execution; the
- * execution comes first then, and a page may end between the two. So a place is twice the instant, and one more for executions.
+ * Start of a page of a ledger. An instant may be the first of a range of skipped instants and, after a backfill, also
+ * have an execution. The execution comes first then, and a page may end between the two. A place is therefore twice the
+ * instant, plus one for an execution.
+ * @param until end of the ledger, exclusive
+ * @param after place of the last item of the page before; null: the first page
  */
 export function ledgerStart(until: EpochMs, after: string | null): { executions: EpochMs; skips: EpochMs } {
   if (after === null) return { executions: until, skips: until };
@@ -20,7 +23,7 @@ export function ledgerStart(until: EpochMs, after: string | null): { executions:
   return { executions: Math.min(until, Math.floor(place / 2)), skips: Math.min(until, Math.ceil(place / 2)) };
 }
 
-/** @param executions,skips newest first, one more of each than the page holds where there are so many */
+/** @param executions,skips newest first; one more of each than the page holds, if there are more */
 export function ledgerPage(
   executions: readonly ExecutionSummary[],
   skips: readonly SkippedInstants[],
@@ -29,7 +32,7 @@ export function ledgerPage(
   const ran = new Set(executions.map(({ scheduledAt }) => scheduledAt));
   const items: LedgerItem[] = executions.map((execution) => ({ plannedAt: execution.scheduledAt, execution }));
   for (const { from, to, count, reason } of skips) {
-    // Made up for between the two looks.
+    // The instant was backfilled between the read of the skips and the read of the executions.
     if (from === to && ran.has(from)) continue;
     items.push({ plannedAt: from, skipped: { until: to, count, reason } });
   }

@@ -3,18 +3,23 @@ import { invariant } from "../domain/invariant.ts";
 import type { Bus, Envelope, Mail, Role } from "./bus.ts";
 import { OwnerMap } from "./owner-map.ts";
 
-/** Messages, and attempts that they are about, beyond which they are delivered in a turn of the event loop of their own. */
+/** Number of messages plus attempts in them above which a mailbox delivers in a turn of the event loop of its own. */
 const LONG_ITEMS = 2_000;
 
 type Defer = (run: () => void) => void;
 type Listener = (messages: readonly Envelope<never>[]) => void;
 
-/** Messages for the roles of one node, from itself or from others. Delivers in order, once, unless nobody listens. */
+/**
+ * Messages for the roles of one node, from this node or from other nodes. Delivers each message once and in order,
+ * unless the role has no listener.
+ */
 export class Mailboxes {
   readonly #owners = new OwnerMap();
   readonly #boxes: Record<Role, Mailbox>;
 
-  /** @param defer runs something when the turn of the event loop is over; left out: long mail needs no turn of its own */
+  /**
+   * @param defer runs a function at the end of the turn of the event loop; left out: long mail needs no turn of its own
+   */
   constructor(defer: Defer = queueMicrotask) {
     this.#boxes = { api: new Mailbox(defer), scheduler: new Mailbox(defer), gateway: new Mailbox(defer) };
   }
@@ -27,14 +32,14 @@ export class Mailboxes {
     return this.#boxes[role].listener !== null;
   }
 
-  /** Delivers after the caller's turn, with all that came in it. */
+  /** Delivers the message after the caller's turn, together with all others that arrived in that turn. */
   put<R extends Role>(from: Incarnation, role: R, message: Mail[R]): void {
     if (role === "api") this.#owners.hear({ from, message: message as Mail["api"] });
     this.#boxes[role].put({ from, message: message as never });
   }
 }
 
-/** How many attempts it is about; what is about fewer than thousands by its nature is not looked at. */
+/** Number of attempts in a message. Kinds of messages that never hold thousands of attempts count as 0. */
 function itemsOf(message: Mail[Role]): number {
   if ("holds" in message) return message.holds.length;
   return "tokens" in message ? message.tokens.length : 0;
@@ -44,9 +49,9 @@ class Mailbox {
   listener: Listener | null = null;
   readonly #defer: Defer;
   #waiting: Envelope<never>[] = [];
-  /** Messages that wait, and attempts that they are about. */
+  /** Number of waiting messages plus the attempts in them. */
   #items = 0;
-  /** Whether what waits has been left to the next turn. */
+  /** Whether the delivery of the waiting messages has been moved to the next turn. */
   #isDeferred = false;
 
   constructor(defer: Defer) {

@@ -5,7 +5,7 @@ interface Entry {
   run: () => void;
 }
 
-/** A clock that only moves when it is told to. */
+/** A clock that moves only when the test moves it. */
 export class ManualRuntime implements Runtime {
   #nowMs = 1_700_000_000_000;
   #timers: Entry[] = [];
@@ -24,7 +24,9 @@ export class ManualRuntime implements Runtime {
   }
 
   uuid(): string {
-    return `019a0000-0000-7000-8000-${String(++this.#ids).padStart(12, "0")}`;
+    // As in real ids, the counter is before the last group, of which other ids are derived.
+    const counter = (++this.#ids).toString(16).padStart(6, "0");
+    return `019a0000-0000-7${counter.slice(0, 3)}-8${counter.slice(3)}-000000000000`;
   }
 
   setTimer(delayMs: number, run: () => void): Timer {
@@ -37,7 +39,7 @@ export class ManualRuntime implements Runtime {
     };
   }
 
-  /** Moves the clock and runs what falls due, in order, with what comes of it. */
+  /** Moves the clock and runs the timers that fall due, in order, including those that they set. */
   async advance(byMs: number): Promise<void> {
     const untilMs = this.#nowMs + byMs;
     for (let next = this.#next(untilMs); next !== undefined; next = this.#next(untilMs)) {

@@ -4,11 +4,17 @@ import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId
 import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
-import type { Command } from "./store.ts";
+import type { HandlerOutput, Progress } from "./handler-output.ts";
+import type { HandlerOffer } from "./handler-policies.ts";
+import type { DurableStep, ReportedStep } from "./step-messages.ts";
+import type { Command } from "./store-commands.ts";
+import type { LogPart } from "./store-logs.ts";
 
-/** The messages that roles send each other. All of them may be lost, repeated or late. */
+export type { HandlerOutput, LogLine, Progress } from "./handler-output.ts";
 
-/** The fencing token of an attempt and the shard whose owner judges it. */
+/** Messages between roles. Each of them may be lost, repeated or late. */
+
+/** Fencing token of an attempt, with the shard whose owner decides about the attempt. */
 export interface Token {
   shard: ShardId;
   executionId: ExecutionId;
@@ -20,90 +26,88 @@ export interface Token {
 export type ToScheduler =
   | { kind: "HINT"; rows: readonly HintedRow[] }
   | { kind: "COMMAND"; command: Command }
-  /** A recurring job was submitted, and fires soon. */
+  /** A recurring job was submitted whose first instant is near. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   | { kind: "ASK"; request: string; executionIds: readonly ExecutionId[] }
-  /** Asks for the counts of the last seconds. */
+  /** Asks for the scheduler's statistics. Answered by TALLY. */
   | { kind: "ASK_TALLY"; request: string }
-  /** Why does it wait? `row`: what the store says of it. */
+  /** Asks why an execution waits. `row`: its row in the store. Answered by EXPLAINED. */
   | { kind: "EXPLAIN"; request: string; row: Candidate }
   | { kind: "WATCH"; executionId: ExecutionId; shard: ShardId }
   | { kind: "UNWATCH"; executionId: ExecutionId; shard: ShardId }
   | PermitCall
   | PermitAnswer
-  /** Asks a home for the use of its pools' limits. */
+  /** Asks a coordinator for the use of its pools' limits. Answered by POOLS_USED. */
   | { kind: "ASK_POOLS"; request: string }
-  /** Read the settings of all pools anew and go by them. Answered by POOLS_APPLIED; not answered while that is impossible. */
+  /** Makes an owner read all pool settings again and apply them. Answered by POOLS_APPLIED, once that is done. */
   | { kind: "APPLY_POOLS"; request: string }
   | FromGateway;
 
 /**
- * Message of a machine to the home of a pool with limits: at once when it has news, and again each second. Numbers only
- * grow while an account is open: lost and repeated messages change nothing.
+ * Message of a machine to the coordinator of a pool with limits, sent when something changes and once a second. Numbers
+ * only grow while an account is open, so a lost or repeated message changes nothing.
  */
 export interface PermitCall {
   kind: "PERMIT_CALL";
   pool: string;
-  /**
-   * Epoch of the pool's home shard, as far as the caller knows; its account is with that one. 0: the caller knows none.
-   */
+  /** Epoch of the coordinator shard that the caller's account is with; 0: the caller knows none. */
   epoch: Epoch;
-  /** Life of the caller's machine; each life has accounts of its own. */
+  /** Life of the caller's machine. Each life has accounts of its own. */
   life: number;
-  /** Grows: a machine opens another whenever its shards change, or its home. */
+  /** Number of the account. A machine opens another account when its shards or its coordinator change. */
   account: number;
-  /** Permits with which the account began; null once the home has answered under it. */
+  /** Content of the account when it was opened; null once the coordinator has answered under it. */
   opening: PermitOpening | null;
-  /** Grows with each call: an older one does not say what is wanted now. */
+  /** Grows with each call. An older call does not count, because it does not say what the machine wants now. */
   seq: number;
-  /** Permits that were given back in all. */
+  /** Number of all permits that the account has given back. */
   returned: number;
-  /** How many more could be started at once, and the rank of the most urgent. */
+  /** Number of further executions that could start now, and the rank of the most urgent one. */
   wanted: number;
   rank: number;
-  /** The caller's time; comes back with the answer. */
+  /** The caller's time, which the answer repeats. */
   at: EpochMs;
 }
 
 export interface PermitOpening {
-  /** Permits that its attempts have, and those that it has beside them. */
+  /** Permits in use by the machine's attempts, plus its unused permits. */
   held: number;
-  /** All that it owns: what is granted may be used in these. */
+  /** All shards of the machine. Its attempts in these shards may use the permits. */
   shards: readonly OwnedShard[];
-  /** Attempts that were current in shards when it lost them. */
+  /** Attempts that were current in shards when the machine lost them. */
   departed: readonly (OwnedShard & { count: number })[];
 }
 
-/** The home's word to one account. */
+/** Answer of the coordinator to one account. */
 export interface PermitAnswer {
   kind: "PERMITS";
   pool: string;
-  /** Epoch of the home shard; a machine that hears of a later one opens an account with that. */
+  /** Epoch of the coordinator shard. A machine that receives a later one opens a new account with it. */
   epoch: Epoch;
   life: number;
   account: number;
-  /** false: the home has no such account; the caller is to open another. */
+  /** false: the coordinator has no such account, so the caller opens another one. */
   isKnown: boolean;
-  /** Permits in all, with those that the account began with. */
+  /** Number of all permits granted, including those that the account began with. */
   granted: number;
-  /** Whether unused permits and permits that become free go back: another machine waits, or the limit was lowered. */
+  /** Whether the machine gives permits back: another machine waits, or the limit was lowered. */
   giveBack: boolean;
-  /** Grows with each answer to the account. */
+  /** Number of the answer; grows within an account. */
   serial: number;
-  /** Starts that a rate allows, to be used at once or never. */
+  /** Starts that the pool's rate allows. They expire if they are not used at once. */
   starts: number;
-  /** `at` of the last call that was taken. */
+  /** `at` of the last call that the coordinator has applied. */
   at: EpochMs;
-  /** The limit by which the home has granted them; null: none. Older nodes do not say. */
+  /** Limit by which the coordinator granted the permits; null: no limit. Older nodes leave it out. */
   maxRunning?: number | null;
-  /** Figures for people: permits that are out or may be, whether all owners have said what they hold, */
+  /** For display: upper bound of the permits in use, and whether all owners have declared theirs. */
   taken: number;
   isComplete: boolean;
-  /** and how long it is until the rate allows a start; null: there is no rate. */
+  /** For display: milliseconds until the rate allows a start; null: the pool has no rate. */
   nextStartMs: number | null;
 }
 
-/** A row that was just submitted. Small payloads travel along, so that they need not be read again. */
+/** A row that was just submitted. A small payload comes with the row, so that nobody reads it again. */
 export interface HintedRow {
   row: Candidate;
   payload: Uint8Array | null;
@@ -111,62 +115,62 @@ export interface HintedRow {
 
 /**
  * Messages of gateways to the owners of shards. `term`: the last one that this owner announced to the gateway
- * (`OWNER`); what was said in an older term does not know of all shards that the owner has now, and is ignored.
+ * (`OWNER`). The owner ignores messages of an older term, because they do not cover all shards that it owns now.
  */
 export type FromGateway =
   /**
-   * A worker is connected to this gateway. `holds` is complete: every attempt of the owner's shards that the worker runs,
-   * has waiting, or has an unacknowledged result of. Sent when it connects, and in answer to a new term and to WHO.
+   * A worker is connected to this gateway. `holds` is complete: every attempt of the owner's shards that the worker
+   * runs, has waiting, or has an unacknowledged result of. Sent when a worker connects, and as answer to a new term and
+   * to WHO.
    */
   | {
       kind: "WORKER_UP";
       term: number;
       worker: WorkerProfile;
-      /** The how-manieth connection of the worker it is, at any gateway: the highest one says where it is. */
+      /** Number of the worker's connection, counted over all gateways. The highest one tells where the worker is. */
       connection: number;
-      /** Assignments under older accounts are not delivered any more. */
+      /** Number of the owner's account. The gateway delivers no assignments of older accounts. */
       account: number;
       holds: readonly HeldAttempt[];
       /**
-       * Whether the worker itself has answered, under the owner's present epochs: attempts of older epochs that it does not name
-       * were never taken, and never will be. Older nodes do not say.
+       * Whether the worker itself has answered, under the owner's present epochs. It then has no other attempts of
+       * older epochs, and will not start them. Left out by older nodes.
        */
       isAnswer?: boolean;
     }
-  /** These workers have no connection to this gateway, nor one that broke a moment ago. The answer to WHO with `askedAt`. */
+  /** Workers without a connection to this gateway, now and shortly before. Answers the WHO with `askedAt`. */
   | { kind: "ABSENT"; askedAt: EpochMs; workerIds: readonly WorkerId[] }
-  /**
-   * Declared lost, by the rules of liveness.ts. Attempts that the worker held over that connection do not come back.
-   */
+  /** A worker is lost by the rules of liveness.ts. Attempts held over that connection do not come back. */
   | { kind: "WORKER_LOST"; workerId: WorkerId; connection: number; reason: string }
-  /** Takes no more work and is leaving; what it has not started comes back as RELEASED. */
+  /** A worker takes no more work and ends. Attempts that it has not started come back as RELEASED. */
   | { kind: "WORKER_DRAINING"; workerId: WorkerId }
-  /**
-   * Credits lent to the owner. `roll`: of every worker of this gateway, once a second; else of those where it changed.
-   */
+  /** Credits of the owner. `roll`: a full sync of all workers, sent once a second; else only changed ones. */
   | { kind: "CREDITS"; term: number; roll: boolean; credits: readonly Credit[] }
-  /** Give back what you cannot use of these workers: another owner has work that waits for them. */
+  /** Asks the owner to give back unusable credits of these workers, because another owner has waiting work. */
   | { kind: "RECALL"; term: number; workers: readonly { workerId: WorkerId; account: number }[] }
   | { kind: "STARTED"; tokens: readonly StartedAttempt[] }
-  | { kind: "FINISHED"; results: readonly FinishedAttempt[] };
+  | { kind: "FINISHED"; results: readonly FinishedAttempt[] }
+  /** Records of handlers. Sent only where every node has the feature DURABLE_STEPS. Answered by STEPPED or REFUSED. */
+  | { kind: "STEPS"; steps: readonly ReportedStep[] };
 
 /**
- * Credit of one worker for one owner. Counters only grow while the account is open: lost and repeated messages change
- * nothing.
+ * Credit of one worker for one owner. Counters only grow within an account, so lost and repeated messages are harmless.
  */
 export interface Credit {
   workerId: WorkerId;
-  /** Grows with every account that the gateway opens; a new one starts from 0. */
+  /** Number of the account; grows with every account that the gateway opens. A new account starts from 0. */
   account: number;
-  /** How many assignments the owner may have sent in all. */
+  /** Highest number of an assignment that the owner may send. */
   granted: number;
-  /** The highest number of an assignment that came, and the lower ones that did not (in a roll; else empty). */
+  /** Highest number of an assignment that arrived, and in a full sync the lower numbers that did not arrive. */
   highest: number;
   missing: readonly number[];
-  /** Slots of the worker that nothing occupies, in a roll. Older nodes do not say. */
+  /** Free slots of the worker, in a full sync. Left out by older nodes. */
   free?: number;
-  /** Slots of handlers that still run although their attempts are over, in a roll. Older nodes do not say. */
+  /** Slots of handlers that still run after the end of their attempts, in a full sync. Left out by older nodes. */
   stuck?: number;
+  /** Number of attempts that may wait at a worker with automatic prefetch. Left out for other workers. */
+  ahead?: number;
 }
 
 export interface WorkerProfile {
@@ -176,7 +180,10 @@ export interface WorkerProfile {
   handlers: readonly string[];
   capabilities: readonly string[];
   slots: number;
+  /** Number of attempts that may wait at the worker; 0 with `autoPrefetch`, but in a status the present number. */
   prefetch: number;
+  /** Whether the gateway measures how many attempts may wait at the worker. Left out: `prefetch` says it. */
+  autoPrefetch?: boolean;
 }
 
 export interface HeldAttempt extends Token {
@@ -191,7 +198,7 @@ export interface StartedAttempt extends Token {
 
 export interface FinishedAttempt extends Token {
   workerId: WorkerId;
-  /** RELEASED: handed back or never delivered; it has not run. */
+  /** RELEASED: the attempt was handed back or never delivered, and has not run. */
   state: Exclude<AttemptState, "WORKER_LOST">;
   startedAt: EpochMs | null;
   finishedAt: EpochMs;
@@ -205,48 +212,54 @@ export interface FinishedAttempt extends Token {
 
 export type ToGateway =
   /**
-   * A node owns these shards, all of them, under these epochs; said when it has taken any over, and repeated each second.
-   * The gateway records the epochs before all else, and drops Assigns of older ones from then on. To a new `term` (they grow
-   * within an incarnation, with every takeover) it answers with a WORKER_UP of every worker that holds attempts of the shards
-   * that came, which it asks for results that were not acknowledged, and with a roll of all. `life`: the term in which the
-   * owner began with nothing in memory; a new one begins new accounts, and each worker is introduced.
+   * A node owns exactly these shards, under these epochs. Sent after a takeover, and repeated each second. The gateway
+   * first records the epochs, and from then on drops Assigns of older ones. A new `term` (terms grow within an
+   * incarnation, with every takeover) is answered with a WORKER_UP of every worker that holds attempts of the new
+   * shards, and with a full sync. The gateway also asks these workers for unacknowledged results. `life`: the term in
+   * which the owner began with an empty memory. A new life begins new accounts, and each worker is introduced.
    */
   | { kind: "OWNER"; term: number; life: number; shards: readonly OwnedShard[]; demand: readonly Demand[] }
-  /** Pools for which the owner has ready work and no credit, in full; said when that changes. */
+  /** All pools for which the owner has ready work and no credit. Sent when that changes. */
   | { kind: "DEMAND"; term: number; demand: readonly Demand[] }
-  /** Numbers of assignments that were not and will not be sent: their slots are free. */
+  /** Numbers of assignments that were not and will not be sent, so their slots are free. */
   | { kind: "VOID"; workerId: WorkerId; account: number; credits: readonly number[] }
   /**
-   * Introduce these workers (again). With `askedAt`, the owner's time, the gateway first asks each worker what it holds, and
-   * answers ABSENT for workers that it does not have.
+   * Asks for a WORKER_UP of each of these workers. With `askedAt`, the owner's time, the gateway first asks each worker
+   * what it holds, and answers ABSENT for workers that are not connected.
    */
   | { kind: "WHO"; workerIds: readonly WorkerId[]; askedAt?: EpochMs }
-  /** Another worker has a free slot for these attempts: the worker hands back those that have not started. */
+  /** Another worker has a free slot for these attempts, so this one hands back those that it has not started. */
   | { kind: "TAKE_BACK"; workerId: WorkerId; tokens: readonly Token[] }
   | { kind: "ASSIGN"; assigns: readonly Assignment[] }
   | { kind: "CANCEL"; workerId: WorkerId; token: Token; reason: "REQUESTED" | "TIMED_OUT"; graceMs: number }
-  /** The result is durable: forget it. */
+  /** The results are durable, so the worker forgets them. */
   | { kind: "ACK"; workerId: WorkerId; tokens: readonly Token[] }
-  /** The attempt is not current (any more): the worker aborts and forgets it. */
+  /** These records are durable. */
+  | { kind: "STEPPED"; workerId: WorkerId; steps: readonly DurableStep[] }
+  /** The attempts are not current, so the worker aborts and forgets them. */
   | { kind: "REFUSED"; workerId: WorkerId; tokens: readonly Token[] }
-  /** `workerId`: that worker alone, with the attempts that it holds. Older nodes answer with all workers, without attempts. */
+  /** `workerId`: only this worker, with its attempts. Older nodes list all workers, without attempts. */
   | { kind: "LIST_WORKERS"; request: string; workerId?: WorkerId }
-  /** The worker takes no more work, hands back what it has not started, and ends. Answered by WORKERS: the one, or none. */
+  /** Which handlers the workers of the gateway offer. Sent only where every node has the feature HANDLER_OFFERS. */
+  | { kind: "LIST_HANDLERS"; request: string }
+  /** Makes a worker take no more work, hand back what it has not started, and end. Answered by WORKERS. */
   | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
   /**
-   * An api wants to hear what handlers of these executions say: what is kept beyond `after` at once, the rest when it comes.
-   * Lapses after some seconds unless it is repeated, which also brings what was lost on the way.
+   * An api subscribes to the handler output of these executions: kept output after `after` at once, new output as it
+   * comes. It expires after some seconds. A repeated FOLLOW renews it and brings lost items.
    */
   | { kind: "FOLLOW"; follows: readonly { executionId: ExecutionId; after: number }[] }
   | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
-  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId };
+  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId }
+  /** Asks for the log lines of an attempt that are in the gateway's memory. Sent only where every node has LOG_LINES. */
+  | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number };
 
 export interface OwnedShard {
   shard: ShardId;
   epoch: Epoch;
 }
 
-/** Work that waits for a free slot. `rank`: of the most urgent. */
+/** Work of a pool that waits for a free slot, with the rank of the most urgent execution. */
 export interface Demand {
   pool: string;
   rank: number;
@@ -255,109 +268,94 @@ export interface Demand {
 export interface Assignment extends Token {
   epoch: Epoch;
   workerId: WorkerId;
-  /** The gateway that the worker was connected to; another incarnation drops it. */
+  /** Gateway that the worker was connected to. Another incarnation drops the assignment. */
   gateway: Incarnation;
-  /** Account under which the credit was lent; the gateway drops an assignment of another account. */
+  /** Account of the credit. The gateway drops an assignment of another account. */
   account: number;
-  /** The how-manieth assignment under this account it is; from 1. A repeated number is dropped. */
+  /** Number of the assignment under this account, from 1. The gateway drops a repeated number. */
   credit: number;
   handler: string;
-  /** JSON text; null: none. */
+  /** JSON text; null: no payload. */
   payload: Uint8Array | null;
-  /** 0: there is no payload. */
+  /** 0: no payload. */
   payloadBytes: number;
   timeoutMs: number;
   cancelGraceMs: number;
-  /** 1 for the first failure budget entry: how many FAILED or TIMED_OUT attempts came before. */
+  /** Number of earlier attempts that ended as FAILED or TIMED_OUT. */
   failures: number;
   maxAttempts: number;
   scheduledAt: EpochMs;
+  /**
+   * Records of earlier attempts, as a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none.
+   */
+  steps?: Uint8Array | null;
 }
 
 // ---- to the api -----------------------------------------------------------------------------------------------------
 
 export type ToApi =
-  /** As to gateways: who is to be asked and told about these shards. */
+  /** A node owns exactly these shards. The api sends questions and commands about them to this node. */
   | { kind: "OWNER"; term: number; shards: readonly OwnedShard[] }
   | { kind: "LIVE"; request: string; executions: readonly LiveExecution[] }
-  | { kind: "TALLY"; request: string; tally: Tally }
+  | { kind: "TALLY"; request: string; tally: SchedulerStats }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
   /**
-   * The owner of these shards goes by settings of pools that it read after it was asked, and each assignment that it made by
-   * older ones is durable.
+   * The owner of these shards applies pool settings that it read after the request, and every assignment that it made
+   * by older settings is durable.
    */
   | { kind: "POOLS_APPLIED"; request: string; shards: readonly OwnedShard[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
   | { kind: "WORKERS"; request: string; workers: readonly WorkerStatus[] }
-  /** The latest that the current attempt has said; null: nothing, or the gateway does not have it. */
+  /** `isWhole`: whether these are all handlers that the gateway's workers offer. */
+  | { kind: "HANDLERS"; request: string; offers: readonly HandlerOffer[]; isWhole: boolean }
+  /** Last progress of the current attempt; null: there is none, or the gateway does not know it. */
   | { kind: "PROGRESS"; request: string; progress: Progress | null }
-  /** In the order in which it was said. */
-  | { kind: "CHATTER"; items: readonly Chatter[] };
+  /** Log lines of an attempt in the memory of the gateway; null: none. */
+  | { kind: "LOGS"; request: string; part: LogPart | null }
+  /** Handler output, in the order in which the gateway received it. */
+  | { kind: "CHATTER"; items: readonly HandlerOutput[] };
 
-/** Progress and log lines of a running handler: nice to have, never the truth. */
-export type Chatter = Progress | LogLine;
-
-interface Said {
-  executionId: ExecutionId;
-  attempt: number;
-  /** Grows with everything that is said of an execution, over its attempts and, about, over gateways. */
-  seq: number;
-  at: EpochMs;
-}
-
-export interface Progress extends Said {
-  kind: "PROGRESS";
-  /** 0 to 1 */
-  fraction: number;
-  message: string;
-}
-
-export interface LogLine extends Said {
-  kind: "LOG";
-  level: string;
-  line: string;
-}
-
-/** Figures of one scheduler. */
-export interface Tally {
+/** Statistics of one scheduler. */
+export interface SchedulerStats {
   ownedShards: number;
-  /** First starts of the last minute or two. */
+  /** Delays of the first starts of the last one to two minutes. */
   lateness: DelayBuckets;
-  /** Since it was started. */
+  /** Executions that became final since the scheduler's start. */
   finished: readonly { state: FinalState; count: number }[];
-  /** Planned instants of recurring jobs that were accounted for since then. Older nodes do not say. */
+  /** Planned instants of recurring jobs that were accounted for since the start. Left out by older nodes. */
   planned?: readonly { outcome: PlannedOutcome; count: number }[];
-  /** When that fell due which has waited longest for a worker, of what is in memory; null: nothing waits. Older nodes do not say. */
+  /** Earliest due time of a ready execution in memory; null: nothing is ready. Left out by older nodes. */
   oldestReadyAt?: EpochMs | null;
 }
 
-/** Use of a pool's limits, reported by its home. */
+/** Use of a pool's limits, reported by its coordinator. */
 export interface PoolUse {
   pool: string;
-  /** Permits that are out: current attempts, and the few that wait to be used. */
+  /** Permits in use by current attempts, plus the few that wait to be used. */
   taken: number;
-  /** When the rate allows the next start; null: there is no rate. */
+  /** Time of the next start that the rate allows; null: the pool has no rate. */
   nextStartAt: EpochMs | null;
 }
 
-/** The owner's knowledge of an execution that is not final, beyond its row. */
+/** State of an unfinished execution as its owner knows it, beyond its row. */
 export interface LiveExecution {
   executionId: ExecutionId;
   state: "PENDING" | "SCHEDULED" | "RUNNING";
   attempt: number;
   workerId: WorkerId | null;
   startedAt: EpochMs | null;
-  /** Time at which the present attempt was assigned, or started where it runs; null: there is none. Left out by the release before. */
+  /** Start of the present attempt, or else its assignment; null: no attempt. Left out by older nodes. */
   since?: EpochMs | null;
   cancelRequested: boolean;
 }
 
 /**
- * CANCELLED: it had not started. REQUESTED: its worker was told. FINAL: it was final already; the row says how.
- * REPLACED: what was not final runs by the new definition. KEPT: some of it had started, and keeps what it started with.
- * DELETED: nothing of the job waits any more. PLANNED: the plan follows. NOT_PLANNED: it had ended. BACKFILL_OPEN: one at a time.
+ * CANCELLED: the execution had not started. REQUESTED: its worker was told. FINAL: it was final already, as its row
+ * says. REPLACED: all unfinished executions use the new definition. KEPT: some had started, and keep their definition.
+ * DELETED: no execution of the job waits. PLANNED: the plan is updated. NOT_PLANNED: the plan had ended. BACKFILL_OPEN:
+ * another backfill of the job is open.
  */
 export type CommandOutcome =
   | "CANCELLED"
@@ -373,17 +371,17 @@ export type CommandOutcome =
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
   running: number;
-  /** Slots that nothing occupies. Older nodes do not say. */
+  /** Free slots. Left out by older nodes. */
   free?: number;
-  /** Slots of handlers that still run although their attempts are over. Older nodes do not say. */
+  /** Slots of handlers that still run after the end of their attempts. Left out by older nodes. */
   stuck?: number;
   connectedAt: EpochMs;
   lastHeartbeatAt: EpochMs;
-  /** How late the worker's own loop was at its last heartbeat. */
+  /** Delay in ms of the worker's event loop at its last heartbeat. */
   loopLagMs: number;
-  /** Attempts that the worker holds, a bounded number; only where this one worker was asked for. Older nodes do not say. */
+  /** Some attempts of the worker, if only this worker was asked for. Left out by older nodes. */
   executions?: readonly WorkerExecution[];
-  /** Number of all attempts that the worker holds, with those that `executions` leaves out. */
+  /** Number of all attempts of the worker, including those that `executions` leaves out. */
   executionsTotal?: number;
 }
 
@@ -391,10 +389,10 @@ export interface WorkerStatus extends WorkerProfile {
 export interface WorkerExecution {
   executionId: ExecutionId;
   attempt: number;
-  /** null: the gateway knows the attempt from the worker's hello alone. */
+  /** null: the gateway knows the attempt only from the worker's hello. */
   handler: string | null;
   /** STUCK: the attempt is over, but its handler still runs and keeps its slot. */
   state: "WAITING" | "RUNNING" | "STUCK";
-  /** null: the handler has not started, or the time of its start is not known. */
+  /** null: the handler has not started, or its start is not known. */
   startedAt: EpochMs | null;
 }

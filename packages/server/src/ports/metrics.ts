@@ -1,7 +1,7 @@
 import type { FinalState } from "../domain/execution.ts";
 import type { PlannedOutcome } from "../domain/recurrence.ts";
 
-/** Why an owner dropped what it knew: a closed list, because it is a label. */
+/** Why an owner dropped its state and takes its shards over again. A closed list, because it is a label. */
 export type TakeoverCause =
   | "MACHINE_FAILED"
   | "COMMIT_UNANSWERED"
@@ -11,23 +11,25 @@ export type TakeoverCause =
   | "ROW_CHANGED"
   | "ROW_REFUSED";
 
-/** Figures by pool, by shard, by outcome, or by what a store's connections are for. */
+/** Figures by the value of one label: a pool, a shard, an outcome, or the purpose of the store's connections. */
 export type ByLabel = ReadonlyMap<string, number>;
 
-/** Figures that are read when somebody asks, rather than counted when they change. Totals only ever grow. */
+/** Figures that are read when metrics are collected, rather than counted when they change. Totals only grow. */
 export interface Readings {
-  /** Figures of the owner's memory. */
+  /** Executions in the owner's memory, by state. `waiting`: not due yet. */
   waiting?: number;
   ready?: ByLabel;
   assigned?: ByLabel;
   running?: ByLabel;
   ownedShards?: number;
-  /** Figures by shard. */
+  /** Figures of the owned shards, by shard. */
   shardEpoch?: ByLabel;
   shardReady?: ByLabel;
   shardRunning?: ByLabel;
   shardTakeovers?: ByLabel;
-  /** Figures of the store, by pool: READY executions, and how long the oldest of the next ones has waited. */
+  /**
+   * Figures of the store, by pool: READY executions, and the waiting time in seconds of the oldest of the next ones.
+   */
   backlogReady?: ByLabel;
   backlogOldestSec?: ByLabel;
   /** Figures of the gateway. */
@@ -35,9 +37,11 @@ export interface Readings {
   workersLost?: number;
   /** Slots of handlers that still run after the end of their attempts, by pool. */
   workerStuckSlots?: ByLabel;
-  /** Connected workers that do not answer for what they hold. */
+  /** Log lines of handlers that a gateway dropped before the store had them. */
+  logLinesDropped?: number;
+  /** Connected workers of the release before, which do not answer questions about the attempts that they hold. */
   workersWithoutAuthority?: number;
-  /** Figures of the store's connections. */
+  /** Figures of the store's connections, by their purpose: in use, allowed, and requests that wait for one. */
   storeConnectionsBusy?: ByLabel;
   storeConnectionsMax?: ByLabel;
   storeWaiting?: ByLabel;
@@ -48,16 +52,20 @@ export interface Readings {
   featureLevel?: number;
   clusterFeatureLevel?: number;
   draining?: number;
-  /** Recurring jobs whose time has passed without being accounted for, of all shards, and since when the first of them is. */
+  /**
+   * Recurring jobs of all shards whose next instant has passed without being accounted for, and the time in seconds
+   * since the first of these instants.
+   */
   jobsOverdue?: number;
   jobsOverdueOldestSec?: number;
-  /** Planned instants of all recurring jobs without any trace, and the age in seconds of the last full search for them. */
+  /** Planned instants of all recurring jobs without a trace; age in seconds of the last full search for them. */
   instantsMissed?: number;
   missedLookAgeSec?: number;
-  /** Since the release of the time zone data in force, by its version. */
+  /** Seconds since the release of the time zone data in force, by its version. */
   timeZoneDataAgeSec?: ByLabel;
   /** 1 while this node brings newer time zone data than is in force. */
   timeZoneDataBehind?: number;
+  /** 1 while this node is cut off from the others, and the number of nodes that it does not reach. */
   cutOff?: number;
   unreachedNodes?: number;
   /** Figures of the bus between nodes. */
@@ -66,25 +74,27 @@ export interface Readings {
   meshWaitingBytes?: number;
 }
 
-/** Counters of the parts of a node. The instruments behind it are the business of `ops`. */
+/** Counters of the parts of a node. `ops` provides the instruments behind them. */
 export interface Metrics {
   commit(figures: { durationMs: number; changes: number; assigned: number }): void;
-  /** From the scheduled time to the first start. */
+  /** Delay in ms from the scheduled time of an execution to its first start. */
   lateness(pool: string, latenessMs: number): void;
-  /** From an attempt's start to its end, however it ended, unless its worker was lost. */
+  /** Time in ms from an attempt's start to its end, whatever its outcome. Attempts of lost workers are left out. */
   ran(pool: string, runMs: number): void;
   finished(state: FinalState, count: number): void;
   /** Planned instants of recurring jobs that were accounted for. */
   planned(outcome: PlannedOutcome, count: number): void;
   deadLetter(pool: string): void;
-  /** Attempts that failed and will be tried again. */
+  /** Attempts that failed and will be retried. */
   retried(count: number): void;
-  /** Results and starts that came with an old token. */
+  /** Results and starts that the owner refused, because their token was not current. */
   refusedStale(count: number): void;
-  /** The owner dropped what it knew and takes its shards over anew. */
+  /** The owner dropped its state and takes its shards over again. */
   takeover(cause: TakeoverCause): void;
   storeOutage(): void;
-  /** `read` is called once each time that somebody asks for the figures; what it leaves out is shown as none. */
+  /**
+   * Registers a source of figures. `read` is called once for each collection; figures that it leaves out have no value.
+   */
   watch(read: () => Readings): void;
 }
 

@@ -3,8 +3,8 @@ import type { Envelope } from "./bus.ts";
 import type { ToApi } from "./messages.ts";
 
 /**
- * Owners of shards, as the owners announced them to the api. A hint: the highest epoch is believed, and it may be out
- * of date.
+ * Owners of shards, as the owners announced them to the api. The map is a hint: it believes the highest epoch of each
+ * shard, and may be out of date.
  */
 export class OwnerMap {
   readonly #shards = new Map<ShardId, { owner: Incarnation; epoch: Epoch }>();
@@ -13,7 +13,9 @@ export class OwnerMap {
     return this.#shards.get(shard)?.owner ?? null;
   }
 
-  /** Every bus shows it what is on its way to the api, whether somebody listens there or not. */
+  /**
+   * Reads the announcements of owners. Every bus passes each message for the api here, even if the api has no listener.
+   */
   hear({ from, message }: Envelope<ToApi>): void {
     if (message.kind !== "OWNER") return;
     const listed = new Set(message.shards.map(({ shard }) => shard));

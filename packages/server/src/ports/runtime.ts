@@ -3,7 +3,7 @@
  * control plane can run on a simulated clock.
  */
 export interface Runtime {
-  /** The store's clock as well as it is known here: milliseconds since 1970, whole. For due times. */
+  /** This node's estimate of the store's clock in whole milliseconds since 1970. For due times. */
   now(): number;
   /** Milliseconds that never step; for durations and trust. */
   monotonicMs(): number;
@@ -13,7 +13,7 @@ export interface Runtime {
   random(): number;
   /** A new UUIDv7; within one process each is greater than the last. */
   uuid(): string;
-  /** Calls `run` once, when what this turn of the loop has to do is done. Where it is absent, a timer of 0 ms serves. */
+  /** Calls `run` once at the end of this turn of the event loop. A runtime without it uses a timer of 0 ms. */
   defer?(run: () => void): void;
 }
 
@@ -22,7 +22,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Runs it when this turn of the loop is over: what comes up in one turn goes on together. */
+/** Calls `run` at the end of this turn of the event loop, so that all events of one turn are handled together. */
 export function atEndOfTurn(runtime: Pick<Runtime, "defer" | "setTimer">, run: () => void): void {
   if (runtime.defer === undefined) runtime.setTimer(0, run);
   else runtime.defer(run);

@@ -2,9 +2,9 @@
 const PARTS = /^(postgres(?:ql)?:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
 
 /**
- * The addresses that a URL of PostgreSQL names: one URL for each of its hosts, which are separated by commas as in libpq
- * (postgres://user@db1:5432,db2:5432/database).
- * @returns null: it is no such URL
+ * The addresses that a URL of PostgreSQL names: one URL for each of its hosts, which are separated by commas as in
+ * libpq (postgres://user@db1:5432,db2:5432/database).
+ * @returns null: `text` is not a URL of PostgreSQL
  */
 export function storeAddresses(text: string): [string, ...string[]] | null {
   const [, scheme = "", user = "", hosts = "", rest = ""] = PARTS.exec(text) ?? [];

@@ -3,22 +3,26 @@ import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
 import type { ExecutionSummary, Listing, Page } from "./store-queries.ts";
 
 /**
- * Executions that used up their budget, until they are replayed or discarded. Their state stays DEAD: final states absorb. A
- * replay makes a new execution of the same job; both are written at once, so nothing is replayed twice.
+ * Executions that used up their budget, until they are replayed or discarded. Their state stays DEAD, because final
+ * states never change. A replay creates a new execution of the same job. One transaction writes both, so no dead letter
+ * is replayed twice.
  */
 export interface StoreDeadLetters {
   list(tenant: string, filter: DeadLetterFilter, page: Page): Promise<Listing<DeadLetter>>;
-  /** Replays or discards these. One answer a letter, in order; what cannot be settled stays as it is. At most 1,000. */
+  /**
+   * Replays or discards dead letters, at most 1,000. The answer has one outcome per letter, in order. A letter that
+   * cannot be settled stays as it is.
+   */
   settle(asked: Settlement): Promise<SettledLetter[]>;
-  /** Keeps a wish to settle all that a filter matches; it is fulfilled by `advance`. */
+  /** Stores a run that settles all dead letters which match a filter. `advance` carries it out. */
   begin(run: NewDeadLetterRun): Promise<void>;
   /**
-   * Settles the next letters of a run, up to one for each of `newIds`, together with the marker of how far it came.
-   * @returns null: it is over, unknown, or somebody else is at it
+   * Settles the next letters of a run, up to one for each of `newIds`, together with the marker of the run's progress.
+   * @returns null: the run has ended, is unknown, or another node is advancing it
    */
   advance(runId: string, newIds: readonly ExecutionId[], at: EpochMs): Promise<Advance | null>;
   readRun(tenant: string, runId: string): Promise<DeadLetterRun | null>;
-  /** Runs that are not over, oldest first, up to 100. */
+  /** Ids of runs that have not ended, oldest first, up to 100. */
   openRuns(): Promise<string[]>;
 }
 
@@ -42,7 +46,7 @@ export interface Settlement {
   tenant: string;
   action: DeadLetterAction;
   executionIds: readonly ExecutionId[];
-  /** For the executions that replays make: as many as there are letters, each greater than the one before. */
+  /** Ids for the executions that replays create: as many as there are letters, in ascending order. */
   newIds: readonly ExecutionId[];
   at: EpochMs;
 }
@@ -50,33 +54,34 @@ export interface Settlement {
 export interface SettledLetter {
   executionId: ExecutionId;
   /**
-   * NOT_A_DEAD_LETTER: unknown, not DEAD, settled before (a retry settles it too), or to be replayed although its job is
-   * deleted. KEY_HELD: an execution that is not final has its unique key.
+   * NOT_A_DEAD_LETTER: the execution is unknown, not DEAD or settled before (a retry settles it too), or the job of a
+   * letter to be replayed is deleted. KEY_HELD: an execution that is not final holds the unique key of the letter.
    */
   outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
-  /** Id of the execution that its replay has created. */
+  /** Id of the execution that the replay has created; null: there was no replay. */
   newId: ExecutionId | null;
 }
 
 export interface NewDeadLetterRun {
-  /** A UUIDv7 */
+  /** UUIDv7 of the run. */
   runId: string;
   tenant: string;
   action: DeadLetterAction;
   filter: DeadLetterFilter;
-  /** The run leaves later dead letters alone: it does not replay a replay that dies again. */
+  /** Start of the run. The run ignores later dead letters, so it does not replay a replay that dies again. */
   createdAt: EpochMs;
 }
 
 export interface DeadLetterRun extends NewDeadLetterRun {
   settled: number;
-  /** Letters that stayed, because their unique key was held. */
+  /** Letters that the run left as they were, because their unique key was held. */
   skipped: number;
+  /** null: the run has not ended. */
   finishedAt: EpochMs | null;
 }
 
 export interface Advance {
-  /** Ids of the executions that replays made. */
+  /** Ids of the executions that the replays have created. */
   made: ExecutionId[];
   isOver: boolean;
 }

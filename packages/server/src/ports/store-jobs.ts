@@ -1,15 +1,16 @@
 import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
 import type { JobDefinition, JobState } from "../domain/job.ts";
-import type { Command, NewJob, NewRecurringJob, PlanCommand, ReplaceCommand } from "./store.ts";
+import type { NewJob, NewRecurringJob } from "./store.ts";
+import type { Command, PlanCommand, ReplaceCommand } from "./store-commands.ts";
 
 /**
- * Changes of jobs that were accepted. Each is all or nothing: the job's row is written together with the command that
- * tells the owner of its executions to follow, which only the owner may. Changes of one job come one after the other.
+ * Changes of jobs that were accepted. Each change is atomic: one transaction writes the job's row and the command that
+ * tells the owner to update the job's executions, which only the owner may change. Changes of one job are serialised.
  */
 export interface StoreJobs {
-  /** Gives the job another definition and the next version, unless it has that definition already. */
+  /** Gives the job another definition and the next version, unless the job has this definition already. */
   replace(asked: JobReplacement): Promise<ReplaceOutcome>;
-  /** Replaces the active job of the same name, or submits this one where there is none. */
+  /** Replaces the active job of the same name. Without such a job, submits this one. */
   putNamed(asked: NamedPut): Promise<ReplaceOutcome | NamedOutcome>;
   /** Marks the job as deleted; its history stays. A repeat changes nothing. */
   delete(asked: JobDeletion): Promise<DeleteOutcome>;
@@ -24,7 +25,7 @@ export interface JobReplacement {
   jobId: JobId;
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** null: whatever the version is. */
+  /** Version that the job must have; null: any version. */
   ifVersion: number | null;
   /** Id of the command. */
   commandId: string;
@@ -32,23 +33,29 @@ export interface JobReplacement {
 }
 
 export interface NamedPut {
-  /** Its definition has a name. */
+  /** Job to put. Its definition has a name. */
   job: NewJob | NewRecurringJob;
   commandId: string;
 }
 
 export type ReplaceOutcome =
-  /** The command is kept until its owner has obeyed it. */
+  /** The command stays in the store until the owner has applied it. */
   | { kind: "REPLACED"; version: number; command: ReplaceCommand | PlanCommand }
   | { kind: "UNCHANGED"; jobId: JobId; version: number; scheduledAt: EpochMs; executionIds: ExecutionId[] }
   | { kind: "NOT_FOUND" }
   | { kind: "OTHER_VERSION"; version: number }
   | { kind: "WRONG_STATE"; state: Exclude<JobState, "ACTIVE"> }
-  /** A one-time job stays one, and a recurring one too. */
+  /**
+   * The change would make a one-time job recurring, or the reverse, which is not allowed. `isRecurring`: the present
+   * type.
+   */
   | { kind: "OTHER_TYPE"; isRecurring: boolean }
   /** Another recurring job has the name. */
   | { kind: "NAME_HELD"; jobId: JobId }
-  /** These stay as they are for as long as the job lives. */
+  /**
+   * A job keeps its concurrency key and its unique key for as long as it lives. `value`: the key that the job has;
+   * null: none.
+   */
   | { kind: "KEY_DIFFERS"; key: "concurrencyKey" | "uniqueKey"; value: string | null };
 
 export type NamedOutcome =
@@ -61,21 +68,21 @@ export type NamedOutcome =
 export interface JobDeletion {
   tenant: string;
   jobId: JobId;
-  /** Includes executions that a worker has. */
+  /** Whether executions that a worker has are cancelled as well. */
   cancelRunning: boolean;
-  /** A new id for each command that is left behind. */
+  /** Makes an id for each command that the deletion leaves for owners. */
   commandId: () => string;
   at: EpochMs;
 }
 
 export type DeleteOutcome =
   | { kind: "NOT_FOUND" }
-  /** `commands`: what was left behind for the executions that had not ended; none where all had. */
+  /** `commands`: commands for the executions that had not ended; empty if all had ended. */
   | { kind: "DELETED"; commands: Command[] };
 
 /** One more execution of a job, by the definition that the job has now. */
 export interface NewRun extends NewJob {
-  /** null: a recurring job is triggered (MANUAL), else it is a RETRY. */
+  /** Execution that this one repeats (trigger RETRY); null: a recurring job is triggered (MANUAL). */
   retryOf: ExecutionId | null;
   jobVersion: number;
 }
@@ -89,9 +96,9 @@ export type OrderOutcome =
 export type RunOutcome =
   | { kind: "ACCEPTED" }
   | { kind: "NOT_FOUND" }
-  /** An execution of the one-time job, or the one to be repeated, has not ended. */
+  /** An execution of the one-time job has not ended, or the execution to be repeated has not. */
   | { kind: "NOT_FINAL"; executionId: ExecutionId }
   | { kind: "DELETED" }
-  /** The job has another version by now: read it again. */
+  /** The job has another version by now, so the caller must read it again. */
   | { kind: "OTHER_VERSION"; version: number }
   | { kind: "KEY_HELD"; executionId: ExecutionId };

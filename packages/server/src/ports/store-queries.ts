@@ -4,7 +4,10 @@ import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domai
 import type { Plan, RecurrenceRule, SkipReason } from "../domain/recurrence.ts";
 import type { Submission, SubmitOutcome } from "./store.ts";
 
-/** Reads of the api. Rows say PENDING for what was assigned a moment ago: the owner knows better. */
+/**
+ * Reads of the api. The row of an execution that waits at a worker or started a moment ago still says PENDING; its
+ * owner knows the present state.
+ */
 export interface StoreQueries {
   getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
@@ -12,16 +15,19 @@ export interface StoreQueries {
   /** Jobs by descending id: recurring jobs, whose ids have a range of their own, come before one-time jobs. */
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
   /**
-   * Outcomes of the planned instants of [since, until), newest first. A stretch that was skipped stands where it
-   * begins, and is told where any of it lies within. `after` is the `next` of the page before: digits that mean nothing
-   * to anybody else.
+   * Outcomes of the planned instants of [since, until), newest first. A range of skipped instants is placed at its
+   * first instant, and is listed if any of its instants lies within the bounds. `after` is the `next` of the page
+   * before: digits without meaning to callers.
    */
   ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
-  /** How a submission with this key was answered, as a repeat of it would be; null: there was none, or it is forgotten. */
+  /**
+   * The answer to an earlier submission with this idempotency key, as a repeat of it would get; null: there was none,
+   * or the store has forgotten it.
+   */
   answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null>;
   /**
-   * Recurring jobs of all tenants that are ACTIVE, and whose next planned instant lies further before `now` than the
-   * grace of the job; earliest first. Costs by what is due, not by what there is.
+   * ACTIVE recurring jobs of all tenants whose next planned instant lies further before `now` than the grace of the
+   * job; earliest first. The cost grows with the number of due jobs, not of all jobs.
    * @param limit 1 to 1_000
    */
   overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
@@ -32,15 +38,16 @@ export interface StoreQueries {
    */
   recurringJobs(after: JobId | null, limit: number): Promise<RecurringJob[]>;
   /**
-   * Traces of planned instants, for each of the stretches in the order asked; the earliest of each kind, `limit` at most.
+   * Traces of planned instants, one for each of the ranges in `asked`, in the same order. Each has the earliest `limit`
+   * instants of each kind.
    * @param limit 1 to 1_000
    */
   traces(asked: readonly JobStretch[], limit: number): Promise<InstantTraces[]>;
-  /** Executions of all tenants by state; a count above `limit` is given as `limit`. */
+  /** Numbers of executions of all tenants by state. A count above `limit` is given as `limit`. */
   countExecutions(limit: number): Promise<ExecutionCounts>;
   /**
-   * READY executions of all tenants, by pool; a count above `limit` is given as `limit`. Reads a thousand lanes, in the
-   * order of their numbers.
+   * Numbers of READY executions of all tenants, by pool. A count above `limit` is given as `limit`. Reads the first
+   * thousand lanes, in ascending order of their hashes.
    */
   backlog(limit: number): Promise<BacklogOfPool[]>;
 }
@@ -48,11 +55,11 @@ export interface StoreQueries {
 export interface BacklogOfPool {
   pool: string;
   ready: number;
-  /** Due time of the oldest of the executions that are next, each in its lane. */
+  /** Earliest due time among the first executions of the pool's lanes. */
   oldestDueAt: EpochMs;
 }
 
-/** Its time has passed, and nothing has accounted for it. */
+/** A recurring job whose next instant has passed without being accounted for. */
 export interface OverdueJob {
   jobId: JobId;
   /** null: it has none. */
@@ -60,7 +67,7 @@ export interface OverdueJob {
   nextFireAt: EpochMs;
 }
 
-/** Definition and plan of a recurring job, as far as its ledger is judged by them. */
+/** Definition and plan of a recurring job, as far as its ledger depends on them. */
 export interface RecurringJob {
   jobId: JobId;
   /** null: it has none. */
@@ -72,33 +79,33 @@ export interface RecurringJob {
   plan: Plan;
 }
 
-/** Stretch of time of one recurring job: [since, until). */
+/** Period [since, until) of one recurring job. */
 export interface JobStretch {
   jobId: JobId;
   since: EpochMs;
   until: EpochMs;
 }
 
-/** Traces of the planned instants of a stretch. */
+/** Traces that the planned instants of a period have left in the store. */
 export interface InstantTraces {
-  /** Planned instants that have an execution, ascending; an instant may be there twice. */
+  /** Planned instants that have an execution, ascending. An instant may occur twice. */
   fired: EpochMs[];
-  /** Ranges of skipped instants that touch the stretch, ascending; both bounds included. */
+  /** Ranges of skipped instants that overlap the period, ascending. Both bounds belong to a range. */
   skipped: { from: EpochMs; to: EpochMs }[];
 }
 
-/** State of the rows, which is about a second behind the assignments. */
+/** Counts of the executions' rows, whose states are about a second behind the assignments. */
 export interface ExecutionCounts {
-  /** For their time. */
+  /** Executions that are not due yet. */
   waiting: number;
   ready: number;
-  /** Their rows say RUNNING. */
+  /** Executions whose rows say RUNNING. */
   held: number;
-  /** DEAD, and neither replayed nor discarded. */
+  /** DEAD executions that were neither replayed nor discarded. */
   deadLetters: number;
 }
 
-/** Newest first; `after` is the id of the last item of the page before. */
+/** Bounds of one page, newest first. `after` is the `next` of the page before; null: the first page. */
 export interface Page {
   after: string | null;
   /** 1 to 1_000 */
@@ -106,9 +113,12 @@ export interface Page {
 }
 
 export interface Listing<T> {
-  /** May be fewer than the page takes, or none, while more follow: a store looks at so many rows for one page. */
+  /**
+   * Items of the page. There may be fewer than `limit`, or none, although more follow, because the store reads a
+   * limited number of rows for one page.
+   */
   items: T[];
-  /** null: there is no more. */
+  /** `after` of the next page; null: this is the last page. */
   next: string | null;
 }
 
@@ -117,14 +127,14 @@ export interface ExecutionFilter {
   pool?: string;
   handler?: string;
   jobId?: JobId;
-  /** Created at or after. */
+  /** Executions created at or after this time. */
   since?: EpochMs;
-  /** Created before. */
+  /** Executions created before this time. */
   until?: EpochMs;
   ids?: IdRange;
 }
 
-/** Ids from the first to the last one, both included. */
+/** Range of ids; both bounds belong to it. */
 export interface IdRange {
   first: string;
   last: string;
@@ -137,7 +147,7 @@ export interface JobFilter {
   pool?: string;
   handler?: string;
   name?: string;
-  /** Each is `key` or `key=value`; a job has to have all of them. */
+  /** Labels as `key` or `key=value`. A job must have all of them. */
   labels?: readonly string[];
 }
 
@@ -147,9 +157,9 @@ export interface ExecutionSummary {
   shard: ShardId;
   tenant: string;
   trigger: Trigger;
-  /** Execution that it repeats; null: none. */
+  /** Execution that this one repeats; null: none. */
   retryOf: ExecutionId | null;
-  /** Which version of its job's definition it runs by. */
+  /** Version of the job's definition that the execution runs by. */
   jobVersion: number;
   state: ExecutionState;
   reason: string | null;
@@ -172,12 +182,14 @@ export interface ExecutionSummary {
 export interface ExecutionView extends ExecutionSummary {
   requires: readonly string[];
   policy: ExecutionPolicy;
-  /** JSON text as it was submitted; null: none. */
+  /** JSON text as submitted; null: no payload. */
   payload: Uint8Array | null;
-  /** JSON text as the handler returned it; null: none. */
+  /** JSON text as the handler returned it; null: no result. */
   result: Uint8Array | null;
   error: ExecutionError | null;
   attempts: EndedAttempt[];
+  /** Whether handlers of the execution have made records; `Store.steps` reads them. */
+  hasSteps: boolean;
 }
 
 export interface JobSummary {
@@ -199,8 +211,8 @@ export interface JobSummary {
 }
 
 /**
- * One planned instant, or, with a `count` of more than 100, so many in a row that were skipped. One that was skipped
- * and made up for later is the execution that made up for it.
+ * One planned instant, or, with a `count` above 100, a range of consecutive skipped instants. An instant that was
+ * skipped and later backfilled is listed with the execution of the backfill.
  */
 export type LedgerItem =
   | { plannedAt: EpochMs; execution: ExecutionSummary }
@@ -209,6 +221,9 @@ export type LedgerItem =
 export interface JobView extends JobSummary {
   definition: JobDefinition;
   payload: Uint8Array | null;
-  /** The newest five; of a recurring job those that were planned last, so what a backfill made up for is not among them. */
+  /**
+   * The five newest executions. For a recurring job, those with the latest planned instants, so executions of a
+   * backfill are not among them.
+   */
   latestExecutions: ExecutionSummary[];
 }

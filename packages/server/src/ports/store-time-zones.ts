@@ -3,16 +3,16 @@ import type { ZoneFilesText } from "../domain/schedule/zones/zone-files.ts";
 
 /** Which time zone data is in force for all nodes, and the data itself. */
 export interface StoreTimeZones {
-  /** The latest thousand, in order. */
+  /** The latest thousand changeovers, in order. */
   changeovers(): Promise<Changeover[]>;
-  /** null: the store does not have this version. */
+  /** The data of a version; null: the store does not have it. */
   read(version: string): Promise<ZoneFilesText | null>;
-  /** All that the store has, ascending. */
+  /** All versions that the store has, ascending. */
   versions(): Promise<string[]>;
   /**
-   * Brings a version into force `leadMs` from now by the store's clock, and keeps its data where the version is new. The first one of a
-   * store without recurring jobs is in force from the beginning.
-   * @param number one more than that of the latest changeover
+   * Brings a version into force `leadMs` from now by the store's clock, and stores its data if the version is new. The
+   * first version of a store without recurring jobs is in force from the beginning.
+   * @param number one more than the number of the latest changeover
    * @param data null: the store has the version
    * @returns false: another changeover has this number, or the store lacks the version; nothing was changed
    */

@@ -2,104 +2,116 @@ import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } f
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { RecurrenceRule } from "../domain/recurrence.ts";
+import type { RecordedStep } from "../domain/step.ts";
+import type { Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
+import type { StoreFlows } from "./store-flows.ts";
+import type { StoreHandlers } from "./store-handlers.ts";
 import type { StoreJobs } from "./store-jobs.ts";
+import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
+import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
 /**
- * The truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only inserts.
- * Implementations throw `StoreUnavailable` for an outage; after it, a write may or may not have happened.
+ * The source of truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only
+ * inserts. Implementations throw `StoreUnavailable` for an outage. After it, the caller does not know whether a write happened.
  */
-export interface Store {
-  /** For the api: reading, with cursors. Never on the connections of the hot path. */
+export interface Store extends StoreFlows {
+  /** For the api: reads, with cursors. They never use the connections of the hot path. */
   readonly queries: StoreQueries;
-  /** For the api: jobs that were accepted are changed, deleted, run again. */
+  /** For the api: changes, deletions and further runs of accepted jobs. */
   readonly jobs: StoreJobs;
-  /** For owners of shards: recurring jobs and how far they have come. */
+  /** For owners of shards: recurring jobs with their plans. */
   readonly recurrences: StoreRecurrences;
   /** For the api: executions that used up their budget. */
   readonly deadLetters: StoreDeadLetters;
-  /** For every node: which time zone data is in force. */
+  /** For every node: the time zone data in force. */
   readonly timeZones: StoreTimeZones;
+  /** For gateways and the api: policies that tasks declare for jobs of their handlers. */
+  readonly handlers: StoreHandlers;
+  /** For gateways and the api: records of handlers. */
+  readonly steps: StoreSteps;
+  /** For gateways and the api: lines that handlers logged. */
+  readonly logs: StoreLogs;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
-   * transactions. The answer has one outcome a submission, in order.
+   * transactions. The answer has one outcome per submission, in order.
    */
   submit(batch: readonly Submission[]): Promise<SubmitOutcome[]>;
 
   /**
-   * The fenced commit: one autocommit statement for all shards of a tick. A shard whose epoch is not current is
-   * FENCED and nothing of it is written. Rows whose state or attempt is not what the change expects are left alone
-   * and named in `missed`. Rows that the store refuses for their data are left alone and named in `refused`.
+   * The fenced commit: one autocommit statement for all shards of a tick. If a shard's epoch is not current, the shard
+   * is FENCED and the store writes nothing of it. The store leaves a row alone if its state or attempt is not what the
+   * change expects, and names it in `missed`; and if the store refuses its data, and names it in `refused`.
    */
   commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]>;
 
-  /** Every shard with its owner and epoch, in order. */
+  /** Every shard with its owner and epoch, in ascending order. */
   readShards(): Promise<ShardHolder[]>;
   /**
-   * Makes `owner` the owner of those shards that still have the epoch that is named: ends the store connections of the
-   * owners before it, waits for or shuts out their transactions in doubt, and raises the epochs. An epoch is greater than
-   * every one that was given before, also where the store has gone back (a restore, a failover) and has lost those.
-   * @returns in the order of `shards` the new epochs; null where another was faster
+   * Makes `owner` the owner of those shards that still have the epoch named in `shards`: ends the store connections of
+   * the earlier owners, waits for or shuts out their transactions in doubt, and raises the epochs. A new epoch is
+   * greater than every earlier one, even if the store was set back (by a restore or failover) and has lost the later
+   * ones.
+   * @returns the new epochs in the order of `shards`; null where another node was faster
    */
   takeOver(shards: readonly SeenShard[], owner: Incarnation): Promise<(Epoch | null)[]>;
   /**
-   * A takeover stands as long as the connection to the store lasts on which it was made, because another connection may
-   * lead to a store that has gone back: `commit` throws `StoreUnavailable` afterwards.
+   * Watches takeovers. A takeover is valid while the store connection that made it lasts, because another connection
+   * may lead to a store that was set back. After that, `commit` throws `StoreUnavailable`.
    * @param tell called when a takeover of this process has ended that way
    */
   watchTakeovers(tell: () => void): void;
-  /** Leaves these shards without an owner, where they still have these epochs. */
-  letGo(shards: readonly { shard: ShardId; epoch: Epoch }[]): Promise<void>;
-  /** All that is in flight or to be obeyed in the shards: open journal rows, rows that say RUNNING, open commands. */
+  /** Leaves each of these shards without an owner, if it still has this epoch. */
+  releaseShards(shards: readonly { shard: ShardId; epoch: Epoch }[]): Promise<void>;
+  /** All that is in flight or waits in the shards: open journal rows, rows that say RUNNING, open commands. */
   recover(shards: readonly ShardId[]): Promise<Recovered>;
-  /** Whether there is anything to read of the shards: one look, that costs the same whatever there is. */
-  lookOut(shards: readonly ShardId[], ahead: LookAhead): Promise<Signs>;
-  /** WAITING rows with `dueAt` up to `dueUntil`, earliest first, from the start. @param limit 1 to 100_000 */
+  /** Tells in one query whether the shards have anything to read. The cost does not depend on how much there is. */
+  poll(shards: readonly ShardId[], ahead: LookAhead): Promise<PollSummary>;
+  /** WAITING rows with `dueAt` up to `dueUntil`, earliest first, from the first row. @param limit 1 to 100_000 */
   readWaiting(shards: readonly ShardId[], dueUntil: EpochMs, limit: number): Promise<Candidate[]>;
-  /** READY rows of a lane in order of (rank, id), after `after` or from the start. @param limit 1 to 100_000 */
+  /** READY rows of a lane by (rank, id), behind `after`; null: from the first row. @param limit 1 to 100_000 */
   readReady(
     shards: readonly ShardId[],
     laneHash: number,
     after: RankCursor | null,
     limit: number,
   ): Promise<Candidate[]>;
-  /** Lanes that have READY rows of any shard, ascending, beyond `after`; a page of at most `limit`. */
+  /** Hashes of lanes that have READY rows of any shard: ascending, above `after`, at most `limit`. */
   readLanes(after: number | null, limit: number): Promise<number[]>;
-  /** Rows that are not final, by id; ids that are unknown or final are left out. */
+  /** Rows of these executions that are not final. Unknown ids are left out. */
   load(ids: readonly ExecutionId[]): Promise<Candidate[]>;
-  /** Payloads by id, as they were submitted. Executions without one are left out. */
+  /** Payloads by execution, as submitted. Executions without a payload are left out. */
   payloads(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array>>;
 
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
   addCommand(command: Command): Promise<void>;
   /**
-   * Open commands of the shards that are not among the known ones, in order of their ids, by one snapshot. A command
-   * that is committed late is found whatever its id is, and a command that is left open hides none.
+   * Open commands of the shards that are not in `known`, in order of their ids, from one snapshot. The read finds a
+   * command that was committed late, whatever its id, and an open command hides no other.
    * @param known ids of commands that the caller has, at most 20_000
    * @param limit 1 to 10_000
    */
   readCommands(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
-  /** Sets up a pool, or changes what is named of one that is set up. @returns it as it is then */
+  /** Creates a pool's settings, or changes those that `change` names. @returns the settings after the change */
   putPool(change: PoolChange): Promise<Pool>;
 
-  /** The store's clock in milliseconds, as finely as it tells it; for an offset kept by the caller. */
+  /** The store's clock in milliseconds, with its fraction. The caller derives an offset from it. */
   clock(): Promise<number>;
-  /** Makes partitions ahead of time, drops what retention lets go, forgets old idempotency keys. Safe to repeat. */
+  /** Creates partitions ahead of time, and deletes rows past retention and old idempotency keys. Safe to repeat. */
   maintain(now: EpochMs, retention: Retention): Promise<void>;
-  /** Ends what is under way and closes every connection. */
+  /** Ends all running statements and closes every connection. */
   close(): Promise<void>;
 }
 
-/** Jobs that are accepted or answered together; a single submit is a batch of one. */
+/** Jobs that are accepted or refused together. A single submit is a batch of one. */
 export interface Submission {
-  /** Gates all of it: a repeat with the same hash answers as the first did. */
+  /** Idempotency key of the whole submission; null: none. A repeat with the same hash gets the first answer. */
   idempotency: { tenant: string; key: string; requestHash: string } | null;
   jobs: readonly (NewJob | NewRecurringJob)[];
 }
@@ -112,14 +124,14 @@ export interface NewJob {
   definition: JobDefinition;
   rank: number;
   laneHash: number;
-  /** READY when it is due at `createdAt`, else WAITING. */
+  /** READY if the execution is due at `createdAt`, else WAITING. */
   queue: "READY" | "WAITING";
-  /** null: no payload. Bytes, never parsed by the store. At most 1 MiB. */
+  /** At most 1 MiB, never parsed by the store; null: no payload. */
   payload: Uint8Array | null;
   createdAt: EpochMs;
 }
 
-/** A recurring job: it has no execution before its first planned instant. */
+/** A recurring job, which has no execution before its first planned instant. */
 export interface NewRecurringJob {
   /** Id in the range of recurring jobs; see `recurringJobId`. */
   jobId: JobId;
@@ -127,31 +139,30 @@ export interface NewRecurringJob {
   tenant: string;
   shard: ShardId;
   /**
-   * Its `recurrence` is not null. Its name, where there is one, is unique among the recurring jobs of the tenant that
-   * are not deleted.
+   * Definition with a `recurrence`. Its name, if any, is unique among the tenant's jobs that recur and are not deleted.
    */
   definition: JobDefinition;
   payload: Uint8Array | null;
   createdAt: EpochMs;
-  /** Plan of version 1, and how it begins: ACTIVE. */
+  /** First planned instant. The job starts with an ACTIVE plan for version 1 of its definition. */
   firstFireAt: EpochMs;
   tzdata: string;
 }
 
 export type SubmitOutcome =
-  /** One a job, in order. `deduplicated`: the unique key was held, and these are the ids that hold it. */
+  /** One item per job, in order. `deduplicated`: another job holds the unique key; its ids are given. */
   | { kind: "ACCEPTED"; replayed: boolean; jobs: AcceptedJob[] }
-  /** The idempotency key was used with another request; nothing was written. */
+  /** The idempotency key was used with another request; the store wrote nothing. */
   | { kind: "KEY_REUSED" }
-  /** The store cannot hold this data, whatever is tried; nothing was written. The others of the batch are not affected. */
+  /** The store can never hold this data, and wrote nothing of it. Other submissions are not affected. */
   | { kind: "REFUSED"; message: string };
 
 export interface AcceptedJob {
   jobId: JobId;
-  /** null: a recurring job. */
+  /** First execution; null: a recurring job. */
   executionId: ExecutionId | null;
   deduplicated: boolean;
-  /** Nothing was written of it: this recurring job has the name. */
+  /** Recurring job that has the same name already; the store wrote nothing of the new one. Left out: no such job. */
   nameHeldBy?: JobId;
 }
 
@@ -159,34 +170,46 @@ export interface AcceptedJob {
 export interface SeenShard {
   shard: ShardId;
   epoch: Epoch;
-  /** Highest epoch of the shard that the caller has ever known; default: `epoch`. */
+  /** Highest epoch of the shard that the caller has ever seen; default: `epoch`. */
   knownEpoch?: Epoch;
 }
 
 export interface ShardHolder {
   shard: ShardId;
   epoch: Epoch;
-  /** null: nobody owns it; it was let go, or has never been taken. */
+  /** null: no node owns the shard, because it was released or never taken over. */
   owner: Incarnation | null;
 }
 
 export interface ShardCommit {
   shard: ShardId;
   epoch: Epoch;
-  /** At most one an execution. */
+  /** At most one change per execution. */
   changes: readonly RowChange[];
   /** Assignments of this tick in the shard; the store keeps them as one journal row. */
   assigned: readonly JournalEntry[];
-  /** The number under which `assigned` is kept; grows within an epoch. Unused where nothing was assigned. */
+  /** Number of the journal row that keeps `assigned`; grows within an epoch. Unused if `assigned` is empty. */
   journalSeq: number;
-  /** Journal rows whose last execution settles here. */
+  /** Journal rows that this commit settles: it writes the last of their executions. */
   settledJournals: readonly JournalRef[];
-  /** Executions known from a hint only: their row must be PENDING with this attempt, else they are `missed`. */
+  /** Executions known only from a hint: each row must be PENDING with this attempt, else the execution is `missed`. */
   expected: readonly { id: ExecutionId; attempt: number }[];
-  /** At most one a job. Where the revision is not as expected nothing of it is written, and it is named in `missedPlans`. */
+  /**
+   * At most one change per job. If the revision is not the expected one, the store writes nothing of the change and
+   * names the job in `missedPlans`.
+   */
   plans: readonly PlanChange[];
-  /** Commands that this commit applies. */
+  /** Ids of commands that this commit applies. */
   commandsDone: readonly string[];
+  /**
+   * Records of handlers, at most one for each execution and name. The store keeps the record that counts, see `StepKind`.
+   * An execution whose row this commit changes has records from then on.
+   */
+  steps: readonly StepWrite[];
+}
+
+export interface StepWrite extends RecordedStep {
+  executionId: ExecutionId;
 }
 
 export interface JournalRef {
@@ -196,10 +219,10 @@ export interface JournalRef {
 
 export interface JournalEntry {
   id: ExecutionId;
-  /** The attempt that begins with this assignment. */
+  /** Number of the attempt that this assignment starts. */
   attempt: number;
   workerId: WorkerId;
-  /** Which gateway's worker it is. */
+  /** Gateway to which the worker is connected. */
   gateway: Incarnation;
   assignedAt: EpochMs;
 }
@@ -207,8 +230,9 @@ export interface JournalEntry {
 /** New content of one row. The store writes every field. */
 export interface RowChange {
   id: ExecutionId;
-  /** Compare: what the row has said since it was last written. */
+  /** State that the row must have, as last written; else the execution is `missed`. */
   wasState: "PENDING" | "RUNNING";
+  /** Attempt that the row must have, likewise. */
   wasAttempt: number;
   state: Exclude<ExecutionState, "SCHEDULED">;
   attempt: number;
@@ -217,26 +241,26 @@ export interface RowChange {
   queue: Queue;
   rank: number;
   dueAt: EpochMs;
-  /** Why it is in its state where the state does not say it, for people and programs: `START_BEFORE_PASSED`. */
+  /** Further reason for the state, for people and programs, such as `START_BEFORE_PASSED`; null: none. */
   reason: string | null;
-  /** The holder while RUNNING. */
+  /** Worker that holds the execution while it is RUNNING; else null. */
   workerId: WorkerId | null;
   gateway: Incarnation | null;
-  /** When the current attempt started, while RUNNING. */
+  /** Start of the current attempt while RUNNING; else null. */
   attemptStartedAt: EpochMs | null;
   startedAt: EpochMs | null;
   finishedAt: EpochMs | null;
   result: Uint8Array | null;
   error: ExecutionError | null;
-  /** Appended to the row's history. */
+  /** Attempts to append to the row's history. */
   ended: readonly EndedAttempt[];
-  /** Frees the unique key that names this execution. */
+  /** Whether the commit frees the unique key that the execution holds. */
   releaseUniqueKey: boolean;
-  /** Where there is one, the row's copy of its job's definition is written with all the rest. */
+  /** Newer definition for the row's copy of its job's definition. Left out: the copy stays. */
   replacement?: Replacement;
 }
 
-/** An execution's copy of a newer version of its job's definition; its payload is that version's. */
+/** Newer version of a job's definition, for an execution's row. The payload is that of the same version. */
 export interface Replacement {
   jobVersion: number;
   definition: JobDefinition;
@@ -249,34 +273,37 @@ export interface ShardOutcome {
   status: "APPLIED" | "FENCED";
   missed: ExecutionId[];
   missedPlans: JobId[];
-  /** Births that were not written as PENDING: the row was there already, or its unique key was held. */
-  notBorn: ExecutionId[];
+  /** Executions that were not created as PENDING: the row existed, or the unique key was held. */
+  notCreated: ExecutionId[];
   refused: { id: ExecutionId; message: string }[];
 }
 
-/** How far ahead a look-out looks. */
+/** How far ahead a poll looks. */
 export interface LookAhead {
-  /** As of `readWaiting`. */
+  /** Latest due time, as in `readWaiting`. */
   dueUntil: EpochMs;
-  /** As of `recurrences.readDue`. */
+  /** Latest next instant, as in `recurrences.readDue`. */
   firesUntil: EpochMs;
 }
 
-/** Result of a look-out. Where it is false, the read of that name would have found nothing. */
-export interface Signs {
+/** Result of a poll. A field is false if the read of that kind would have found nothing. */
+export interface PollSummary {
   waiting: boolean;
-  /** Lanes that have READY rows, of any shard. */
+  /** Whether any lane has READY rows, of any shard. */
   ready: boolean;
-  /** Recurring jobs that fire. */
+  /** Whether recurring jobs are due to fire. */
   plans: boolean;
   commands: boolean;
-  /** As of `readPools`. */
+  /** Every pool with settings of its own, as `readPools` returns them. */
   pools: Pool[];
 }
 
 export interface Recovered {
   inFlight: InFlightRow[];
-  /** Every open journal row, also those whose executions have all been settled by their rows. */
+  /**
+   * Every open journal row, and the number of its executions that have no row of their own yet. A row with 0 of them
+   * stays open until a commit of its owner deletes it.
+   */
   journals: { shard: ShardId; ref: JournalRef; unsettled: number }[];
   commands: Command[];
 }
@@ -288,90 +315,30 @@ export interface InFlightRow {
   workerId: WorkerId;
   gateway: Incarnation;
   assignedAt: EpochMs;
-  /** Known once the row says RUNNING. */
+  /** Start of the attempt; null: the row does not say RUNNING yet. */
   attemptStartedAt: EpochMs | null;
-  /** null: the row itself says RUNNING. */
+  /** Journal row that holds the assignment; null: the execution's own row says RUNNING. */
   journal: JournalRef | null;
 }
 
-export type Command = CancelCommand | JobCommand | PlanCommand;
-/** Left behind by a change of a job, for its executions that had not ended then: all of one shard. */
-export type JobCommand = ReplaceCommand | DeleteCommand;
-
-interface AnyCommand {
-  /** UUIDv7 */
-  id: string;
-  shard: ShardId;
-}
-
-export interface CancelCommand extends AnyCommand {
-  kind: "CANCEL";
-  executionId: ExecutionId;
-}
-
-/** Executions that wait run by this definition. An execution that a worker has keeps its definition. */
-export interface ReplaceCommand extends AnyCommand {
-  kind: "REPLACE";
-  jobId: JobId;
-  executionIds: readonly ExecutionId[];
-  version: number;
-  definition: JobDefinition;
-  payloadBytes: number;
-}
-
-/** Executions that wait are cancelled. An execution that a worker has runs on. */
-export interface DeleteCommand extends AnyCommand {
-  kind: "DELETE";
-  jobId: JobId;
-  executionIds: readonly ExecutionId[];
-}
-
-/** Command for the plan of a recurring job. */
-export interface PlanCommand extends AnyCommand {
-  kind: "PLAN";
-  jobId: JobId;
-  order: PlanOrder;
-}
-
-export type PlanOrder =
-  /** The job has another version, or is deleted. `former`: what was planned by the version before is accounted for by it. */
-  | { kind: "LOOK"; former?: FormerRule }
-  /** `at`: what is planned before it still fires. */
-  | { kind: "PAUSE"; at: EpochMs }
-  /** Instants in the pause are SKIPPED or, with `catchUp`, treated as misfired. */
-  | { kind: "RESUME"; at: EpochMs; catchUp: boolean }
-  /** Planned instants of [since, until), all in the past, so many at once. */
-  | { kind: "BACKFILL"; since: EpochMs; until: EpochMs; limit: number };
-
-/** A rule that an edit replaced. */
-export interface FormerRule {
-  version: number;
-  rule: RecurrenceRule;
-  /** When it was replaced: what it planned before that stays planned. */
-  until: EpochMs;
-}
-
-/** A field that is left out keeps its value, which is the default at first. */
+/** A field that is left out keeps its value. A pool without settings starts with the default values. */
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
-export interface RankCursor {
-  rank: number;
-  id: ExecutionId;
-}
+export type RankCursor = Pick<Candidate, "rank" | "id">;
 
 export interface Retention {
-  /** For final executions; MAINSPRING_RETENTION_DAYS. */
+  /** Days for which final executions are kept; MAINSPRING_RETENTION_DAYS. */
   days: number;
-  /** For dead letters. */
+  /** Days for which dead letters are kept. */
   deadDays: number;
 }
 
-/** The store did not answer, or not in time. A write that it was asked for may have happened. */
+/** The store did not answer in time. A requested write may have happened. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
-  /** It was known not to answer, and so it was not asked: nothing has happened. */
+  /** Whether the store was known to be down and therefore not asked: nothing has happened. */
   readonly isUnasked: boolean;
-  /** A list that took longer than a list may, or waited longer for others: the store answers other requests. */
+  /** Whether a list query took or waited too long. The store answers other requests. */
   readonly isListTimeout: boolean;
 
   constructor(message: string, options: ErrorOptions & { isUnasked?: boolean; isListTimeout?: boolean } = {}) {
@@ -381,7 +348,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** The store cannot serve this program: corrupt, in use, or of a newer version. Says what to do. */
+/** The store cannot serve this program: it is corrupt, in use, or of a newer version. The message says what to do. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }

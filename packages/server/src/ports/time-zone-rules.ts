@@ -1,26 +1,26 @@
 import type { Changeover } from "../domain/changeover.ts";
 
-/** The time zone data that a node goes by, as its parts ask for it. */
+/** The time zone data that a node plans by, as the parts of the node read it. */
 export interface TimeZoneRules {
-  /** All that are known, in order; none while a node lives that does not know of them. */
+  /** All known changeovers, in order. Empty while a living node does not support changeovers. */
   changeovers(): readonly Changeover[];
   inForce(): RulesInForce;
-  /** Versions that this node brings, whether they are in force or not. */
+  /** Versions that this node's program contains, in force or not. */
   offered(): readonly string[];
   /**
-   * Brings a version into force that the store has or this node brings.
-   * @returns when it will be; null: neither has it, or another changeover was faster
+   * Brings a version into force that the store or this node's program contains.
+   * @returns the changeover; null: no source has the version, or another changeover was faster
    */
   changeTo(version: string): Promise<Changeover | null>;
-  /** @param heard called when changeovers become known, and when one comes into force */
+  /** @param heard called when changeovers become known, and when a changeover comes into force */
   listen(heard: () => void): void;
 }
 
 export interface RulesInForce {
-  /** As `2026f`. */
+  /** Version of the data, such as `2026f`. */
   version: string;
-  /** Tag of the data for plans that are made now; see `tzdataTag`. */
+  /** Tag of the data for plans that are computed now; see `tzdataTag`. */
   tag: string;
-  /** ISO date of the release; null: not known. */
+  /** ISO date of the release of the data; null: not known. */
   releasedOn: string | null;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Turns } from "./turns.ts";
 
-/** Turns whose clock moves with each item, and that end when the test says so. */
+/** Turns whose clock moves by 1 ms with each item. Each turn ends when the test calls `endTurn`. */
 function scene() {
   const ends: (() => void)[] = [];
   let nowMs = 0;

@@ -1,45 +1,45 @@
 import { atEndOfTurn, type Runtime } from "./runtime.ts";
 
-/** Time that long works take together in one turn of the event loop. */
+/** Time in ms that all long work together takes in one turn of the event loop. */
 const TURN_MS = 5;
 
-/** Ticks of the microtask queue within which a work that was resumed has had its part of the turn. */
+/** Ticks of the microtask queue that resumed work gets before the next waiting work is resumed. */
 const WORK_TICKS = 8;
 
 /**
- * Divides work whose length a client chose into turns of the event loop. All works share the time of a turn, so that many
- * requests at once hold the loop for no longer than one.
+ * Divides work whose length a client chose into turns of the event loop. All work shares the time of a turn, so many
+ * concurrent requests hold the loop for no longer than one request.
  */
 export class Turns {
   readonly #runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">;
-  /** First work of this turn, on the monotonic clock; null: this turn had none yet. */
+  /** Start of the first work in this turn, on the monotonic clock; null: this turn has done no work yet. */
   #beganMs: number | null = null;
-  /** Works that go on in a later turn, FIFO. */
+  /** Work that continues in a later turn, FIFO. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#runtime = runtime;
   }
 
-  /** Whether this turn has had its time; then `next` is to be awaited. */
+  /** Whether this turn has used its time. The caller then awaits `next`. */
   get isOver(): boolean {
     this.#begin();
     return this.#runtime.monotonicMs() - (this.#beganMs ?? 0) > TURN_MS;
   }
 
-  /** Resolves in a later turn that has time left, after all works that wait. */
+  /** Resolves in a later turn that has time left, after all work that waits already. */
   next(): Promise<void> {
     this.#begin();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Does a piece of work that cannot be divided in a turn that has time left. */
+  /** Runs work that cannot be divided, in a turn that has time left. */
   async run<R>(work: () => R): Promise<R> {
     if (this.isOver) await this.next();
     return work();
   }
 
-  /** Array.map in turns; one item alone needs none. */
+  /** Array.map, divided into turns. A single item is mapped immediately. */
   async map<T, R>(items: readonly T[], make: (item: T, index: number) => R): Promise<R[]> {
     if (items.length <= 1) return items.map(make);
     const made: R[] = [];
@@ -60,7 +60,7 @@ export class Turns {
     this.#beganMs = null;
     while (this.#waiting.length > 0 && !this.isOver) {
       this.#waiting.shift()?.();
-      // The work has gone on by then, and has ended or waits again.
+      // The resumed work has ended or waits again after these ticks.
       for (let tick = 0; tick < WORK_TICKS; tick++) await null;
     }
   }

@@ -6,24 +6,27 @@ import { candidate } from "../engine/testing/story.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
+import { CommitLoop, type CommitLoopDependencies } from "./commit-loop.ts";
 import { PoolReader } from "./reading/pool-reader.ts";
-import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 
 const GATEWAY = "gateway-1";
 const SLOTS = 5;
 
-/** A runner that owns all shards and has a worker, on a store whose commits are answered when a test says so. */
+/** A commit loop that owns all shards and has a worker, on a store that answers commits when the test says so. */
 class Scene {
   /** Output in order: commits with their assignments, assignments sent, results acknowledged. */
   readonly left: string[] = [];
   readonly #commits: { shards: ShardCommit[]; answer(outcomes: ShardOutcome[]): void }[] = [];
+  /** Number of executions that were counted as finished. */
+  finished = 0;
   readonly runtime = new ManualRuntime();
-  readonly runner: ShardRunner;
+  readonly runner: CommitLoop;
 
   constructor() {
     const nothing = { payloads: { attach: () => null }, watchers: { committed: () => undefined } };
-    const metrics = new Proxy({}, { get: () => () => undefined });
-    const store = { commit: (shards: ShardCommit[]) => this.#commit(shards), lookOut: () => new Promise(() => {}) };
+    const counted = { finished: (_state: string, count: number) => (this.finished += count) };
+    const metrics = new Proxy(counted, { get: (known, name) => Reflect.get(known, name) ?? (() => undefined) });
+    const store = { commit: (shards: ShardCommit[]) => this.#commit(shards), poll: () => new Promise(() => {}) };
     const recurrences = { readAwaiting: async () => [], readOtherZones: async () => [] };
     const bus = { node: "node-1", nodes: () => [], send: (_to: unknown, message: ToGateway) => this.#sent(message) };
     const pools = new PoolReader({ readPools: async () => [] }, () => undefined);
@@ -33,12 +36,18 @@ class Scene {
       pools,
       runtime: this.runtime,
     };
-    const parts = { ...nothing, ...rest, metrics, bus, store: { ...store, recurrences } } as unknown as RunnerParts;
+    const parts = {
+      ...nothing,
+      ...rest,
+      metrics,
+      bus,
+      store: { ...store, recurrences },
+    } as unknown as CommitLoopDependencies;
     const events = {
       lost: () => undefined,
       fenced: (shards: readonly number[]) => this.left.push(`fenced ${shards.join()}`),
     };
-    this.runner = new ShardRunner(parts, { ...events, demand: () => undefined, trusted: () => true });
+    this.runner = new CommitLoop(parts, { ...events, demand: () => undefined, trusted: () => true });
     const epochs = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
     const recovered = { inFlight: [], journals: [], commands: [] };
     this.runner.own({ term: 1, epochs, recovered, seen: epochs, gateways: [GATEWAY] });
@@ -56,18 +65,26 @@ class Scene {
     this.left.splice(0);
   }
 
-  /** A job was submitted. @returns its execution */
+  /** Submits a job. @returns its execution */
   submit(id: string, shard: number) {
     const row = candidate({ id, shard, dueAt: 0 });
     this.runner.take([{ kind: "HINTED", rows: [row] }]);
     return row;
   }
 
-  /** The store answers the oldest commit. */
+  /** Reports that the first attempt of an execution has succeeded. */
+  finish(executionId: string, shard: number): void {
+    const [at, outcome] = [this.runtime.now(), { result: null, error: null, advice: null }];
+    const token = { shard, executionId, attempt: 1, workerId: "w" };
+    const finished = { ...token, ...outcome, state: "SUCCEEDED", startedAt: at, finishedAt: at } as const;
+    this.#hear({ kind: "FINISHED", results: [finished] });
+  }
+
+  /** Answers the oldest commit. */
   async answer(outcome: (commit: ShardCommit) => Partial<ShardOutcome> = () => ({})): Promise<void> {
     const commit = this.#commits.shift();
     assert.ok(commit);
-    const usual = { status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] } as const;
+    const usual = { status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] } as const;
     commit.answer(commit.shards.map((one) => ({ shard: one.shard, ...usual, ...outcome(one) }) as ShardOutcome));
     await settled();
   }
@@ -94,7 +111,7 @@ describe("the loop of commits", () => {
     const scene = new Scene();
     scene.submit("a", 1);
     scene.submit("b", 2);
-    const gone = scene.runner.letGo([5]);
+    const gone = scene.runner.releaseShards([5]);
     await scene.answer();
     assert.deepEqual(scene.left, ["commit a", "assign a", "commit b"]);
     assert.equal(await gone, true);
@@ -138,5 +155,30 @@ describe("the loop of commits", () => {
     assert.equal(await waiting, false);
     await scene.answer();
     assert.deepEqual(scene.left, ["commit a"]);
+  });
+
+  it("counts a batch that the store has applied, whether or not the ownership has ended meanwhile", async () => {
+    const scene = new Scene();
+    scene.submit("a", 1);
+    scene.submit("b", 2);
+    await scene.answer();
+    scene.finish("a", 1);
+    await scene.answer();
+    scene.finish("b", 2);
+    await scene.answer();
+    assert.equal(scene.finished, 1, "a");
+    scene.runner.stop();
+    await scene.answer();
+    assert.equal(scene.finished, 2);
+  });
+
+  it("does not count a shard of which the store wrote nothing", async () => {
+    const scene = new Scene();
+    scene.submit("a", 1);
+    await scene.answer();
+    scene.finish("a", 1);
+    scene.runner.stop();
+    await scene.answer(() => ({ status: "FENCED" }));
+    assert.equal(scene.finished, 0);
   });
 });

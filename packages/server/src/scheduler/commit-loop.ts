@@ -1,27 +1,28 @@
 import type { Logger } from "pino";
 import type { EpochMs, ShardId } from "../domain/ids.ts";
-import { bury } from "../engine/attempts/bury.ts";
+import { deadLetterRefused } from "../engine/attempts/dead-letter-refused.ts";
 import { Batch, type Moved } from "../engine/batch.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../engine/inputs.ts";
 import { sealBatch, step } from "../engine/machine.ts";
 import type { PermitLetter } from "../engine/permits/permits.ts";
-import { createState, type MachineState } from "../engine/state.ts";
+import { createState, hasRoom, type MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { Departures } from "./departures.ts";
-import type { Owned } from "./ownership/holdings.ts";
-import { Hydrator } from "./reading/hydrator.ts";
+import { OutboundAssignments } from "./outbound-assignments.ts";
+import type { Owned } from "./ownership/shard-ownership.ts";
+import type { ReadSizes } from "./reading/flow-turns.ts";
+import { Hydrator, type Reader } from "./reading/hydrator.ts";
 import type { Payloads } from "./reading/payloads.ts";
 import type { PoolReader } from "./reading/pool-reader.ts";
-import { judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import { type Applied, judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
-import { countBatch } from "./watches/figures.ts";
+import { countBatch } from "./watches/count-batch.ts";
 
-export interface RunnerParts {
+export interface CommitLoopDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
@@ -30,31 +31,36 @@ export interface RunnerParts {
   payloads: Payloads;
   watchers: Watchers;
   pools: PoolReader;
-  /** The time zone data that this node goes by. */
+  /** The time zone data that this node plans by. */
   zones: TimeZoneRules;
+  /** Numbers of rows that reads bring; default: READ_SIZES. */
+  readSizes?: ReadSizes | undefined;
 }
 
-/** Notices of the runner to the scheduler. */
+/** Events of the commit loop for the scheduler. */
 export interface RunnerEvents {
-  /** The machine may no longer be believed. Called once; nothing more is committed or sent. */
+  /**
+   * Reports that the machine's state is not reliable any more. Called once; the loop commits and sends nothing after
+   * it.
+   */
   lost(cause: TakeoverCause, reason: string): void;
-  /** Others own these shards; the machine has forgotten them. */
+  /** Reports that other nodes own these shards. The machine has removed them. */
   fenced(shards: readonly ShardId[]): void;
-  /** Pools whose work waits for credit. */
+  /** Reports the pools whose work waits for credit. */
   demand(demand: readonly Demand[]): void;
-  /** Whether this node may still believe that it is the owner. */
+  /** Whether this node may still believe that it owns its shards. */
   trusted(): boolean;
 }
 
 /**
- * One life of the machine: drains inputs, steps the machine, commits, and only then lets the
- * messages go that depend on the commit. While a commit is in flight the next batch fills: that is the group commit.
+ * One life of the machine: handles inputs, steps the machine and commits its batch. Messages that depend on a commit
+ * leave only after it. While a commit is in flight, the next batch fills, which groups commits.
  */
-export class ShardRunner {
+export class CommitLoop {
   readonly state: MachineState;
-  readonly #parts: RunnerParts;
+  readonly #deps: CommitLoopDependencies;
   readonly #hydrator: Hydrator;
-  readonly #departures: Departures;
+  readonly #outbound: OutboundAssignments;
   readonly #events: RunnerEvents;
   readonly #reads = new Map<number, number>();
   #batch = new Batch(1);
@@ -64,32 +70,35 @@ export class ShardRunner {
   #wake: Timer | null = null;
   #over = false;
 
-  constructor(parts: RunnerParts, events: RunnerEvents) {
-    this.#parts = parts;
+  constructor(deps: CommitLoopDependencies, events: RunnerEvents) {
+    this.#deps = deps;
     this.#events = events;
     this.state = createState(DEFAULT_LIMITS);
-    this.#departures = new Departures({ ...parts, state: this.state });
-    this.#hydrator = new Hydrator(parts.store, parts.runtime, parts.log, {
+    this.#outbound = new OutboundAssignments({ ...deps, state: this.state });
+    const reader: Reader = {
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
       readBegins: () => this.#readBegins(),
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
       commands: () => this.state.openCommands,
+      hasRoom: (flow) => hasRoom(this.state, flow),
       plans: () => this.state.plans.byId.size,
-      pools: parts.pools,
-      tzdata: () => (parts.zones.changeovers().length === 0 ? null : parts.zones.inForce().tag),
-    });
+      hasPlanRoom: (flow) => this.state.plans.hasRoom(flow, this.state.limits.plans),
+      pools: deps.pools,
+      tzdata: () => (deps.zones.changeovers().length === 0 ? null : deps.zones.inForce().tag),
+    };
+    this.#hydrator = new Hydrator(deps.store, deps.runtime, deps.log, reader, deps.readSizes);
   }
 
-  /** More shards are owned from now on. */
+  /** Adds shards that this node has taken over. */
   own(owned: Owned): void {
     const { term, epochs, recovered, seen, gateways } = owned;
-    const incarnation = this.#parts.bus.node;
+    const incarnation = this.#deps.bus.node;
     const isFirst = this.state.epochs.size === 0;
     this.take([
-      { kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() },
-      { kind: "POOLS", pools: this.#parts.pools.known },
+      { kind: "CHANGEOVERS", changeovers: this.#deps.zones.changeovers() },
+      { kind: "POOLS", pools: this.#deps.pools.known },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // The list of living gateways comes first: workers of a living gateway may live too.
       { kind: "GATEWAYS", nodes: gateways },
@@ -99,8 +108,8 @@ export class ShardRunner {
     else this.#hydrator.hurry();
   }
 
-  /** Forgets shards once what is on its way to the store for them has arrived. @returns false: the machine is gone */
-  letGo(shards: readonly ShardId[]): Promise<boolean> {
+  /** Removes shards from the machine after the commit in flight has ended. @returns false: the machine has ended */
+  releaseShards(shards: readonly ShardId[]): Promise<boolean> {
     return new Promise((resolve) => {
       this.#leaving.push({ shards, done: resolve });
       if (this.#flying !== null) return;
@@ -117,44 +126,44 @@ export class ShardRunner {
     if (!this.#over) this.#flush(this.#step(inputs));
   }
 
-  /** @returns whether the batch had no room for all that there is to do */
+  /** Steps the machine. @returns whether work is left because the batch was full */
   #step(inputs: readonly Input[]): boolean {
     try {
-      const result = step(this.state, this.#batch, inputs, this.#parts.runtime.now());
+      const result = step(this.state, this.#batch, inputs, this.#deps.runtime.now());
       for (const want of result.wants) this.#hydrator.read(want);
       this.#wakeAt(result.wakeAt);
       if (result.demand !== null) this.#events.demand(result.demand);
       for (const letter of result.permits) this.#post(letter);
       return result.more;
     } catch (error) {
-      this.#parts.log.error({ err: error }, "the machine failed");
+      this.#deps.log.error({ err: error }, "the scheduler's machine failed; the node takes its shards over again");
       this.#giveUp("MACHINE_FAILED", "the machine failed");
       return false;
     }
   }
 
-  /** Changeovers of time zone data have become known, or one has come into force. */
+  /** Applies changeovers of the time zone data that have become known or come into force. */
   followChangeovers(): void {
-    this.take([{ kind: "CHANGEOVERS", changeovers: this.#parts.zones.changeovers() }]);
+    this.take([{ kind: "CHANGEOVERS", changeovers: this.#deps.zones.changeovers() }]);
     if (!this.#over) this.#hydrator.lookForOtherZones();
   }
 
-  /** Commands for plans were given. */
+  /** Reads the inbox, because commands for plans have arrived. */
   lookForCommands(): void {
     this.#hydrator.lookForCommands();
   }
 
-  /** Ends this ownership; nothing more is committed or sent. */
+  /** Ends the machine. The loop commits and sends nothing more. */
   stop(): void {
     this.#over = true;
     this.#wake?.cancel();
     this.#hydrator.stop();
-    this.#departures.stop();
+    this.#outbound.stop();
     this.#left(false);
     this.#land();
   }
 
-  /** Resolves when everything that was taken so far is committed and sent. @returns false: the ownership is over */
+  /** Resolves when all inputs so far are committed and their messages sent. @returns false: the machine has ended */
   async settled(): Promise<boolean> {
     const next = this.#batch.hasWrites ? this.#batch.number + 1 : this.#batch.number;
     while (!this.#over && (this.#flying ?? this.#batch).number < next) {
@@ -166,31 +175,32 @@ export class ShardRunner {
   #wakeAt(at: number | null): void {
     this.#wake?.cancel();
     if (at === null) return;
-    const delayMs = Math.max(0, at - this.#parts.runtime.now());
-    this.#wake = this.#parts.runtime.setTimer(delayMs, () => this.take([]));
+    const delayMs = Math.max(0, at - this.#deps.runtime.now());
+    this.#wake = this.#deps.runtime.setTimer(delayMs, () => this.take([]));
   }
 
-  /** @param more whether the last step left something to do for the next one */
+  /** @param more whether the last step left work for the next one */
   #flush(more: boolean): void {
     if (this.#over) return;
-    if (this.#flying === null) this.#depart(this.#batch);
-    // The next batch takes what this one had no room for, while this one is on its way.
-    if (more && !this.#batch.hasWrites) this.#wakeAt(this.#parts.runtime.now());
+    if (this.#flying === null) this.#sendOutbound(this.#batch);
+    // The remaining work goes into the next batch, while this one is in flight.
+    if (more && !this.#batch.hasWrites) this.#wakeAt(this.#deps.runtime.now());
   }
 
-  #depart(batch: Batch): void {
+  #sendOutbound(batch: Batch): void {
     if (batch.hasWrites) {
       this.#flying = batch;
       this.#batch = sealBatch(batch);
       void this.#commit(batch);
     } else if (batch.hasMail) {
       this.#batch = sealBatch(batch);
+      countBatch(this.#deps.metrics, batch);
       this.#release(batch, []);
     }
   }
 
   async #commit(batch: Batch): Promise<void> {
-    const { store, runtime, log, metrics } = this.#parts;
+    const { store, runtime, log, metrics } = this.#deps;
     const beganMs = runtime.monotonicMs();
     let outcomes: ShardOutcome[];
     try {
@@ -198,32 +208,40 @@ export class ShardRunner {
     } catch (error) {
       if (this.#over) return;
       metrics.storeOutage();
-      log.warn({ err: error }, "the store did not answer a commit");
+      log.warn({ err: error }, "the store did not answer a commit; the node takes its shards over again");
       return this.#giveUp("COMMIT_UNANSWERED", "a commit was not answered");
     }
-    if (this.#over) return;
     const durationMs = runtime.monotonicMs() - beganMs;
     metrics.commit({ durationMs, changes: batch.changeCount, assigned: batch.assigns.length });
-    this.#answered(batch, judge(batch, outcomes));
+    const fenced = outcomes.filter(({ status }) => status === "FENCED").map(({ shard }) => shard);
+    batch.drop(new Set(fenced));
+    const verdict = judge(batch, outcomes);
+    if (this.#accepts(verdict)) this.#answered(batch, fenced, verdict);
+    // The store has applied the batch, although this machine has ended.
+    else countBatch(metrics, batch);
+  }
+
+  /** @returns false: the machine has ended, or ends because of this answer */
+  #accepts(verdict: Verdict): verdict is Applied {
+    if (!this.#over && verdict.kind === "DROP") this.#giveUp(verdict.cause, verdict.reason);
+    if (!this.#over && !this.#events.trusted()) this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
+    return !this.#over;
   }
 
   /**
-   * One step takes all that follows from the answer; the batch is released after it, and only then the next one may
-   * depart.
+   * Handles the answer to a commit. One step applies all its consequences, then the batch's messages leave, and only
+   * then the next batch may be committed.
    */
-  #answered(batch: Batch, verdict: Verdict): void {
-    if (verdict.kind === "DROP") return this.#giveUp(verdict.cause, verdict.reason);
-    if (!this.#events.trusted()) return this.#giveUp("LEASE_ENDED", "a commit took longer than the lease");
+  #answered(batch: Batch, fenced: readonly ShardId[], { created, missed, refused }: Applied): void {
     this.#flying = null;
-    const { born, fenced, missed, refused } = verdict;
-    batch.drop(new Set(fenced));
-    bury(this.state, batch, this.#batch, refused);
+    deadLetterRefused(this.state, batch, this.#batch, refused);
     const more = this.#step([
-      { kind: "BORN", ...born },
+      { kind: "CREATED", ...created },
       { kind: "LOST", shards: [...fenced, ...this.#leaving.flatMap(({ shards }) => shards)] },
       { kind: "CANDIDATES_MISSED", ids: missed },
       { kind: "FREED", freed: batch.freed },
     ]);
+    countBatch(this.#deps.metrics, batch);
     if (this.#over) return;
     this.#release(batch, missed);
     this.#pruneTouched();
@@ -233,14 +251,17 @@ export class ShardRunner {
     this.#land();
   }
 
-  /** The batch is durable: what depends on it may leave. */
+  /** Sends the messages of a batch that is durable. */
   #release(batch: Batch, missed: readonly string[]): void {
-    const { bus, watchers, metrics, log } = this.#parts;
-    countBatch(metrics, batch);
+    const { bus, watchers, log } = this.#deps;
     for (const moved of batch.moved) log.info(legible(moved), "the scheduler moved the next fire of a job");
     const skip = new Set(missed);
     for (const [node, workers] of batch.acks) {
       for (const [workerId, tokens] of workers) bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
+    }
+    for (const [node, workers] of batch.stepAcks) {
+      for (const [workerId, steps] of workers)
+        bus.send({ node, role: "gateway" }, { kind: "STEPPED", workerId, steps });
     }
     for (const { node, message } of batch.toGateway) bus.send({ node, role: "gateway" }, message);
     for (const node of bus.nodes("api")) {
@@ -249,12 +270,12 @@ export class ShardRunner {
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
     }
-    void this.#departures.send(batch.assigns);
-    this.#departures.resend(batch.resends);
+    void this.#outbound.send(batch.assigns);
+    this.#outbound.resend(batch.resends);
   }
 
   #post(letter: PermitLetter): void {
-    const { bus } = this.#parts;
+    const { bus } = this.#deps;
     // The node knows its own shards before it has told other nodes.
     const ownerOf = (shard: ShardId) => (this.state.epochs.has(shard) ? bus.node : bus.ownerOf(shard));
     const node = "toNode" in letter ? letter.toNode : ownerOf(letter.toOwnerOf);
@@ -286,7 +307,7 @@ export class ShardRunner {
   }
 
   #pruneTouched(): void {
-    this.state.touched.prune(Math.min((this.#flying ?? this.#batch).number, ...this.#reads.keys()));
+    this.state.recentWrites.prune(Math.min((this.#flying ?? this.#batch).number, ...this.#reads.keys()));
   }
 }
 

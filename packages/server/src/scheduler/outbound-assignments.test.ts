@@ -3,16 +3,16 @@ import { describe, it } from "node:test";
 import type { Entry } from "../engine/entry.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Assignment } from "../ports/messages.ts";
-import { Departures } from "./departures.ts";
+import { OutboundAssignments } from "./outbound-assignments.ts";
 
 describe("an assignment on its way out", () => {
-  /** @param readings what looking for payloads comes to, one after the other; then they are at hand */
+  /** @param readings results of the reads of payloads, in order; after them, payloads are available */
   const scene = (readings: Promise<void>[] = []) => {
     const runtime = new ManualRuntime();
-    /** Ids of executions whose assignments were sent, and of those whose slots were given back. */
+    /** Ids of executions whose assignments were sent, and of those whose credits were given back. */
     const [sent, freed]: [string[], string[]] = [[], []];
     const entries = new Map<string, Entry>();
-    const departures = new Departures({
+    const outbound = new OutboundAssignments({
       state: { entries },
       runtime,
       payloads: { attach: () => readings.shift() ?? null },
@@ -29,27 +29,27 @@ describe("an assignment on its way out", () => {
       return { executionId: id, attempt: 1, gateway: "g", credit: id.charCodeAt(0) } as Assignment;
     };
     const end = (id: string) => entries.delete(id);
-    return { runtime, departures, assign, end, sent, freed };
+    return { runtime, outbound, assign, end, sent, freed };
   };
 
   it("leaves at once where its payload is at hand", () => {
-    const { departures, assign, sent } = scene();
-    void departures.send([assign("a"), assign("b")]);
+    const { outbound, assign, sent } = scene();
+    void outbound.send([assign("a"), assign("b")]);
     assert.deepEqual(sent, ["a", "b"]);
   });
 
   it("does not leave if it ended while its commit was under way, and its slot is given back", () => {
-    const { departures, assign, end, sent, freed } = scene();
+    const { outbound, assign, end, sent, freed } = scene();
     const assigns = [assign("a"), assign("b")];
     end("a");
-    void departures.send(assigns);
+    void outbound.send(assigns);
     assert.deepEqual([sent, freed], [["b"], ["a"]]);
   });
 
   it("does not leave if it ended while its payload was read", async () => {
     const reading = Promise.withResolvers<void>();
-    const { departures, assign, end, sent, freed } = scene([reading.promise]);
-    void departures.send([assign("a"), assign("b")]);
+    const { outbound, assign, end, sent, freed } = scene([reading.promise]);
+    void outbound.send([assign("a"), assign("b")]);
     end("a");
     reading.resolve();
     await settled();
@@ -57,8 +57,8 @@ describe("an assignment on its way out", () => {
   });
 
   it("does not leave if it ended before a read that had failed was to be repeated, even if its payload has come otherwise", async () => {
-    const { runtime, departures, assign, end, sent } = scene([Promise.reject(new Error("the store is down"))]);
-    void departures.send([assign("a"), assign("b")]);
+    const { runtime, outbound, assign, end, sent } = scene([Promise.reject(new Error("the store is down"))]);
+    void outbound.send([assign("a"), assign("b")]);
     await settled();
     end("a");
     await runtime.advance(1_000);
@@ -66,9 +66,9 @@ describe("an assignment on its way out", () => {
   });
 
   it("waits until it is due, and does not leave if it ended by then", async () => {
-    const { runtime, departures, assign, end, sent, freed } = scene();
+    const { runtime, outbound, assign, end, sent, freed } = scene();
     const dueAt = runtime.now() + 5;
-    void departures.send([assign("a", dueAt), assign("b", dueAt), assign("c")]);
+    void outbound.send([assign("a", dueAt), assign("b", dueAt), assign("c")]);
     assert.deepEqual(sent, ["c"]);
     end("a");
     await runtime.advance(5);
@@ -76,8 +76,8 @@ describe("an assignment on its way out", () => {
   });
 
   it("waits no second time where the store's clock is set back while it waits", async () => {
-    const { runtime, departures, assign, sent } = scene();
-    void departures.send([assign("a", runtime.now() + 5)]);
+    const { runtime, outbound, assign, sent } = scene();
+    void outbound.send([assign("a", runtime.now() + 5)]);
     const now = runtime.now();
     runtime.now = () => now - 3_600_000;
     await runtime.advance(5);
@@ -85,18 +85,18 @@ describe("an assignment on its way out", () => {
   });
 
   it("keeps the slot of a repeated assignment that ended: the first one may have arrived", () => {
-    const { departures, assign, end, sent, freed } = scene();
+    const { outbound, assign, end, sent, freed } = scene();
     const assigns = [assign("a"), assign("b")];
     end("a");
-    departures.resend(assigns);
+    outbound.resend(assigns);
     assert.deepEqual([sent, freed], [["b"], []]);
   });
 
   it("does not leave once the ownership is over, nor is a slot given back", async () => {
-    const { runtime, departures, assign, end, sent, freed } = scene();
-    void departures.send([assign("a", runtime.now() + 5), assign("b", runtime.now() + 5)]);
+    const { runtime, outbound, assign, end, sent, freed } = scene();
+    void outbound.send([assign("a", runtime.now() + 5), assign("b", runtime.now() + 5)]);
     end("a");
-    departures.stop();
+    outbound.stop();
     await runtime.advance(5);
     assert.deepEqual([sent, freed], [[], []]);
   });

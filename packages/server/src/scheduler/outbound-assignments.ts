@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
-import type { EpochMs } from "../domain/ids.ts";
-import { isStillWanted, sendableAt } from "../engine/queue/unsent.ts";
+import type { EpochMs, Incarnation } from "../domain/ids.ts";
+import { isStillWanted, sendableAt } from "../engine/queue/sendable.ts";
 import type { MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Payloads } from "./reading/payloads.ts";
 
-interface DeparturesParts {
+interface OutboundDependencies {
   state: Pick<MachineState, "entries">;
   bus: Pick<Bus, "send">;
   payloads: Pick<Payloads, "attach">;
@@ -15,26 +15,26 @@ interface DeparturesParts {
   log: Pick<Logger, "warn">;
 }
 
-/** How long a failed read of payloads waits before it is repeated. */
+/** Time in ms after which a failed read of payloads is repeated. */
 const PAYLOAD_RETRY_MS = 200;
 
 /**
- * Sends durable assignments to their gateways: with their payloads, when they are due, and only if the machine still wants
- * them after each wait. The slot of an assignment that the machine has given up goes back to its gateway.
+ * Sends durable assignments to their gateways with their payloads, when they are due. After each wait it checks whether
+ * the machine still wants them, and returns the credit of those that the machine has given up.
  */
-export class Departures {
-  readonly #parts: DeparturesParts;
+export class OutboundAssignments {
+  readonly #deps: OutboundDependencies;
   #stopped = false;
 
-  constructor(parts: DeparturesParts) {
-    this.#parts = parts;
+  constructor(deps: OutboundDependencies) {
+    this.#deps = deps;
   }
 
-  /** Assignments that have just become durable. */
+  /** Sends assignments that have just become durable. */
   async send(durable: readonly Assignment[]): Promise<void> {
-    const { runtime, log } = this.#parts;
+    const { runtime, log } = this.#deps;
     for (let assigns = this.#wanted(durable); assigns.length > 0; assigns = this.#wanted(assigns)) {
-      const reading = this.#parts.payloads.attach(assigns);
+      const reading = this.#deps.payloads.attach(assigns);
       if (reading === null) return this.#sendWhenDue(assigns);
       try {
         await reading;
@@ -46,19 +46,22 @@ export class Departures {
     }
   }
 
-  /** Assignments that were sent before and did not arrive. The gateway may have those that have ended since. */
+  /**
+   * Repeats assignments that did not arrive, as their gateway reported. Attempts that have ended since are left out
+   * without returning their credit, because a repeat may have reached the gateway meanwhile.
+   */
   resend(assigns: readonly Assignment[]): void {
-    void this.send(assigns.filter((assign) => isStillWanted(this.#parts.state, assign)));
+    void this.send(assigns.filter((assign) => isStillWanted(this.#deps.state, assign)));
   }
 
-  /** Nothing is sent any more. */
+  /** Stops all sending. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** @param now at least the time for which the last wait was: a clock that is set back meanwhile makes nobody wait again */
-  #sendWhenDue(assigns: readonly Assignment[], now: EpochMs = this.#parts.runtime.now()): void {
-    const { runtime, state } = this.#parts;
+  /** @param now at least the time that the last wait was for, so that a clock that is set back causes no second wait */
+  #sendWhenDue(assigns: readonly Assignment[], now: EpochMs = this.#deps.runtime.now()): void {
+    const { runtime, state } = this.#deps;
     const early = assigns.filter((assign) => sendableAt(state, assign) > now);
     if (early.length === 0) return this.#post(assigns);
     this.#post(assigns.filter((assign) => sendableAt(state, assign) <= now));
@@ -68,24 +71,33 @@ export class Departures {
     });
   }
 
-  /** An execution that was given up while its assignment waited must not begin: the gateway lends the slot anew. */
+  /**
+   * Filters out assignments whose execution was given up during the wait, which must not start. The gateway allocates
+   * their slots again.
+   */
   #wanted(assigns: readonly Assignment[]): readonly Assignment[] {
     if (this.#stopped) return [];
     const wanted: Assignment[] = [];
     for (const assign of assigns) {
-      if (isStillWanted(this.#parts.state, assign)) wanted.push(assign);
+      if (isStillWanted(this.#deps.state, assign)) wanted.push(assign);
       else this.#giveBack(assign);
     }
     return wanted;
   }
 
   #giveBack({ gateway: node, workerId, account, credit }: Assignment): void {
-    this.#parts.bus.send({ node, role: "gateway" }, { kind: "VOID", workerId, account, credits: [credit] });
+    this.#deps.bus.send({ node, role: "gateway" }, { kind: "VOID", workerId, account, credits: [credit] });
   }
 
   #post(assigns: readonly Assignment[]): void {
-    for (const [node, group] of Map.groupBy(assigns, ({ gateway }) => gateway)) {
-      this.#parts.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
+    const byGateway = new Map<Incarnation, Assignment[]>();
+    for (const assign of assigns) {
+      const group = byGateway.get(assign.gateway);
+      if (group === undefined) byGateway.set(assign.gateway, [assign]);
+      else group.push(assign);
+    }
+    for (const [node, group] of byGateway) {
+      this.#deps.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
     }
   }
 }

@@ -9,8 +9,8 @@ import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Demand, FromGateway, ToGateway } from "../ports/messages.ts";
 import type { ShardCommit } from "../ports/store.ts";
-import { SHARED } from "./ownership/holdings.ts";
-import { Scheduler, type SchedulerParts } from "./scheduler.ts";
+import { SHARED } from "./ownership/shard-ownership.ts";
+import { Scheduler, type SchedulerDependencies } from "./scheduler.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";
 const OTHER = "019a0000-0000-7000-8000-000000000002";
@@ -18,7 +18,7 @@ const NEW_GATEWAY = "019a0000-0000-7000-8000-000000000003";
 
 const COUNTERS = ["commit", "lateness", "ran", "finished", "takeover", "watch"];
 
-/** A scheduler that owns half of the shards, with a gateway of its own that the test plays. */
+/** A scheduler that owns half of the shards, with a gateway that the test simulates. */
 class Scene {
   readonly runtime = new ManualRuntime();
   readonly bus = memoryBus(ME);
@@ -36,7 +36,7 @@ class Scene {
       takeOver: async (wanted: readonly unknown[]) => wanted.map(() => 2),
       recover: async () => ({ inFlight: [], journals: [], commands: [] }),
       commit: async (commits: readonly ShardCommit[]) => commits.map(outcomeOf),
-      ...{ readPools: async () => [], watchTakeovers: () => undefined, lookOut: never },
+      ...{ readPools: async () => [], watchTakeovers: () => undefined, poll: never },
       recurrences: { readAwaiting: async () => [], readOtherZones: async () => [] },
     };
     const quiet = Object.fromEntries(COUNTERS.map((name) => [name, () => undefined]));
@@ -45,7 +45,7 @@ class Scene {
       ...{ clock: { onLeap: () => undefined }, profile, terms: SHARED },
       zones: { changeovers: () => [], listen: () => undefined },
       leases: { renew: async () => [leaseOf(profile), other, ...this.#gateways], release: async () => undefined },
-    } as unknown as SchedulerParts;
+    } as unknown as SchedulerDependencies;
     this.bus.listen("gateway", (envelopes) => this.told.push(...envelopes.map(({ message }) => message)));
     this.scheduler = new Scheduler(parts);
   }
@@ -66,13 +66,13 @@ class Scene {
     await settled();
   }
 
-  /** Another node is listed when the lease is renewed. */
+  /** Adds a node to the next renewal of the lease. */
   async gatewayAppears(): Promise<void> {
     this.#gateways = [leaseOf(profileOf(NEW_GATEWAY, ["gateway"]))];
     await this.runtime.advance(SHARED.renewEveryMs);
   }
 
-  /** Pools of each message that told what waits, since the last call. */
+  /** Pools of each message about demand since the last call. */
   demands(): string[][] {
     const told = this.told.splice(0).flatMap((message): (readonly Demand[])[] => {
       return message.kind === "DEMAND" ? [message.demand] : [];
@@ -98,7 +98,7 @@ function leaseOf(profile: NodeProfile): NodeLease {
 }
 
 function outcomeOf({ shard }: ShardCommit) {
-  return { shard, status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+  return { shard, status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] };
 }
 
 it("tells gateways that nothing waits any more when it gives credit back, though it has heard of another gateway since", async () => {

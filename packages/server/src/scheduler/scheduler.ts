@@ -8,97 +8,100 @@ import { currentDemand } from "../engine/queue/demand.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
-import { Herald } from "./ownership/herald.ts";
-import { Holdings, type HoldingsParts, type Share } from "./ownership/holdings.ts";
+import { CommitLoop, type CommitLoopDependencies } from "./commit-loop.ts";
+import { OwnerAnnouncer } from "./ownership/owner-announcer.ts";
+import { ShardOwnership, type ShardOwnershipDependencies, type Share } from "./ownership/shard-ownership.ts";
 import { ShortLives } from "./ownership/short-lives.ts";
 import { Payloads } from "./reading/payloads.ts";
 import { PoolReader } from "./reading/pool-reader.ts";
-import { type RunnerParts, ShardRunner } from "./shard-runner.ts";
 import type { StoreClock } from "./store-clock.ts";
 import { Watchers } from "./watchers.ts";
-import { TallyBook } from "./watches/tally.ts";
+import { RecentStats } from "./watches/recent-stats.ts";
 
-export type SchedulerParts = Omit<RunnerParts, "payloads" | "watchers" | "pools"> &
-  Pick<HoldingsParts, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
+export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "watchers" | "pools"> &
+  Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
 
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
 
-/** The scheduler role of a node: owns the shards that are placed on it, and drives the machine that holds them. */
+/**
+ * The scheduler role of a node: owns the shards that are placed on the node, and runs the machine that handles them.
+ */
 export class Scheduler {
-  readonly #parts: RunnerParts;
+  readonly #deps: CommitLoopDependencies;
   readonly #unlisten: () => void;
-  readonly #tally: TallyBook;
-  readonly #holdings: Holdings;
-  readonly #herald: Herald;
-  /** How often each shard was taken over here. */
+  readonly #stats: RecentStats;
+  readonly #ownership: ShardOwnership;
+  readonly #announcer: OwnerAnnouncer;
+  /** Number of takeovers of each shard by this node. */
   readonly #takeovers = new Map<ShardId, number>();
   readonly #lives = new ShortLives();
-  #runner: ShardRunner | null = null;
+  #runner: CommitLoop | null = null;
   #stopped = false;
 
-  constructor(parts: SchedulerParts) {
-    const { bus, store, metrics, runtime } = parts;
+  constructor(deps: SchedulerDependencies) {
+    const { bus, store, metrics, runtime } = deps;
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
-    this.#tally = new TallyBook(runtime);
-    this.#parts = {
-      ...parts,
-      metrics: this.#tally.beside(metrics),
+    this.#stats = new RecentStats(runtime);
+    this.#deps = {
+      ...deps,
+      metrics: this.#stats.beside(metrics),
       payloads: new Payloads(store),
       watchers: new Watchers(bus),
       pools,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
-    parts.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
-    parts.zones.listen(() => this.#runner?.followChangeovers());
-    this.#herald = new Herald(bus, runtime, () => this.#beforeAnnouncement());
-    this.#holdings = new Holdings({ ...parts, readPools: () => pools.read(), machine: this.#machine() });
+    deps.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
+    deps.zones.listen(() => this.#runner?.followChangeovers());
+    this.#announcer = new OwnerAnnouncer(bus, runtime, () => this.#beforeAnnouncement());
+    this.#ownership = new ShardOwnership({ ...deps, readPools: () => pools.read(), machine: this.#machine() });
     metrics.watch(() => this.#readings());
     store.watchTakeovers(() => this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended"));
   }
 
-  /** Resolves with the reason when this node cannot own anything any more: another server has the store. */
+  /** Resolves with the reason when this node can own nothing any more, because another server uses the store. */
   get failed(): Promise<Error> {
-    return this.#holdings.failed;
+    return this.#ownership.failed;
   }
 
-  /** Shards that the node has of those placed on it. */
+  /** Number of shards that are placed on the node, and how many of them it has. */
   get share(): Share {
-    return this.#holdings.share;
+    return this.#ownership.share;
   }
 
   /**
-   * Resolves when the node has what is placed on it and free. Losing it later leads to another takeover by itself.
-   * @throws {StoreUnusable} another server has the store
+   * Resolves when the node has taken over the free shards that are placed on it. If it loses shards later, it takes
+   * them over again by itself.
+   * @throws {StoreUnusable} another server uses the store
    */
   start(): Promise<void> {
-    return this.#holdings.start();
+    return this.#ownership.start();
   }
 
-  /** Commits what has come in, then lets go. */
+  /** Commits the inputs so far, then releases the shards. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#runner?.settled();
     this.#endRunner();
-    this.#herald.stop();
-    await this.#holdings.stop();
+    this.#announcer.stop();
+    await this.#ownership.stop();
     this.#unlisten();
   }
 
-  /** Operations of `Holdings` on the machine. */
-  #machine(): HoldingsParts["machine"] {
+  /** Operations of `ShardOwnership` on the machine. */
+  #machine(): ShardOwnershipDependencies["machine"] {
     return {
       has: () => this.#runner?.state.epochs ?? NONE,
       own: (owned) => {
         if (this.#stopped) return;
-        if (this.#runner === null) this.#lives.born(this.#parts.runtime.monotonicMs());
+        if (this.#runner === null) this.#lives.started(this.#deps.runtime.monotonicMs());
         this.#runner ??= this.#newRunner();
         this.#runner.own(owned);
         for (const shard of owned.epochs.keys()) this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
         this.#announce();
       },
       gatewaysChanged: () => this.#lookAround(),
-      letGo: async (shards) => {
-        const isDone = (await this.#runner?.letGo(shards)) ?? false;
+      releaseShards: async (shards) => {
+        const isDone = (await this.#runner?.releaseShards(shards)) ?? false;
         if (this.#runner?.state.epochs.size === 0) this.#endRunner();
         this.#announce();
         return isDone;
@@ -107,30 +110,30 @@ export class Scheduler {
     };
   }
 
-  #newRunner(): ShardRunner {
-    return new ShardRunner(this.#parts, {
+  #newRunner(): CommitLoop {
+    return new CommitLoop(this.#deps, {
       lost: (cause, reason) => this.#lost(cause, reason),
       fenced: (shards) => {
-        this.#holdings.fenced(shards);
-        // A machine without shards would go on with accounts that gateways have closed.
+        this.#ownership.fenced(shards);
+        // A machine without shards must end, because gateways have closed its accounts.
         if (this.#runner?.state.epochs.size === 0) this.#lost("FENCED", "every shard has another owner");
         else this.#announce();
       },
-      demand: (demand) => this.#herald.demand(demand),
-      trusted: () => this.#holdings.trusted,
+      demand: (demand) => this.#announcer.demand(demand),
+      trusted: () => this.#ownership.trusted,
     });
   }
 
   #announce(): void {
     const { term = 0, life = 0, epochs = NONE } = this.#runner?.state ?? {};
-    this.#herald.announce(term, life, ownedShards(epochs));
+    this.#announcer.announce(term, life, ownedShards(epochs));
   }
 
   #lookAround(): void {
-    this.#runner?.take([{ kind: "GATEWAYS", nodes: this.#holdings.gateways }]);
+    this.#runner?.take([{ kind: "GATEWAYS", nodes: this.#ownership.gateways }]);
   }
 
-  /** @returns the demand that the announcement tells */
+  /** @returns the demand for the announcement */
   #beforeAnnouncement(): Demand[] {
     this.#lookAround();
     return this.#runner === null ? [] : currentDemand({ state: this.#runner.state });
@@ -154,11 +157,11 @@ export class Scheduler {
 
   #lost(cause: TakeoverCause, reason: string): void {
     if (this.#runner === null) return;
-    const { log, metrics } = this.#parts;
+    const { log, metrics } = this.#deps;
     log.warn({ cause, reason }, "the node dropped its shards and takes them over again");
     metrics.takeover(cause);
     this.#endRunner();
-    if (!this.#stopped) this.#holdings.lookAgain(this.#lives.died(this.#parts.runtime.monotonicMs()));
+    if (!this.#stopped) this.#ownership.lookAgain(this.#lives.died(this.#deps.runtime.monotonicMs()));
   }
 
   #receive(envelopes: readonly Envelope<ToScheduler>[]): void {
@@ -168,10 +171,10 @@ export class Scheduler {
   }
 
   #take(from: string, message: ToScheduler, inputs: Input[]): void {
-    const { watchers, payloads } = this.#parts;
+    const { watchers, payloads } = this.#deps;
     switch (message.kind) {
       case "HINT":
-        payloads.keep(message.rows, this.#parts.runtime.now() + DEFAULT_LIMITS.horizonMs);
+        payloads.keep(message.rows, this.#deps.runtime.now() + DEFAULT_LIMITS.horizonMs);
         inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
         break;
       case "PLANNED":
@@ -214,6 +217,7 @@ export class Scheduler {
       case "RECALL":
       case "STARTED":
       case "FINISHED":
+      case "STEPS":
         inputs.push({ kind: "GATEWAY", from, message });
     }
   }
@@ -222,25 +226,25 @@ export class Scheduler {
     const ownedShards = this.#runner?.state.epochs.size ?? 0;
     const tally = {
       ownedShards,
-      lateness: this.#tally.lateness(),
-      finished: this.#tally.finished(),
-      planned: this.#tally.planned(),
+      lateness: this.#stats.lateness(),
+      finished: this.#stats.finished(),
+      planned: this.#stats.planned(),
       oldestReadyAt: this.#runner === null ? null : oldestReadyAt(this.#runner.state),
     };
-    this.#parts.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
+    this.#deps.bus.send({ node, role: "api" }, { kind: "TALLY", request, tally });
   }
 
   #tellPools(node: string, request: string): void {
-    const pools = this.#runner?.state.permits.uses(this.#parts.runtime.now()) ?? [];
-    this.#parts.bus.send({ node, role: "api" }, { kind: "POOLS_USED", request, pools });
+    const pools = this.#runner?.state.permits.uses(this.#deps.runtime.now()) ?? [];
+    this.#deps.bus.send({ node, role: "api" }, { kind: "POOLS_USED", request, pools });
   }
 
   /**
-   * Silent until there is a machine, and if the machine ends meanwhile: a commit of its that was not answered may still take
-   * effect. The api asks again.
+   * Applies the pools' settings for an api. There is no answer while no machine exists or if the machine ends
+   * meanwhile, because its unanswered commit may still take effect. The api then asks again.
    */
   async #applyPools(node: string, request: string): Promise<void> {
-    const { bus, log, pools } = this.#parts;
+    const { bus, log, pools } = this.#deps;
     try {
       await pools.refresh();
     } catch (error) {
@@ -251,12 +255,15 @@ export class Scheduler {
     if (await runner?.settled()) bus.send({ node, role: "api" }, { kind: "POOLS_APPLIED", request, shards });
   }
 
-  /** Silent where the shard is not owned: a row alone is better judged by whoever asks. */
+  /**
+   * Answers why an execution waits. Sends nothing if this node does not own the shard, because the asking api can judge
+   * the row itself.
+   */
   #explain(node: string, request: string, row: Candidate): void {
     if (!this.#runner?.state.epochs.has(row.shard)) return;
-    const known = explain(this.#runner.state, row, this.#parts.runtime.now());
-    const reasons = understoodReasons(known, this.#holdings.level);
-    this.#parts.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
+    const known = explain(this.#runner.state, row, this.#deps.runtime.now());
+    const reasons = understoodReasons(known, this.#ownership.level);
+    this.#deps.bus.send({ node, role: "api" }, { kind: "EXPLAINED", request, reasons });
   }
 
   #answer(node: string, request: string, ids: readonly string[]): void {
@@ -265,7 +272,7 @@ export class Scheduler {
       const live = this.#runner === null ? null : liveExecution(this.#runner.state, id);
       if (live !== null) executions.push(live);
     }
-    this.#parts.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
+    this.#deps.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
-import type { Refused } from "../engine/attempts/bury.ts";
+import type { Refused } from "../engine/attempts/dead-letter-refused.ts";
 import type { Batch } from "../engine/batch.ts";
 import type { Input } from "../engine/inputs.ts";
 import type { TakeoverCause } from "../ports/metrics.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
 
-/** A batch in the store's words. */
+/** Converts a batch to the store's format. */
 export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>): ShardCommit[] {
   const commits: ShardCommit[] = [];
   for (const draft of batch.shards.values()) {
@@ -19,58 +19,55 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       expected: draft.expected,
       plans: [...draft.plans.values()],
       commandsDone: draft.commandsDone,
+      steps: [...draft.steps.values()],
     });
   }
   return commits;
 }
 
-/** Meaning of the store's answer for the owner. */
+/** Meaning of the store's answer for the owner, apart from fenced shards, of which the store wrote nothing. */
 export type Verdict =
-  | {
-      kind: "APPLIED";
-      /** Nothing of these shards was written: another owns them. */
-      fenced: ShardId[];
-      missed: ExecutionId[];
-      refused: Refused[];
-      /** Outcomes of the plans' instants. */
-      born: Born;
-    }
-  /** The machine and the store disagree: only a new takeover can tell what is true. */
+  | Applied
+  /** The machine and the store disagree, and only a new takeover can show which is right. */
   | { kind: "DROP"; cause: TakeoverCause; reason: string };
 
-type Born = Omit<Extract<Input, { kind: "BORN" }>, "kind">;
+export interface Applied {
+  kind: "APPLIED";
+  missed: ExecutionId[];
+  refused: Refused[];
+  /** Executions that the batch's plans have created or failed to create. */
+  created: CreatedRows;
+}
+
+type CreatedRows = Omit<Extract<Input, { kind: "CREATED" }>, "kind">;
 type Mutable<T> = { [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
 
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
-  const fenced: ShardId[] = [];
   const missed: ExecutionId[] = [];
   const refused: Refused[] = [];
-  const born: Mutable<Born> = { rows: [], notBorn: [], missedPlans: [] };
+  const created: Mutable<CreatedRows> = { rows: [], notCreated: [], missedPlans: [] };
   for (const outcome of outcomes) {
-    if (outcome.status === "FENCED") {
-      fenced.push(outcome.shard);
-      continue;
-    }
+    if (outcome.status === "FENCED") continue;
     for (const id of outcome.missed) {
       if (!batch.unverified.has(id)) return dropped("ROW_CHANGED", `the row of ${id} is not as it was`);
       missed.push(id);
     }
-    sortBirths(batch, outcome, born);
+    sortCreated(batch, outcome, created);
     for (const { id, message } of outcome.refused) {
       const change = batch.shards.get(outcome.shard)?.changes.get(id);
       if (change?.queue !== "NONE") return dropped("ROW_REFUSED", `the row of ${id} was refused: ${message}`);
       refused.push({ change, shard: outcome.shard, message });
     }
   }
-  return { kind: "APPLIED", fenced, missed, refused, born };
+  return { kind: "APPLIED", missed, refused, created };
 }
 
-function sortBirths(batch: Batch, { shard, notBorn, missedPlans }: ShardOutcome, born: Mutable<Born>): void {
-  const [without, missed] = [new Set(notBorn), new Set(missedPlans)];
-  for (const { jobId, births } of batch.shards.get(shard)?.plans.values() ?? []) {
-    const rows = births.map(({ row }) => row);
-    if (missed.has(jobId)) born.missedPlans.push({ shard, jobId, births: rows });
-    else for (const row of rows) (without.has(row.id) ? born.notBorn : born.rows).push(row);
+function sortCreated(batch: Batch, { shard, notCreated, missedPlans }: ShardOutcome, into: Mutable<CreatedRows>): void {
+  const [without, missed] = [new Set(notCreated), new Set(missedPlans)];
+  for (const { jobId, created } of batch.shards.get(shard)?.plans.values() ?? []) {
+    const rows = created.map(({ row }) => row);
+    if (missed.has(jobId)) into.missedPlans.push({ shard, jobId, created: rows });
+    else for (const row of rows) (without.has(row.id) ? into.notCreated : into.rows).push(row);
   }
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Logger } from "pino";
-import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { Store } from "../ports/store.ts";
 import { followStoreClock } from "./store-clock.ts";
 
-it("says once an hour that the machine's clock is far from the store's, and again when that begins anew", async () => {
+it("says once an hour that the machine's clock is far from the store's, and again after the clock was right", async () => {
   const runtime = new ManualRuntime();
   const said: string[] = [];
   const log = { warn: (_fields: object, message: string) => void said.push(message) } as unknown as Logger;
@@ -64,6 +64,26 @@ describe("a store's clock that is set while a node follows it", () => {
     await clock.look();
     assert.deepEqual(leaps, [-3_600_000]);
     assert.ok(Math.abs(clock.runtime.now() - runtime.now() + 3_600_000) <= 5);
+    clock.stop();
+  });
+
+  it("is asked one question at a time, so that no answer comes after a later one", async () => {
+    const { runtime, store, clock, leaps } = await scene();
+    const answers: PromiseWithResolvers<number>[] = [];
+    store.clock = () => {
+      const answer = Promise.withResolvers<number>();
+      answers.push(answer);
+      return answer.promise;
+    };
+    await runtime.advance(2_000);
+    const looked = clock.look();
+    await settled();
+    assert.equal(answers.length, 1, "the look waits for the regular question");
+    answers[0]?.resolve(runtime.now());
+    await settled();
+    answers[1]?.resolve(runtime.now() - 3_600_000);
+    await looked;
+    assert.deepEqual([answers.length, leaps], [2, [-3_600_000]]);
     clock.stop();
   });
 });

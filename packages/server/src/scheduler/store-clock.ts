@@ -4,29 +4,32 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { sharedRun } from "./shared-run.ts";
 
-/** Between two looks the bounds part by the drift that is allowed for: by less than half a millisecond. */
+/**
+ * Interval in ms between two readings of the store's clock. The uncertainty that drift adds in between is below half a
+ * millisecond.
+ */
 const EVERY_MS = 2_000;
-/** A machine whose clock is further from the store's than this is told about it. */
+/** Difference in ms between this machine's clock and the store's above which a warning is logged. */
 const FAR_OFF_MS = 1_000;
 const SAID_EVERY_MS = 3_600_000;
 
-/** A leap that is shorter changes no duration by more than a slow network does. */
+/** Smallest leap in ms that is handled. A shorter one changes durations no more than a slow network does. */
 const LEAP_LEAST_MS = 100;
 
-/** A runtime whose `now` is the store's clock, kept by asking it again and again. */
+/** A runtime whose `now` is the store's clock, estimated from regular readings. */
 export interface StoreClock {
   runtime: Runtime;
   /**
-   * Asks the store for its time, so that a clock that was just set is known once this resolves.
+   * Reads the store's clock, so that a clock that was just set is known when the call resolves.
    * @throws {StoreUnavailable}
    */
   look(): Promise<void>;
-  /** Calls the listener when the store's clock was set, before anybody else can read the new time. */
+  /** Registers a listener for the setting of the store's clock. The listener is called before the new time is used. */
   onLeap(listener: LeapListener): void;
   stop(): void;
 }
 
-/** @param byMs how far the clock was set: forward, or back where it is negative */
+/** @param byMs milliseconds by which the clock was set; negative: back */
 export type LeapListener = (byMs: number) => void;
 
 /** @throws {StoreUnavailable} if the store does not tell its time at the start */
@@ -38,25 +41,31 @@ export async function followStoreClock(store: Store, runtime: Runtime, log: Logg
     const askedAtMs = runtime.monotonicMs();
     const shownMs = await store.clock();
     const { isBelieved, leapMs } = offset.add({ askedAtMs, answeredAtMs: runtime.monotonicMs(), shownMs });
-    if (!isBelieved) log.warn({ shownMs }, "the store's clock leapt forward; waiting for it to say so again");
+    if (!isBelieved)
+      log.warn({ shownMs }, "the store's clock seems to have leapt forward; the node waits for further readings");
     if (Math.abs(leapMs) >= LEAP_LEAST_MS) {
-      log.warn({ byMs: Math.round(leapMs) }, "the store's clock was set; what runs goes on as if it had not been");
+      log.warn(
+        { byMs: Math.round(leapMs) },
+        "the store's clock was set; running attempts and timers continue as before",
+      );
       for (const listener of listeners) listener(leapMs);
     }
     warnings.look(runtime.now() - shownMs, runtime.monotonicMs());
   };
-  await sample();
-  const stop = repeat(runtime, sample);
+  // Readings do not overlap: one from before a leap must not arrive after one from behind it.
+  const look = sharedRun(sample);
+  await look();
+  const stop = repeat(runtime, look);
   const now = () => offset.earliest(runtime.monotonicMs()) ?? runtime.now();
   return {
     runtime: { ...runtime, now },
-    look: sharedRun(sample),
+    look,
     onLeap: (listener) => listeners.push(listener),
     stop,
   };
 }
 
-/** Says that this machine's clock is far off when it begins to be, and then now and then. */
+/** Warns that this machine's clock is far off when the difference first appears, and hourly after that. */
 class FarOffWarnings {
   readonly #log: Logger;
   #saidMs = Number.NEGATIVE_INFINITY;
@@ -69,7 +78,10 @@ class FarOffWarnings {
     if (Math.abs(offMs) <= FAR_OFF_MS) this.#saidMs = Number.NEGATIVE_INFINITY;
     else if (monotonicMs - this.#saidMs >= SAID_EVERY_MS) {
       this.#saidMs = monotonicMs;
-      this.#log.warn({ offMs: Math.round(offMs) }, "this machine's clock is far from the store's, which counts");
+      this.#log.warn(
+        { offMs: Math.round(offMs) },
+        "this machine's clock is far from the store's; the node uses the store's clock",
+      );
     }
   }
 }
@@ -80,7 +92,7 @@ function repeat(runtime: Runtime, run: () => Promise<void>): () => void {
   const next = () => {
     if (stopped) return;
     timer = runtime.setTimer(EVERY_MS, () => {
-      // An outage is reported by those who need the store; the clock goes on by what it knows.
+      // Callers of the store report an outage; the clock continues from its last estimate.
       run()
         .catch(() => undefined)
         .finally(next);

@@ -26,7 +26,7 @@ export class Watchers {
     if (nodes.size === 0) this.#watching.delete(id);
   }
 
-  /** The change is durable. */
+  /** Notifies the nodes that watch an execution whose final change is durable. */
   committed(change: RowChange): void {
     if (change.queue !== "NONE" || this.#watching.size === 0) return;
     const nodes = this.#watching.get(change.id);

@@ -1,51 +1,55 @@
-import { attemptsDoNotOverlap } from "./attempts-do-not-overlap.ts";
-import { budgetsHold } from "./budgets-hold.ts";
-import { cancellationIsHonest } from "./cancellation-is-honest.ts";
-import type { ChangingRules } from "./changing-rules.ts";
 import type { Checker } from "./checker.ts";
-import { commandsAreObeyed } from "./commands-are-obeyed.ts";
+import { drainedNodesAreEmptied } from "./cluster/drained-nodes-are-emptied.ts";
+import { epochsGrow } from "./cluster/epochs-grow.ts";
+import { type AskGateway, heldIsBelieved } from "./cluster/held-is-believed.ts";
+import { journalsStayShort } from "./cluster/journals-stay-short.ts";
+import { livingOwnersAreNotRobbed } from "./cluster/living-owners-are-not-robbed.ts";
+import { livingWorkersAreKept } from "./cluster/living-workers-are-kept.ts";
+import { oldEpochsAreNotDelivered } from "./cluster/old-epochs-are-not-delivered.ts";
+import { ownersReachEachOther, type Topology } from "./cluster/owners-reach-each-other.ts";
+import { PoolLimitsHold } from "./cluster/pool-limits-hold.ts";
+import { poolPausesHold } from "./cluster/pool-pauses-hold.ts";
+import { prefetchIsShort } from "./cluster/prefetch-is-short.ts";
+import { slotsAreLentOnce } from "./cluster/slots-are-lent-once.ts";
+import { WorkerTracker } from "./cluster/worker-tracker.ts";
+import { workersAreNotOverfilled } from "./cluster/workers-are-not-overfilled.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
-import { deadlinesHold } from "./deadlines-hold.ts";
-import { definitionsAreWhole } from "./definitions-are-whole.ts";
-import { deletedJobsEnd } from "./deleted-jobs-end.ts";
-import { drainedNodesAreEmptied } from "./drained-nodes-are-emptied.ts";
-import { epochsGrow } from "./epochs-grow.ts";
-import { finalStatesAbsorb } from "./final-states-absorb.ts";
-import { givenUpDoesNotBegin } from "./given-up-does-not-begin.ts";
-import { givenUpIsNotSent } from "./given-up-is-not-sent.ts";
-import { type AskGateway, heldIsBelieved } from "./held-is-believed.ts";
-import { instantsAreAccountedFor } from "./instants-are-accounted-for.ts";
-import type { Ledger } from "./ledger.ts";
-import { limitsHold } from "./limits-hold.ts";
-import { livingOwnersAreNotRobbed } from "./living-owners-are-not-robbed.ts";
-import { livingWorkersAreKept } from "./living-workers-are-kept.ts";
-import { namesArePutOnce } from "./names-are-put-once.ts";
+import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
+import { budgetsHold } from "./executions/budgets-hold.ts";
+import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
+import { deadlinesHold } from "./executions/deadlines-hold.ts";
+import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
+import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
+import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
+import { limitsHold } from "./executions/limits-hold.ts";
+import { nothingIsLost } from "./executions/nothing-is-lost.ts";
+import { promisesAreDurable } from "./executions/promises-are-durable.ts";
+import { replayedOnce } from "./executions/replayed-once.ts";
+import { resultsAreCurrent } from "./executions/results-are-current.ts";
+import { resultsArrive } from "./executions/results-arrive.ts";
+import { retriesWait } from "./executions/retries-wait.ts";
+import { startsInTime } from "./executions/starts-in-time.ts";
+import { stepsAreCurrent } from "./executions/steps-are-current.ts";
+import { stepsRunOnceDurable } from "./executions/steps-run-once-durable.ts";
+import { stopsAreOrdered } from "./executions/stops-are-ordered.ts";
+import { tokensGrow } from "./executions/tokens-grow.ts";
+import { uniqueKeysHold } from "./executions/unique-keys-hold.ts";
 import { nothingFails } from "./nothing-fails.ts";
-import { nothingIsLost } from "./nothing-is-lost.ts";
-import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
-import { oldEpochsAreNotDelivered } from "./old-epochs-are-not-delivered.ts";
-import { ownersReachEachOther, type Topology } from "./owners-reach-each-other.ts";
-import { pausesHold } from "./pauses-hold.ts";
-import { PlanBooks } from "./plan-books.ts";
-import { plansMoveOn } from "./plans-move-on.ts";
-import { PoolLimitsHold } from "./pool-limits-hold.ts";
-import { poolPausesHold } from "./pool-pauses-hold.ts";
-import { promisesAreDurable } from "./promises-are-durable.ts";
 import { Quiet } from "./quiet.ts";
-import { replayedOnce } from "./replayed-once.ts";
-import { resultsAreCurrent } from "./results-are-current.ts";
-import { resultsArrive } from "./results-arrive.ts";
-import { retriesWait } from "./retries-wait.ts";
-import { Roll } from "./roll.ts";
-import { slotsAreLentOnce } from "./slots-are-lent-once.ts";
-import { startsInTime } from "./starts-in-time.ts";
-import { stopsAreOrdered } from "./stops-are-ordered.ts";
-import { tokensGrow } from "./tokens-grow.ts";
-import { uniqueKeysHold } from "./unique-keys-hold.ts";
+import type { ChangingRules } from "./recurring/changing-rules.ts";
+import { commandsAreObeyed } from "./recurring/commands-are-obeyed.ts";
+import { definitionsAreWhole } from "./recurring/definitions-are-whole.ts";
+import { deletedJobsEnd } from "./recurring/deleted-jobs-end.ts";
+import { instantsAreAccountedFor } from "./recurring/instants-are-accounted-for.ts";
+import type { Ledger } from "./recurring/ledger.ts";
+import { namesArePutOnce } from "./recurring/names-are-put-once.ts";
+import { occurrencesDoNotOverlap } from "./recurring/occurrences-do-not-overlap.ts";
+import { pausesHold } from "./recurring/pauses-hold.ts";
+import { PlanBooks } from "./recurring/plan-books.ts";
+import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
-import { workersAreNotOverfilled } from "./workers-are-not-overfilled.ts";
 
-/** Checkers that judge on where the store has gone back to an earlier state: they know what is true then. */
+/** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([
   "the roll",
   "the quiet",
@@ -63,27 +67,27 @@ const GO_ON = new Set([
   "workers are not overfilled",
 ]);
 
-/** Views of the world for checkers, beside the history. */
+/** Data for checkers besides the history. */
 export interface Views {
-  /** Figures that living servers show of themselves. */
+  /** Metrics that living servers show. */
   servers: () => readonly Shown[];
-  /** All nodes that have a lease, the owners of shards, and which nodes can reach each other. */
+  /** All nodes with a lease, the owners of shards, and which nodes can reach each other. */
   topology: Topology;
   askGateway: AskGateway;
-  /** null: there is one version of the time zone data. */
+  /** Versions of the time zone data; null: there is only one. */
   rules: ChangingRules | null;
 }
 
 /**
- * New ones of each kind.
- * @param ledger hears of everything before they do
+ * Creates one checker of each kind.
+ * @param ledger ledger that receives every event before the checkers
  */
 export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules }: Views): Checker[] {
   const { nodes } = topology;
-  const [roll, quiet, books, poolLimits] = [new Roll(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
+  const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
-    // They keep the books of the others, so they hear of everything first.
-    roll,
+    // These keep records for the other checkers, so they receive every event first.
+    tracker,
     quiet,
     books,
     poolLimits,
@@ -91,7 +95,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
     commandsAreObeyed(ledger, quiet),
-    countersEqualARecount(ledger, roll, servers),
+    countersEqualARecount(ledger, tracker, servers),
     deadlinesHold(ledger, quiet),
     definitionsAreWhole(),
     deletedJobsEnd(),
@@ -101,10 +105,11 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     instantsAreAccountedFor(books, rules),
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
-    heldIsBelieved(roll, quiet, askGateway),
+    heldIsBelieved(tracker, quiet, askGateway),
+    journalsStayShort(quiet),
     limitsHold(),
     livingOwnersAreNotRobbed(nodes),
-    livingWorkersAreKept(ledger, roll),
+    livingWorkersAreKept(ledger, tracker),
     namesArePutOnce(),
     nothingFails(),
     nothingIsLost(),
@@ -112,19 +117,22 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     oldEpochsAreNotDelivered(ledger),
     ownersReachEachOther(topology),
     pausesHold(),
+    prefetchIsShort(tracker, quiet),
     poolPausesHold(),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),
     resultsAreCurrent(),
-    resultsArrive(roll),
+    resultsArrive(tracker),
     retriesWait(ledger),
-    slotsAreLentOnce(roll),
-    startsInTime(ledger, roll, quiet, poolLimits),
+    slotsAreLentOnce(tracker),
+    startsInTime(ledger, tracker, quiet, poolLimits),
+    stepsAreCurrent(ledger),
+    stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
     tokensGrow(),
     uniqueKeysHold(ledger),
-    workersAreNotOverfilled(roll),
+    workersAreNotOverfilled(tracker),
   ];
   return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
 }

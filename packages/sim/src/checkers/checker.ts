@@ -1,23 +1,23 @@
 import type { History, Observer } from "../history.ts";
 
-/** An invariant was broken; the message says by what. */
+/** Error: an invariant was broken; the message says by what. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }
 
 /**
- * Watches what becomes true, from outside, and knows nothing of how it came about. Every method may throw a Violation:
- * `saw` at each write of the store, `noticed` at each moment of the history.
+ * Watches events from outside, without knowing their causes. Every method may throw a Violation: `saw` at each write of
+ * the store, `noticed` at each event of the history.
  */
 export interface Checker extends Observer {
   readonly name: string;
-  /** Every few seconds once faults have ended. */
+  /** Called every few seconds once faults have ended. */
   looked?(nowMs: number): void;
-  /** When all has come to rest. */
+  /** Called when everything has come to rest. */
   atEnd?(history: History): void;
 }
 
-/** Says who saw a violation. */
+/** A violation together with the checker that found it. */
 export class Broken extends Error {
   readonly checker: string;
 

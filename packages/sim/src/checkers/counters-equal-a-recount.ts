@@ -1,20 +1,24 @@
 import { type Checker, Violation } from "./checker.ts";
-import { isOver, type Ledger } from "./ledger.ts";
-import type { Roll } from "./roll.ts";
+import type { WorkerTracker } from "./cluster/worker-tracker.ts";
+import { isOver, type Ledger } from "./recurring/ledger.ts";
 
-/** Figures that a living server shows. */
+/** Metrics that a living server shows. */
 export interface Shown {
   node: string;
   gauges: Record<string, number>;
-  /** Executions that it made final, by state. */
+  /** Number of executions that the server made final, by state. */
   finals: ReadonlyMap<string, number>;
 }
 
 /**
- * Counters equal a recount. When all is at rest nothing waits, runs or lies in the journal, every shard has
- * an owner, and what a server that heard every answer of the store has counted is what the store was told by it.
+ * Counters equal a recount. When everything is at rest, nothing waits, runs or is in the journal, every shard has an
+ * owner, and a server that received every answer of the store has counted exactly its own writes.
  */
-export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () => readonly Shown[]): Checker {
+export function countersEqualARecount(
+  ledger: Ledger,
+  tracker: WorkerTracker,
+  servers: () => readonly Shown[],
+): Checker {
   const journal = new Set<string>();
   const finals = new Map<string, number>();
   let doubtful = false;
@@ -39,9 +43,9 @@ export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () =>
         finals.set(name, (finals.get(name) ?? 0) + 1);
       }
     },
-    noticed(moment) {
+    noticed(event) {
       // A server cannot have counted a write whose answer it did not receive.
-      if (moment.kind === "STORE_FAULT" && moment.operation === "commit") doubtful = true;
+      if (event.kind === "STORE_FAULT" && event.operation === "commit") doubtful = true;
     },
     atEnd() {
       const shown = servers();
@@ -49,7 +53,7 @@ export function countersEqualARecount(ledger: Ledger, roll: Roll, servers: () =>
       expect("waiting", sum("waiting") + sum("ready") + sum("assigned"), ledger.open.size);
       expect("shards", sum("ownedShards"), 64);
       expect("open rows of the journal", journal.size, 0);
-      const connected = [...roll.workers.values()].filter(({ server }) => server !== null).length;
+      const connected = [...tracker.workers.values()].filter(({ server }) => server !== null).length;
       expect("workers", sum("workersConnected"), connected);
       if (doubtful) return;
       for (const server of shown) {

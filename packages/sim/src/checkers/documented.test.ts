@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { it } from "node:test";
 import { allCheckers } from "./all.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger } from "./recurring/ledger.ts";
 
 /** Checkers that only keep records for the others. */
 const RECORDS = ["the roll", "the quiet", "the books of plans"];

@@ -1,11 +1,11 @@
 import { type Checker, Violation } from "./checker.ts";
 
-/** No server logs an error: whatever is done to it from outside is a warning at most. */
+/** No server logs an error: external faults cause warnings at most. */
 export function nothingFails(): Checker {
   return {
     name: "nothing fails",
-    noticed(moment) {
-      if (moment.kind === "ERROR_LOGGED") throw new Violation(`${moment.server} logged: ${moment.message}`);
+    noticed(event) {
+      if (event.kind === "ERROR_LOGGED") throw new Violation(`${event.server} logged: ${event.message}`);
     },
   };
 }

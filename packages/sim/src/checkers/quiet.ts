@@ -1,30 +1,33 @@
-import type { Moment } from "../history.ts";
+import type { SimEvent } from "../history.ts";
 
-/** How long after the last fault everything is as it should be: restarts, takeovers, and what is waited for in them. */
+/**
+ * Time after the last fault until everything works normally, in milliseconds: restarts, takeovers, and the waits in
+ * them.
+ */
 const SETTLED_AFTER_MS = 75_000;
 
-/** Since when nothing has been done to anybody, kept for those who judge how long something takes. */
+/** Records since when no fault has been active, for checkers that judge durations. */
 export class Quiet {
   readonly name = "the quiet";
   #lastMs = 0;
   #lastButForBlocksMs = 0;
 
-  /** In the future as long as it is not quiet. */
+  /** Time since which no fault has been active, in milliseconds; in the future while one is. */
   get sinceMs(): number {
     return this.#lastMs + SETTLED_AFTER_MS;
   }
 
-  /** The same where it does not matter whether a handler blocks its worker's loop. */
+  /** The same for checkers that ignore handlers that block their worker's event loop. */
   get butForBlocksSinceMs(): number {
     return this.#lastButForBlocksMs + SETTLED_AFTER_MS;
   }
 
-  noticed(moment: Moment): void {
-    // While the pool is paused nothing starts.
-    if (moment.kind === "OPERATED" && moment.forMs > 0) this.#until(moment.atMs + moment.forMs);
-    if (moment.kind === "FAULT") this.#until(moment.atMs + (moment.forMs ?? 0), moment.fault === "LOOP_BLOCKED");
-    else if (moment.kind === "STORE_FAULT" || moment.kind === "NETWORK_FAULT" || moment.kind === "PARTED")
-      this.#until(moment.atMs);
+  noticed(event: SimEvent): void {
+    // Nothing starts while the pool is paused.
+    if (event.kind === "OPERATED" && event.forMs > 0) this.#until(event.atMs + event.forMs);
+    if (event.kind === "FAULT") this.#until(event.atMs + (event.forMs ?? 0), event.fault === "LOOP_BLOCKED");
+    else if (event.kind === "STORE_FAULT" || event.kind === "NETWORK_FAULT" || event.kind === "PARTED")
+      this.#until(event.atMs);
   }
 
   #until(ms: number, isBlock = false): void {

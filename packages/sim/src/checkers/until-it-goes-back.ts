@@ -1,8 +1,8 @@
 import type { Checker } from "./checker.ts";
 
 /**
- * A checker that judges no more once the store has gone back to an earlier state: what it was told and what it remembers
- * is true of a store that is no more, and what was acknowledged may be lost or run again.
+ * Wraps a checker so that it stops judging once the store was restored to an earlier state. After a restore, the
+ * checker's records describe a store that no longer exists, and acknowledged work may be lost or run again.
  */
 export function untilItGoesBack(checker: Checker): Checker {
   let isOver = false;
@@ -12,8 +12,8 @@ export function untilItGoesBack(checker: Checker): Checker {
       if (event.kind === "WENT_BACK") isOver = true;
       if (!isOver) checker.saw?.(event);
     },
-    noticed(moment) {
-      if (!isOver) checker.noticed?.(moment);
+    noticed(event) {
+      if (!isOver) checker.noticed?.(event);
     },
     looked(nowMs) {
       if (!isOver) checker.looked?.(nowMs);

@@ -1,10 +1,13 @@
+import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
+import { idMutants } from "./id-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 
 export const allMutants: readonly Mutant[] = [
@@ -15,6 +18,9 @@ export const allMutants: readonly Mutant[] = [
   ...permitMutants,
   ...planMutants,
   ...ruleMutants,
+  ...flowMutants,
+  ...idMutants,
+  ...stepMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

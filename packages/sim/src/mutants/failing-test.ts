@@ -4,11 +4,11 @@ import type { Mutant } from "./mutant.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url));
 const PLANT = fileURLToPath(new URL("plant-process.ts", import.meta.url));
-/** Several times what the slowest of these tests takes on a busy machine. */
+/** Time limit of a test, in milliseconds: several times what the slowest test takes on a busy machine. */
 const TEST_MAX_MS = 600_000;
 
 /**
- * Runs the mutant's test in a process in which the mutant is planted.
+ * Runs the mutant's test in a process with the planted mutant.
  * @returns whether that test fails there
  * @throws {Error} the process ends in another way: the mutant cannot be planted, or no such test exists
  */
@@ -23,7 +23,7 @@ export async function failsItsTest({ name, test }: Mutant & Required<Pick<Mutant
 }
 
 function ended(args: readonly string[], mutant: string): Promise<{ code: number; output: string }> {
-  // A test that hears of another runner around it reports to that one.
+  // A test that detects an outer runner would report to that runner.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const options = { cwd: REPOSITORY, env: { ...env, MAINSPRING_MUTANT: mutant }, timeout: TEST_MAX_MS };
   return new Promise((resolve) => {

@@ -1,24 +1,23 @@
 import { availableParallelism } from "node:os";
-import { type Hunted, hunt, prove, replay } from "./hunt.ts";
+import { type Hunted, hunt, replay } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
 import { record } from "./record.ts";
 
 /**
- * `HUNT`: until it is caught. `RECORD`: and writes down where. `REPLAY`: where it was recorded; where that is so no
- * more, within a few seeds. `REFRESH`: and writes that down. `PROVE`: where it was recorded and nowhere else. A mutant without a
- * record is tried by its test in the last three; a mutant that has neither fails `PROVE`.
+ * Mode of a hunt. `HUNT`: try seeds until the mutant is caught. `RECORD`: also write the catch into the records.
+ * `REPLAY`: try the recorded seed, and if there is none or it no longer catches the mutant, the mutant's test or a few
+ * other seeds. `REFRESH`: also write that catch into the records.
  */
-export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH" | "PROVE";
+export type HuntMode = "HUNT" | "RECORD" | "REPLAY" | "REFRESH";
 
-const HUNTS: Record<HuntMode, (mutant: Mutant) => Promise<Hunted | null>> = {
+const HUNTS: Record<HuntMode, (mutant: Mutant) => Promise<Hunted>> = {
   HUNT: (mutant) => hunt(mutant),
   RECORD: (mutant) => hunt(mutant, true),
   REPLAY: replay,
   REFRESH: replay,
-  PROVE: prove,
 };
 
-/** @returns whether each was caught, by a seed that finds nothing without it */
+/** @returns whether each mutant was caught, by a seed that finds nothing without the mutant */
 export async function huntAll(
   mutants: readonly Mutant[],
   mode: HuntMode,
@@ -26,22 +25,16 @@ export async function huntAll(
 ): Promise<boolean> {
   const waiting = [...mutants];
   const hunts: Hunted[] = [];
-  let isUnproven = false;
   const hunter = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const hunted = await HUNTS[mode](next);
-      if (hunted === null) {
-        say(`"${next.name}" has neither a record nor a test: --mutants --record hunts it`);
-        isUnproven = true;
-        continue;
-      }
       hunts.push(hunted);
       if (mode === "RECORD" || mode === "REFRESH") keep(hunted);
       say(told(hunted));
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, hunter));
-  const isAll = !isUnproven && hunts.every(({ caught, objection }) => caught !== null && objection === null);
+  const isAll = hunts.every(({ caught, objection }) => caught !== null && objection === null);
   say(isAll ? `every mutant was caught: ${hunts.length}` : "not every mutant was caught");
   return isAll;
 }

@@ -1,14 +1,14 @@
 import { mutantNamed } from "./all.ts";
 import { type Caught, HOUR_SEC, shortened, type Tried, tried } from "./hunted.ts";
 
-/** Less than an hour is often enough, and costs less. */
+/** Simulated seconds: often enough, and cheaper than an hour. */
 const QUARTER_SEC = 900;
 const QUARTERS = 20;
 
 /**
- * Tries seeds in a process in which a mutant was planted, and says which one caught it, as JSON. Arguments: the seed to
- * begin with and its simulated seconds, how many others to try until one catches it (before them that one's whole hour),
- * and how many more in search of one that catches it sooner.
+ * Tries seeds in a process with a planted mutant, and prints the seed that caught it, as JSON. Arguments: the first
+ * seed and its simulated seconds, the number of other seeds to try until one catches the mutant (after the first seed's
+ * whole hour), and the number of further seeds in search of one that catches it sooner.
  */
 const [first, untilSec, limit, more] = process.argv.slice(2).map(Number) as [number, number, number, number];
 const mutant = mutantNamed(process.env["MAINSPRING_MUTANT"] ?? "");

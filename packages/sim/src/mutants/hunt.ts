@@ -7,50 +7,43 @@ import { type Caught, HOUR_SEC, type Tried, tried } from "./hunted.ts";
 import type { MoreFaults, Mutant } from "./mutant.ts";
 import { records } from "./record.ts";
 
-/** Within so many seeds each mutant must be caught. */
+/** Number of seeds within which each mutant must be caught. */
 const SEEDS = 200;
 const BEGINNING: Tried = { seed: 1, untilSec: HOUR_SEC };
-/** Where the record does not show it any more, so many are enough to say that it is caught all the same. */
+/** Number of seeds to try when the recorded seed no longer catches the mutant. */
 const SEEDS_INSTEAD = 20;
-/** Where a catch is to be written down, as many more seeds are tried: what is caught sooner is replayed sooner. */
+/** Number of further seeds to try when a catch is recorded, because an earlier catch is replayed faster. */
 const MORE_SEEDS = 3;
-/** A mutant that hangs is no mutant that is caught. */
+/** Time limit of a hunt, in milliseconds; a mutant that hangs does not count as caught. */
 const HUNT_MAX_MS = 1_800_000;
-/** Each process reads the whole product: what one has compiled the next one need not. */
+/** Folder of compiled code, so that a process need not compile what an earlier one has compiled. */
 const COMPILED = fileURLToPath(new URL("../../../../node_modules/.cache/mainspring-mutants", import.meta.url));
 
 export interface Hunted {
   mutant: Mutant;
   /** The violation, or the name of the test that failed; null: neither the seeds nor the test showed the mutant. */
   caught: Caught | string | null;
-  /** Why the catch does not count; null: it does. */
+  /** Reason why the catch does not count; null: it counts. */
   objection: string | null;
 }
 
-/** Looks for a seed that catches the mutant and nothing without it, first where it was caught before. */
+/** Looks for a seed that catches the mutant and finds nothing without it, first at the recorded seed. */
 export function hunt(mutant: Mutant, isToBeRecorded = false): Promise<Hunted> {
   const first = records().get(mutant.name) ?? BEGINNING;
   return huntFrom(mutant, first, SEEDS, isToBeRecorded ? MORE_SEEDS : 0);
 }
 
 /**
- * Tries the record: whoever saw it then has to see it now; that the seed is sound is not tried again. Where a change of the
- * product has moved the dice, some seeds are tried from there on.
+ * Tries the record: the same checker must find the mutant again; the seed is not run without the mutant again. If a
+ * change of the product has shifted the random numbers, the mutant's test and some further seeds are tried.
  */
 export async function replay(mutant: Mutant): Promise<Hunted> {
   const record = records().get(mutant.name);
-  if (record === undefined) return (await tested(mutant)) ?? (await huntFrom(mutant, BEGINNING, SEEDS_INSTEAD, 0));
-  const caught = await run(mutant, record, 0, 0);
-  if (caught?.checker === record.checker) return { mutant, caught, objection: null };
-  return await huntFrom(mutant, record, SEEDS_INSTEAD, 0);
-}
-
-/** Tries the record, or the test of a mutant without a record, and nothing else. @returns null: the mutant has neither */
-export async function prove(mutant: Mutant): Promise<Hunted | null> {
-  const record = records().get(mutant.name);
-  if (record === undefined) return await tested(mutant);
-  const caught = await run(mutant, record, 0, 0);
-  return { mutant, caught: caught?.checker === record.checker ? caught : null, objection: null };
+  if (record !== undefined) {
+    const caught = await run(mutant, record, 0, 0);
+    if (caught?.checker === record.checker) return { mutant, caught, objection: null };
+  }
+  return (await tested(mutant)) ?? (await huntFrom(mutant, record ?? BEGINNING, SEEDS_INSTEAD, 0));
 }
 
 async function tested(mutant: Mutant): Promise<Hunted | null> {
@@ -65,7 +58,7 @@ async function huntFrom(mutant: Mutant, first: Tried, limit: number, more: numbe
   return { mutant, caught, objection: found === null ? null : `without it too: ${found}` };
 }
 
-/** In a process of its own. */
+/** Runs in a process of its own. */
 async function run(mutant: Mutant, first: Tried, limit: number, more: number): Promise<Caught | null> {
   const [plant, main] = ["plant-process.ts", "hunt-process.ts"].map((name) => new URL(name, import.meta.url));
   const numbers = [first.seed, first.untilSec, limit, more].map(String);
@@ -77,7 +70,7 @@ async function run(mutant: Mutant, first: Tried, limit: number, more: number): P
 
 const verdicts = new Map<string, Promise<string | null>>();
 
-/** Once a seed and time: many mutants are caught by the same. */
+/** Runs each seed and time once without a mutant, because many mutants are caught by the same. */
 function unmutatedVerdict({ seed, untilSec }: Tried, more: MoreFaults): Promise<string | null> {
   const name = `${seed} ${untilSec} ${more.waysBack ?? ""} ${more.tzChanges === true}`;
   const known = verdicts.get(name) ?? tried(seed, untilSec, more).then((found) => found?.violation ?? null);

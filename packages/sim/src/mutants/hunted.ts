@@ -1,28 +1,34 @@
 import { simulate } from "../simulate.ts";
 import type { MoreFaults } from "./mutant.ts";
 
-/** The simulation that mutants are hunted with. */
+/** Simulation for the hunt. */
 const HUNTED = { hours: 1, nodes: 3, workers: 10, jobs: 2_000 } as const;
 export const HOUR_SEC = 3_600;
-/** A violation that shows when all has come to rest may show as well after fewer events. */
+/**
+ * Shorter times of faults, in seconds. A violation that shows when everything has come to rest may also show after
+ * fewer events.
+ */
 const SHORTER_SEC = [60, 180, 600, 1_800];
 
-/** A seed, or the beginning of what it plans. */
+/** A seed, with the simulated time of its plan. */
 export interface Tried {
   seed: number;
-  /** Simulated time, after which there are no more faults and no new work: the rest of the hour need not be waited for. */
+  /**
+   * Simulated time after which there are no more faults and no new work, in seconds, so that the rest of the hour need
+   * not be run.
+   */
   untilSec: number;
 }
 
 export interface Caught extends Tried {
   violation: string;
-  /** null: the program itself failed. */
+  /** Checker that found the violation; null: the program itself failed. */
   checker: string | null;
-  /** Simulated time until then. */
+  /** Simulated time until then, in milliseconds. */
   afterMs: number;
 }
 
-/** Runs a seed. @param untilSec what it plans beyond that is left out; the rest stays as it is */
+/** Runs a seed. @param untilSec end of the faults and new work of the plan, in seconds; the rest stays the same */
 export async function tried(seed: number, untilSec: number, more: MoreFaults = {}): Promise<Caught | null> {
   const { waysBack, tzChanges } = more;
   const faults = { ...(waysBack && { waysBack }), ...(tzChanges && { tzChanges }) };
@@ -33,9 +39,9 @@ export async function tried(seed: number, untilSec: number, more: MoreFaults = {
   return { seed, untilSec: neededSec, violation, checker, afterMs: simulatedMs };
 }
 
-/** The same catch, of as short a time of faults as still shows it. */
+/** The same catch, with the shortest time of faults that still shows it. */
 export async function shortened(caught: Caught, more: MoreFaults = {}): Promise<Caught> {
-  // It was seen while there were faults: the time until then is what it takes.
+  // The violation occurred while there were faults, so the time until then is the time needed.
   if (caught.afterMs <= caught.untilSec * 1_000) return caught;
   for (const untilSec of SHORTER_SEC.filter((sec) => sec < caught.untilSec)) {
     const again = await tried(caught.seed, untilSec, more);

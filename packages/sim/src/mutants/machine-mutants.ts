@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const ENGINE = "packages/server/src/engine";
 
-/** In the pure machine and the domain. */
+/** Mutants in the pure machine and the domain. */
 export const machineMutants: readonly Mutant[] = [
   {
     name: "no attempt check",
@@ -119,15 +119,59 @@ export const machineMutants: readonly Mutant[] = [
     why: "the journal grows for ever",
   },
   {
+    name: "own row after the assignment",
+    file: `${ENGINE}/queue/dispatch.ts`,
+    find: "  state.unstarted.add(entry);\n",
+    replace: "  state.unstarted.add(entry);\n  state.unpersisted.add(entry, row.attempt, now);\n",
+    why: "the row of an attempt that waits at its worker for a second is written twice",
+    test: {
+      file: "packages/server/src/engine/attempts/own-row.test.ts",
+      name: "is written once, at the end, after a run of less than a second",
+    },
+  },
+  {
+    name: "what waits at its worker never gets its own row",
+    file: `${ENGINE}/workers/gateway-messages.ts`,
+    find: "  persistUnstarted(step);\n",
+    replace: "",
+    why: "the journal row of an attempt that waits at its worker stays open for hours",
+    test: {
+      file: "packages/server/src/engine/attempts/own-row.test.ts",
+      name: "is written after 30 seconds where the attempt still waits at its worker, and only once",
+    },
+  },
+  {
+    name: "what was taken over never gets its own row while it waits",
+    file: `${ENGINE}/ownership/takeover.ts`,
+    find: "  if (attemptStartedAt === null) state.unstarted.add(entry);\n",
+    replace: "",
+    why: "an attempt that waits at its worker passes from owner to owner with an open journal row, and is never taken back",
+    test: {
+      file: "packages/server/src/engine/attempts/own-row.test.ts",
+      name: "gets its own row 30 seconds after the assignment, although its worker is not found yet",
+    },
+  },
+  {
+    name: "what runs never gets its own row",
+    file: `${ENGINE}/attempts/attempts.ts`,
+    find: "  else step.state.unpersisted.add(entry, entry.row.attempt, step.now);\n",
+    replace: "",
+    why: "the journal row of an attempt that runs for hours stays open, and the owner does not watch its deadline",
+    test: {
+      file: "packages/server/src/engine/attempts/own-row.test.ts",
+      name: "is written one second after the start, however long the attempt waited at its worker",
+    },
+  },
+  {
     name: "what a lost worker held is forgotten",
-    file: `${ENGINE}/workers/fleet.ts`,
-    find: 'for (const entry of [...worker.holding]) attemptGivenUp(step, entry, "WORKER_LOST", reason);',
+    file: `${ENGINE}/workers/gateway-messages.ts`,
+    find: 'for (const entry of [...worker.held]) attemptGivenUp(step, entry, "WORKER_LOST", reason);',
     replace: "",
     why: "executions of a worker that died are never given to another",
   },
   {
     name: "a taken-over result is thrown away",
-    file: `${ENGINE}/workers/fleet.ts`,
+    file: `${ENGINE}/workers/gateway-messages.ts`,
     find: "if (hold !== null || isOnItsWay(assigned, worker)) confirm(",
     replace: "if (hold?.startedAt === null || isOnItsWay(assigned, worker)) confirm(",
     why: "after a takeover what runs is taken for never arrived, and runs twice",
@@ -135,9 +179,20 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "credit is never called back",
     file: "packages/server/src/engine/workers/credit.ts",
-    find: "if (worker?.gateway === from && worker.account === account) step.state.recalled.add(worker);",
+    find: "if (worker?.gateway === from && worker.account === account) step.state.revoked.add(worker);",
     replace: "",
     why: "a slot idles with an owner that has no work, while another's work waits",
+  },
+  {
+    name: "an attempt that waits at a full worker claims no credit",
+    file: "packages/server/src/engine/queue/demand.ts",
+    find: "new Map(state.stranded)",
+    replace: "new Map<string, EpochMs>()",
+    why: "an attempt waits behind a long one, though a worker whose slots other owners hold could run it",
+    test: {
+      file: "packages/server/src/engine/workers/take-back.test.ts",
+      name: "is demand for credit where the free slots of other workers are allocated to other owners",
+    },
   },
   {
     name: "what was lost on the way is not sent again",
@@ -145,10 +200,14 @@ export const machineMutants: readonly Mutant[] = [
     find: "step.batch.resends.push(assignmentOf(step, entry, assigned));",
     replace: "",
     why: "an assignment that the bus lost is waited for until the next takeover",
+    test: {
+      file: "packages/server/src/engine/workers/several-owners.test.ts",
+      name: "sends an assignment that did not arrive again, under its own number and token",
+    },
   },
   {
     name: "an older connection draws a worker back",
-    file: "packages/server/src/engine/workers/fleet.ts",
+    file: "packages/server/src/engine/workers/gateway-messages.ts",
     find: "return said.connection < known.connection;",
     replace: "return false;",
     why: "late news of the gateway that a worker has left speaks for it again",
@@ -158,7 +217,8 @@ export const machineMutants: readonly Mutant[] = [
     file: "packages/server/src/engine/workers/workers.ts",
     find: "    this.#usedNumbers.remember(worker);\n",
     replace: "",
-    // The owner asks after an attempt that has not begun after ten seconds, and takes it back where it never arrived.
+    // The owner asks about an attempt that has not begun after ten seconds, and takes the attempt back if it never
+    // arrived.
     also: [
       {
         file: "packages/server/src/engine/workers/credit.ts",
@@ -167,5 +227,31 @@ export const machineMutants: readonly Mutant[] = [
       },
     ],
     why: "assignments carry numbers that were used before, and are dropped",
+    test: {
+      file: `${ENGINE}/workers/several-owners.test.ts`,
+      name: "is counted on when it is back under the same account: no number is used twice",
+    },
+  },
+  {
+    name: "an earlier connection counts while the worker is sought",
+    file: `${ENGINE}/workers/gateway-messages.ts`,
+    find: "if (known === undefined) return said.connection < (state.adopting.get(workerId)?.connection ?? 0);",
+    replace: "if (known === undefined) return false;",
+    why: "a gateway that has not noticed the end of an earlier connection gets a living worker's attempts given up",
+    test: {
+      file: "packages/server/src/engine/workers/several-owners.test.ts",
+      name: "keeps what it runs when its gateway is gone and another one reports an earlier connection",
+    },
+  },
+  {
+    name: "turns of four for every worker",
+    file: `${ENGINE}/queue/dispatch.ts`,
+    find: "inTurn = lane.item.ready.size > creditsFor(work) ? IN_TURN : 1;",
+    replace: "inTurn = IN_TURN;",
+    why: "a few executions go to one worker while others are idle",
+    test: {
+      file: "packages/server/src/engine/queue/dispatch.test.ts",
+      name: "gives one assignment at a time when the credit suffices for all, so that every worker gets its share",
+    },
   },
 ];

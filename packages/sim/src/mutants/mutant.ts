@@ -1,27 +1,29 @@
 import type { WayBack } from "../world/going-back.ts";
 
-/** A bug, planted into the source of the product when it is loaded: so that the product carries no switches for it. */
+/**
+ * A bug that is planted into the product's source when it is loaded, so that the product contains no switches for it.
+ */
 export interface Mutant extends Edit {
   name: string;
-  /** Further places where the bug is. */
+  /** Further places of the bug. */
   also?: readonly Edit[];
   /** Effect of the bug. */
   why: string;
-  /** In which ways the store goes back in the worlds in which the bug is looked for; default: in none. */
+  /** Ways in which the store is restored to an earlier state during the hunt; default: none. */
   waysBack?: readonly WayBack[];
-  /** Whether the time zone data changes in those worlds; default: it does not. */
+  /** Whether the time zone data changes during the hunt; default: no. */
   tzChanges?: boolean;
-  /** A test that fails with the bug, for a bug that simulated hours seldom show; it proves a mutant that has no record. */
+  /** Test that fails with the bug, for a bug that simulated hours seldom show; it proves a mutant without a record. */
   test?: { file: string; name: string };
 }
 
-/** Faults of the worlds in which a mutant is looked for, beside those that every world has. */
+/** Faults during the hunt for a mutant, in addition to the usual ones. */
 export type MoreFaults = Pick<Mutant, "waysBack" | "tzChanges">;
 
 export interface Edit {
-  /** From the repository's root. */
+  /** Path from the repository's root. */
   file: string;
-  /** Must be there exactly once. */
+  /** Text to replace, which must occur exactly once. */
   find: string;
   replace: string;
 }

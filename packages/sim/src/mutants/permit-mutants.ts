@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
-const LEDGER = "packages/server/src/engine/permits/ledger.ts";
-const HOLDING = "packages/server/src/engine/permits/holding.ts";
+const LEDGER = "packages/server/src/engine/permits/permit-ledger.ts";
+const HOLDING = "packages/server/src/engine/permits/pool-permits.ts";
 
-/** In how limits of pools are kept. */
+/** Mutants in the limits of pools. */
 export const permitMutants: readonly Mutant[] = [
   {
     name: "permit granted twice after a takeover",
@@ -22,8 +22,8 @@ export const permitMutants: readonly Mutant[] = [
   {
     name: "permits are asked for once",
     file: HOLDING,
-    find: "if (!isNews && !isRoll) return null;",
-    replace: "if (!isNews) return null;",
+    find: "if (!isChanged && !isRepeat) return null;",
+    replace: "if (!isChanged) return null;",
     why: "a call that is lost, or answered too late, is never repeated, and permits lie where nobody uses them",
   },
   {
@@ -32,5 +32,16 @@ export const permitMutants: readonly Mutant[] = [
     find: "#level = 0;",
     replace: "#level = Number.MAX_SAFE_INTEGER;",
     why: "what the home before has given out is given out once more",
+  },
+  {
+    name: "permits of adopted attempts are used again by an unknown count",
+    file: HOLDING,
+    find: "!this.#isWithinLimit || ",
+    replace: "",
+    why: "a pool whose limit was lowered while shards had no owner stays above the limit",
+    test: {
+      file: "packages/server/src/engine/permits/permits.test.ts",
+      name: "starts none in place of an adopted attempt while a shard has no owner, whose attempts nobody knows",
+    },
   },
 ];

@@ -2,13 +2,13 @@ import type { Mutant } from "./mutant.ts";
 
 const PLANS = "packages/server/src/engine/recurring";
 
-/** In how recurring jobs are planned, fired and accounted for. */
+/** Mutants in planning, firing and accounting for recurring jobs. */
 export const planMutants: readonly Mutant[] = [
   {
     name: "no version check",
-    file: `${PLANS}/anew.ts`,
-    find: "ruleOfVersion(draft, draft.plan.version, orders)",
-    replace: "ruleOfVersion(draft, draft.facts.version, orders)",
+    file: `${PLANS}/replan.ts`,
+    find: "ruleOfVersion(draft, draft.plan.version, commands)",
+    replace: "ruleOfVersion(draft, draft.facts.version, commands)",
     why: "a fire that was planned by an older version counts as one of the newest",
   },
   {
@@ -28,17 +28,21 @@ export const planMutants: readonly Mutant[] = [
   },
   {
     name: "pause does not stop",
-    file: `${PLANS}/obey.ts`,
+    file: `${PLANS}/apply-plan-command.ts`,
     find: '  draft.plan.state = "PAUSED";\n',
     replace: "",
     why: "a client hears that a job is paused, and it fires on",
   },
   {
     name: "plans without compare-and-set",
-    file: "packages/sim/src/store/commit-plans.ts",
+    file: "packages/server/src/adapters/simulated/rows/commit-plans.ts",
     find: "if (before === undefined || before.revision !== change.wasRevision) {",
     replace: "if (before === undefined) {",
     why: "a fire that is on its way when its job is deleted is written all the same",
+    test: {
+      file: "packages/server/src/adapters/simulated/sim-store.test.ts",
+      name: "lets a fire that is on its way miss the deleted job, or else tells of what it made",
+    },
   },
   {
     name: "no misfire grace",

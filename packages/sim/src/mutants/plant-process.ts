@@ -5,7 +5,7 @@ import type { Edit } from "./mutant.ts";
 
 /**
  * For `node --import`: plants the mutant that MAINSPRING_MUTANT names. A process that cannot plant it, or that ends
- * without having loaded the file, fails: it would say that a bug is harmless which was not there.
+ * without having loaded the file, fails, because it would report a bug as harmless that was not there.
  */
 const mutant = mutantNamed(process.env["MAINSPRING_MUTANT"] ?? "");
 const planted = new Map([mutant, ...(mutant.also ?? [])].map((edit) => [urlOf(edit), edited(edit)]));

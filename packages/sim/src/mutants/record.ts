@@ -4,7 +4,7 @@ import type { Tried } from "./hunted.ts";
 const RECORD = new URL("../../caught.txt", import.meta.url);
 const LINE = /^(\d+) (\d+) {2}(.+?) {2}by: (.+)$/;
 
-/** Where a mutant was caught, and by whom. */
+/** The seed that caught a mutant, and the checker. */
 export interface Record extends Tried {
   checker: string;
 }
@@ -20,10 +20,7 @@ export function records(): Map<string, Record> {
   return found;
 }
 
-/**
- * Writes down where one was caught, so that the next hunt begins there. At once: a hunt for all of them may be broken
- * off.
- */
+/** Writes a catch into the records at once, so that the next hunt begins there even if this one is interrupted. */
 export function record(name: string, caught: Record): void {
   const all = records().set(name, caught);
   const lines = Array.from(

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const CHANGEOVERS = "packages/server/src/engine/recurring/changeovers.ts";
 const MOVED = "packages/server/src/domain/schedule/moved.ts";
 
-/** In how recurring jobs follow changes of the time zone data. */
+/** Mutants in how recurring jobs follow changes of the time zone data. */
 export const ruleMutants: readonly Mutant[] = [
   {
     name: "newer rules plan from their own moment",

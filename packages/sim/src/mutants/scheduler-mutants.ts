@@ -1,20 +1,20 @@
 import type { Mutant } from "./mutant.ts";
 
-const DEPARTURES = "packages/server/src/scheduler/departures.ts";
-const RUNNER = "packages/server/src/scheduler/shard-runner.ts";
-const OWNERSHIP = "packages/server/src/scheduler/ownership/ownership.ts";
-const HOLDINGS = "packages/server/src/scheduler/ownership/holdings.ts";
+const DEPARTURES = "packages/server/src/scheduler/outbound-assignments.ts";
+const RUNNER = "packages/server/src/scheduler/commit-loop.ts";
+const OWNERSHIP = "packages/server/src/scheduler/ownership/ownership-rules.ts";
+const HOLDINGS = "packages/server/src/scheduler/ownership/shard-ownership.ts";
 const HYDRATOR = "packages/server/src/scheduler/reading/hydrator.ts";
 const SCHEDULER = "packages/server/src/scheduler/scheduler.ts";
-const POOL_CHANGER = "packages/server/src/api/pool-changer.ts";
+const POOL_CHANGER = "packages/server/src/api/pools/pool-changer.ts";
 
-/** In what surrounds the machine. */
+/** Mutants in the scheduler around the machine. */
 export const schedulerMutants: readonly Mutant[] = [
   {
     name: "send before commit",
     file: RUNNER,
     find: "void this.#commit(batch);",
-    replace: "void this.#departures.send(batch.assigns);\n      void this.#commit(batch);",
+    replace: "void this.#outbound.send(batch.assigns);\n      void this.#commit(batch);",
     why: "an assignment runs that nobody knows of after a crash",
   },
   {
@@ -22,7 +22,7 @@ export const schedulerMutants: readonly Mutant[] = [
     file: RUNNER,
     find: "void this.#commit(batch);",
     replace: `for (const [node, workers] of batch.acks) {
-        for (const [workerId, tokens] of workers) this.#parts.bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
+        for (const [workerId, tokens] of workers) this.#deps.bus.send({ node, role: "gateway" }, { kind: "ACK", workerId, tokens });
       }
       void this.#commit(batch);`,
     why: "a worker forgets a result that is lost with the server",
@@ -65,14 +65,14 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "the unsent filter forgotten",
     file: DEPARTURES,
-    find: "if (isStillWanted(this.#parts.state, assign)) wanted.push(assign);",
+    find: "if (isStillWanted(this.#deps.state, assign)) wanted.push(assign);",
     replace: "if (assign.attempt > 0) wanted.push(assign);",
     why: "what was cancelled while its assignment was on its way to the store begins after its end",
   },
   {
     name: "commands only by hint",
     file: HYDRATOR,
-    find: "    if (signs.commands && (await this.#readCommands())) full = true;\n",
+    find: "    if (summary.commands && (await this.#readCommands())) full = true;\n",
     replace: "",
     why: "a command whose hint was lost is obeyed after the next takeover, or never",
     test: {
@@ -89,15 +89,15 @@ export const schedulerMutants: readonly Mutant[] = [
   },
   {
     name: "`>` for `<` at a lease",
-    file: "packages/server/src/scheduler/ownership/holdings.ts",
-    find: "return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;",
-    replace: "return this.#parts.runtime.monotonicMs() > this.#trustUntilMs;",
+    file: "packages/server/src/scheduler/ownership/shard-ownership.ts",
+    find: "return this.#deps.runtime.monotonicMs() < this.#trustUntilMs;",
+    replace: "return this.#deps.runtime.monotonicMs() > this.#trustUntilMs;",
     why: "an owner believes in its lease when it has run out, and only then",
   },
   {
     name: "nobody looks whether he was overtaken",
-    file: "packages/server/src/scheduler/ownership/holdings.ts",
-    find: "await this.#letGoOvertaken(holders);",
+    file: "packages/server/src/scheduler/ownership/shard-ownership.ts",
+    find: "await this.#releaseOvertaken(holders);",
     replace: "",
     why: "an owner that commits nothing never learns that it was overtaken, and its shards stand still",
   },
@@ -132,8 +132,8 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "a node that is cut off keeps its shards",
     file: OWNERSHIP,
-    find: "const letGo = isCutOff ? elsewhere : elsewhere.slice(0, 1);",
-    replace: "const letGo = isCutOff ? [] : elsewhere.slice(0, 1);",
+    find: "const release = isCutOff ? elsewhere : elsewhere.slice(0, 1);",
+    replace: "const release = isCutOff ? [] : elsewhere.slice(0, 1);",
     why: "the others wait for its shards, and their work stands still",
   },
   {
@@ -149,7 +149,7 @@ export const schedulerMutants: readonly Mutant[] = [
   {
     name: "shards stay where they are",
     file: HOLDINGS,
-    find: "if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);",
+    find: "if (next.release.length > 0) await this.#release(next.release, holders);",
     replace: "",
     why: "nothing moves to a node that came, or from one that is drained",
   },

@@ -1,18 +1,18 @@
 import type { Mutant } from "./mutant.ts";
 
-const STORE_COMMIT = "packages/sim/src/store/commit.ts";
+const STORE_COMMIT = "packages/server/src/adapters/simulated/rows/commit.ts";
 
-/** The store's own checks; the simulated one stands in for all. */
+/** Mutants in the store's own checks; the simulated store stands in for all stores. */
 export const storeMutants: readonly Mutant[] = [
   {
     name: "no epoch check",
     file: STORE_COMMIT,
     find: "if (state.epoch !== epoch) {",
     replace: "if (state.epoch < epoch) {",
-    // A takeover that ends no connections, so that what is late arrives: the epoch alone has to stop it.
+    // A takeover that ends no connections, so that late commits arrive and only the epoch can stop them.
     also: [
       {
-        file: "packages/sim/src/store/take-over.ts",
+        file: "packages/server/src/adapters/simulated/take-over.ts",
         find: "if (name !== null) shutOut += data.onTheWay.shutOut(name);",
         replace: "if (name === null) shutOut += 1;",
       },
@@ -24,10 +24,10 @@ export const storeMutants: readonly Mutant[] = [
     file: STORE_COMMIT,
     find: "if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;",
     replace: "",
-    // Views are old only where something else is wrong as well: that is what the comparison is there for.
+    // Views are outdated only if another fault exists as well, and the comparison is there for that case.
     also: [
       {
-        file: "packages/server/src/engine/touched.ts",
+        file: "packages/server/src/engine/recent-writes.ts",
         find: "return batch !== undefined && batch >= since;",
         replace: "return batch !== undefined && batch < 0;",
       },
@@ -36,7 +36,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: "an epoch that was lost is given again",
-    file: "packages/sim/src/store/take-over.ts",
+    file: "packages/server/src/adapters/simulated/take-over.ts",
     find: "Math.max(knownEpoch + 1, time)",
     replace: "Math.min(knownEpoch + 1, 0)",
     waysBack: ["FAILOVER"],
@@ -44,7 +44,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: "a takeover outlives its connection",
-    file: "packages/sim/src/store/sim-store.ts",
+    file: "packages/server/src/adapters/simulated/sim-store.ts",
     find: "(this.#takenIn.get(shard) ?? timeline) !== timeline",
     replace: "(this.#takenIn.get(shard) ?? timeline) < 0",
     also: [
@@ -59,7 +59,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: "the newest payload",
-    file: "packages/sim/src/store/reads.ts",
+    file: "packages/server/src/adapters/simulated/rows/reads.ts",
     find: "const payload = data.executions.get(id)?.job.payload ?? null;",
     replace: "const payload = data.jobs.get(data.executions.get(id)?.job.jobId)?.job.payload ?? null;",
     why: "an execution runs by one version of its job and gets the payload of another",

@@ -3,7 +3,7 @@ import type { SimulationOptions } from "../simulation.ts";
 import { shrink } from "./shrink.ts";
 import { story } from "./story.ts";
 
-/** @returns whether there was nothing to make smaller: everything held */
+/** @returns whether every invariant held, so that there was nothing to shrink */
 export async function shrinkAndTell(options: SimulationOptions, say: (text: string) => void): Promise<boolean> {
   const shrunk = await shrink(options);
   if (shrunk === null) {

@@ -1,7 +1,7 @@
 import { RECURRING_MAX, simulate } from "../simulate.ts";
 import type { Only, SimulationOptions, Verdict } from "../simulation.ts";
 
-/** Simulations that one shrinking may take. */
+/** Largest number of simulations in one shrinking. */
 const RUNS_MAX = 150;
 
 export interface Shrunk {
@@ -12,8 +12,8 @@ export interface Shrunk {
 
 /**
  * Makes a failing simulation smaller: less time, no faults of the store, fewer faults, jobs and workers, as long as the
- * same checker finds something. The violation that it finds may name another execution.
- * @returns null: the options do not fail
+ * same checker finds a violation, possibly of another execution.
+ * @returns the smaller simulation; null: the options do not fail
  */
 export async function shrink(options: SimulationOptions): Promise<Shrunk | null> {
   const verdict = await simulate(options);
@@ -41,14 +41,14 @@ class Shrinking {
     const recurring = numbers(1, RECURRING_MAX);
     await this.#thin(recurring, (kept) => ({ only: { ...this.#only, recurring: new Set(kept) } }));
     await this.#fewerWorkers();
-    // A part that was needed before may be superfluous now.
+    // A part that was needed before may be unnecessary now.
     await this.#shorten();
     await this.#try({ only: { ...this.#only, reliableStore: true } });
     await this.#fewerFaults();
   }
 
   async #fewerFaults(): Promise<void> {
-    // Some have a number and hit nobody.
+    // Some faults have a number and no target.
     const planned = numbers(0, 2 * (this.best.verdict.figures["FAULT"] ?? 0));
     const left = this.#only.faults === undefined ? planned : [...this.#only.faults];
     await this.#thin(left, (kept) => ({ only: { ...this.#only, faults: new Set(kept) } }));
@@ -58,7 +58,10 @@ class Shrinking {
     return this.best.options.only ?? {};
   }
 
-  /** A violation found before the faults ended needs no time after it; otherwise the faults may end earlier. */
+  /**
+   * Shortens the time. A violation before the end of the faults needs no time after it; otherwise the faults may end
+   * earlier.
+   */
   async #shorten(): Promise<void> {
     const { verdict, options } = this.best;
     const foundMs = Math.ceil(verdict.simulatedMs) + 1;
@@ -68,8 +71,8 @@ class Shrinking {
   }
 
   /**
-   * Leaves out half of them, then quarters, then less, down to each: what is not needed goes.
-   * @param change what it means that only these are left
+   * Removes half of the parts, then quarters, down to single ones, as long as the simulation still fails.
+   * @param change options that keep only these parts
    */
   async #thin(all: readonly number[], change: (kept: readonly number[]) => Partial<SimulationOptions>): Promise<void> {
     let kept = all;
@@ -90,7 +93,7 @@ class Shrinking {
     }
   }
 
-  /** @returns whether the same is found in it */
+  /** @returns whether the same checker finds a violation */
   async #try(change: Partial<SimulationOptions>): Promise<boolean> {
     if (this.best.runs >= RUNS_MAX) return false;
     const options = { ...this.best.options, ...change };

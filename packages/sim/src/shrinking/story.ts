@@ -1,14 +1,14 @@
-import { addedRows } from "../checkers/ledger.ts";
-import type { History, Moment, Written } from "../history.ts";
-import { tellMoment } from "./tell-moment.ts";
+import { addedRows } from "../checkers/recurring/ledger.ts";
+import type { History, SimEvent, Written } from "../history.ts";
+import { tellEvent } from "./tell-event.ts";
 import { commanded, tellWritten } from "./tell-written.ts";
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** A story that is longer is not read: of more the end is told, which is where it breaks. */
+/** Largest number of lines of a story. A longer story loses its beginning, because the violation is at its end. */
 const LINES_MAX = 200;
 
 /**
- * History of the executions that a violation names, in order, in words: with the workers that had them, and every fault
+ * History of the executions that a violation names, in words and in order, with their workers and every fault
  * meanwhile.
  */
 export function story(violation: string, history: History): string[] {
@@ -23,7 +23,7 @@ export function story(violation: string, history: History): string[] {
   return [...shown, `${" ".repeat(12)}  ${violation}`].map((line) => abbreviated(line, executions));
 }
 
-/** The ids in the violation that executions have; an id of a command leads to its execution. */
+/** Ids of executions in the text of a violation; the id of a command leads to its execution. */
 function executionsOf(violation: string, history: History): Set<string> {
   const named = new Set(violation.match(UUID) ?? []);
   const executions = new Set<string>();
@@ -47,18 +47,18 @@ function workersOf(violation: string, executions: ReadonlySet<string>, history: 
   return workers;
 }
 
-function told(entry: Moment | Written, executions: ReadonlySet<string>, workers: ReadonlySet<string>): string[] {
+function told(entry: SimEvent | Written, executions: ReadonlySet<string>, workers: ReadonlySet<string>): string[] {
   if (entry.kind === "WRITTEN") return tellWritten(entry.event, executions);
-  const line = tellMoment(entry, executions, workers);
+  const line = tellEvent(entry, executions, workers);
   return line === null ? [] : [line];
 }
 
-/** Since the beginning: hours, minutes, seconds and milliseconds. */
+/** Time since the start: hours, minutes, seconds and milliseconds. */
 function clockTime(ms: number): string {
   return new Date(Math.floor(ms)).toISOString().slice(11, 23);
 }
 
-/** Ids are long and begin alike: those that the story is about get short names. */
+/** Replaces the ids of the story's executions by short names, because ids are long and start alike. */
 function abbreviated(line: string, executions: ReadonlySet<string>): string {
   let short = line;
   let number = 0;

@@ -1,7 +1,7 @@
-import type { Moment } from "../history.ts";
+import type { SimEvent } from "../history.ts";
 
-type Of<K extends Moment["kind"]> = Extract<Moment, { kind: K }>;
-type Words = { [K in Moment["kind"]]?: (moment: Of<K>) => string };
+type Of<K extends SimEvent["kind"]> = Extract<SimEvent, { kind: K }>;
+type Words = { [K in SimEvent["kind"]]?: (event: Of<K>) => string };
 
 const FAULTS: Record<string, string> = {
   SERVER_KILLED: "is killed",
@@ -13,7 +13,7 @@ const FAULTS: Record<string, string> = {
   CLOCK_SKEWED: "has a wrong clock from now on",
 };
 
-/** Moments of executions, where one of the story is concerned. */
+/** Events of executions, told if the execution is part of the story. */
 const OF_EXECUTIONS: Words = {
   ACCEPTED: ({ executionId, key }) => `a client is told that ${executionId} is accepted, for its ${key}`,
   CANCEL_ASKED: ({ executionId }) => `a client asks for ${executionId} to be cancelled`,
@@ -27,7 +27,7 @@ const OF_EXECUTIONS: Words = {
   REFUSED: (m) => `${m.worker} hears that its attempt ${m.attempt} of ${m.executionId} is refused`,
 };
 
-/** Moments of workers, where one of the story is concerned. */
+/** Events of workers, told if the worker is part of the story. */
 const OF_WORKERS: Words = {
   WORKER_BORN: ({ worker, slots, prefetch }) => `${worker} starts, with ${slots} slots and ${prefetch} more`,
   GREETED: ({ worker, server, holds }) => `${worker} has connected to ${server} and holds ${holds.length}`,
@@ -36,7 +36,7 @@ const OF_WORKERS: Words = {
   LENT: ({ worker, server, granted, owner }) => `${server} lends of ${worker} ${granted} in all to ${owner}`,
 };
 
-/** Moments that concern every process. */
+/** Events that concern every process. */
 const OF_ALL: Words = {
   FAULT: ({ fault, on, forMs }) => `*** ${on} ${FAULTS[fault] ?? fault}${forMs ? ` for ${forMs / 1_000} s` : ""}`,
   STORE_FAULT: ({ fault, operation }) => `*** a ${operation} meets trouble in the store: ${fault}`,
@@ -44,18 +44,18 @@ const OF_ALL: Words = {
   ERROR_LOGGED: ({ server, message }) => `${server} logs an error: ${message}`,
 };
 
-/** In words; null: it is not of this story. */
-export function tellMoment(
-  moment: Moment,
+/** The event in words; null: it is not part of this story. */
+export function tellEvent(
+  event: SimEvent,
   executions: ReadonlySet<string>,
   workers: ReadonlySet<string>,
 ): string | null {
-  const words = wordsFor(moment, executions, workers)[moment.kind] as ((moment: Moment) => string) | undefined;
-  return words === undefined ? null : words(moment);
+  const words = wordsFor(event, executions, workers)[event.kind] as ((event: SimEvent) => string) | undefined;
+  return words === undefined ? null : words(event);
 }
 
-function wordsFor(moment: Moment, executions: ReadonlySet<string>, workers: ReadonlySet<string>): Words {
-  if ("executionId" in moment) return executions.has(moment.executionId ?? "") ? OF_EXECUTIONS : {};
-  if ("worker" in moment) return workers.has(moment.worker) ? OF_WORKERS : {};
+function wordsFor(event: SimEvent, executions: ReadonlySet<string>, workers: ReadonlySet<string>): Words {
+  if ("executionId" in event) return executions.has(event.executionId ?? "") ? OF_EXECUTIONS : {};
+  if ("worker" in event) return workers.has(event.worker) ? OF_WORKERS : {};
   return OF_ALL;
 }

@@ -1,6 +1,5 @@
-import type { Command } from "@mainspring/server/testing";
-import { addedRows } from "../checkers/ledger.ts";
-import type { AppliedChange, Committed, StoreEvent, TakenOver, WentBack } from "../store/history.ts";
+import type { AppliedChange, Command, Committed, StoreEvent, TakenOver, WentBack } from "@mainspring/server/testing";
+import { addedRows } from "../checkers/recurring/ledger.ts";
 
 /** Writes of the store that concern these executions, and every takeover. */
 export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>): string[] {
@@ -43,7 +42,7 @@ function wentBack({ rows, inFlight }: WentBack, executions: ReadonlySet<string>)
   ];
 }
 
-/** The executions that a command is about. */
+/** Executions that a command concerns. */
 export function commanded(command: Command): readonly string[] {
   if (command.kind === "PLAN") return [];
   return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
@@ -55,8 +54,8 @@ function takenOver({ owner, shards, shutOut }: TakenOver): string {
 }
 
 function committed({ asked, outcome, applied, born, by }: Committed, executions: ReadonlySet<string>): string[] {
-  const births = asked.plans.flatMap((plan) => plan.births.map(({ row }) => row));
-  const touched = [...asked.changes, ...asked.assigned, ...births].some(({ id }) => executions.has(id));
+  const created = asked.plans.flatMap((plan) => plan.created.map(({ row }) => row));
+  const touched = [...asked.changes, ...asked.assigned, ...created].some(({ id }) => executions.has(id));
   if (!touched) return [];
   const commit = `${by} commits in shard ${asked.shard} under epoch ${asked.epoch}`;
   if (outcome.status === "FENCED") return [`${commit}, and is fenced`];

@@ -1,19 +1,18 @@
 import type { JobChanger } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 
-/** How many of the jobs are replaced, deleted or run again, each at most so often. */
+/** Share of the jobs that are replaced, deleted or run again. */
 const SHARE = 0.15;
 const CHANGES_MAX = 3;
 const NAMES = 5;
 
-/** Part of a plan that is left in. */
+/** Part of a plan that remains. */
 export interface PlannedPart {
   untilMs: number;
-  /** @param job its number, from 1 */
+  /** @param job number of the job, from 1 */
   isWanted(job: number): boolean;
 }
 
@@ -26,53 +25,53 @@ interface Asked {
 }
 
 /**
- * Clients that change their jobs after they were accepted. The client does not repeat a change that was refused or not
+ * Clients that change their jobs after they were accepted. A client does not repeat a change that was refused or not
  * answered.
  */
 export class Changes {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#server = server;
   }
 
-  /** @param key of the job's submit: what is done to one job does not depend on the others */
+  /** @param key key of the job's submit, so that changes of one job do not depend on other jobs */
   plan(key: string, { jobId, executionId }: { jobId: string; executionId: string }, { job }: ReceivedJob): void {
-    const dice = this.#dice.fork(key);
-    if (!dice.chance(SHARE)) return;
+    const random = this.#random.fork(key);
+    if (!random.chance(SHARE)) return;
     const { concurrencyKey, concurrencyLimit, uniqueKey } = job;
     const keys = {
       ...(concurrencyKey !== undefined && { concurrencyKey }),
       ...(concurrencyLimit !== undefined && { concurrencyLimit }),
       ...(uniqueKey !== undefined && { uniqueKey }),
     };
-    for (let left = dice.between(1, CHANGES_MAX); left > 0; left--) {
-      const received = someDefinition(dice, `${key}/${left}`, keys);
-      const afterMs = dice.chance(0.5) ? dice.between(0, 200) : dice.between(0, 60_000);
-      const change = dice.pick(["REPLACE", "REPLACE", "REPLACE", "RETRY", "DELETE"] as const);
-      const cancelRunning = dice.chance(0.3);
+    for (let left = random.between(1, CHANGES_MAX); left > 0; left--) {
+      const received = someDefinition(random, `${key}/${left}`, keys);
+      const afterMs = random.chance(0.5) ? random.between(0, 200) : random.between(0, 60_000);
+      const change = random.pick(["REPLACE", "REPLACE", "REPLACE", "RETRY", "DELETE"] as const);
+      const cancelRunning = random.chance(0.3);
       this.#clock.plan(afterMs, () => this.#change({ change, cancelRunning, jobId, executionId, received }));
     }
   }
 
   /**
-   * Puts of a few names within the time, in pairs that arrive together. @param only a pair goes with the job of its
-   * number
+   * Plans puts of a few names, in pairs that arrive together. @param only part that remains; a pair goes with the job
+   * of its number
    */
   planNamed(pairs: number, withinMs: number, only: PlannedPart): void {
-    const dice = this.#dice;
+    const random = this.#random;
     for (let left = pairs; left > 0; left--) {
-      const name = `name-${dice.between(1, NAMES)}`;
-      const atMs = dice.roll() * withinMs;
+      const name = `name-${random.between(1, NAMES)}`;
+      const atMs = random.next() * withinMs;
       for (const side of ["a", "b"]) {
-        const received = someDefinition(dice, `${name}/${left}/${side}`, { name });
-        const afterMs = dice.between(0, 5);
+        const received = someDefinition(random, `${name}/${left}/${side}`, { name });
+        const afterMs = random.between(0, 5);
         if (atMs > only.untilMs || !only.isWanted(left)) continue;
         this.#clock.plan(atMs + afterMs, () => void this.#put(received).catch(() => undefined));
       }
@@ -91,7 +90,7 @@ export class Changes {
     if (!changer) return;
     const { jobId, change } = asked;
     this.#history.add({ kind: "CHANGE_ASKED", jobId, change });
-    // Refused, or nobody knows.
+    // The change was refused, or its outcome is unknown.
     void this.#ask(changer, asked).catch(() => undefined);
   }
 

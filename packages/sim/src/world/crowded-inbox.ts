@@ -1,45 +1,43 @@
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { Work } from "./sim-worker.ts";
 import { Submits } from "./submits.ts";
 
-/** No effect of a fault hinders any process after that time. */
+/** Time after the faults from which on no effect of a fault hinders any process, in simulated milliseconds. */
 const AFTER_FAULTS_MS = 80_000;
-/** More commands than the scheduler reads at a time. */
+/** Number of cancels, more than the scheduler reads at a time. */
 const CANCELS = [1_100, 2_500] as const;
 const CANCEL_EVERY_MS = 2;
 const LOOK_AGAIN_MS = 500;
-/** The handler ignores its signal for so long, and its cancels stay open. */
+/** Time for which the handler ignores its signal, in seconds; its cancels stay open meanwhile. */
 const GRACE_SEC = 90;
 const PLAN_LASTS_MS = 150_000;
-/** Jobs with the same key have the same shard, hence the same owner. */
+/** Jobs with the same key have the same shard, and so the same owner. */
 const SAME_SHARD = { concurrencyKey: "crowd", concurrencyLimit: 2 } as const;
 
 /**
- * Clients that ask again and again for the end of an execution whose handler ignores that, and meanwhile pause and
- * resume a recurring job: begins when the faults have ended, so that a command that is not obeyed in time is nobody
- * else's fault.
+ * Clients that repeatedly cancel an execution whose handler ignores that, and meanwhile pause and resume a recurring
+ * job. They start when the faults have ended, so that a command that is not applied in time has no other cause.
  */
 export class CrowdedInbox {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #submits: Submits;
   #isOpen = false;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#server = server;
     this.#submits = new Submits(clock, history, server);
   }
 
-  /** Whether there is something still to be done. */
+  /** Whether any of this load is still open. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -52,7 +50,7 @@ export class CrowdedInbox {
   #submit(): void {
     const text = "crowded";
     const work: Work = {
-      ...{ runMs: 600_000, failTimes: 0, blockMs: 0, stubborn: true, hangs: false, isPoison: false },
+      ...{ runMs: 600_000, failTimes: 0, blockMs: 0, stubborn: true, hangs: false, isPoison: false, steps: 0 },
       definition: { text, handler: "plain", maxAttempts: 1 },
     };
     const job = { target: { handler: "plain" }, priority: 0, retryPolicy: { maxAttempts: 1 }, ...SAME_SHARD };
@@ -69,7 +67,7 @@ export class CrowdedInbox {
     });
   }
 
-  /** The recurring job that is to be paused. */
+  /** Submits the recurring job that will be paused. */
   #plan(executionId: string, work: Work): void {
     const endAt = new Date(EPOCH_MS + this.#clock.nowMs + PLAN_LASTS_MS).toISOString();
     const definition = { text: "paused", handler: "plain", maxAttempts: 1 };
@@ -93,12 +91,12 @@ export class CrowdedInbox {
       return;
     }
     this.#history.add({ kind: "CANCEL_ASKED", executionId });
-    const cancels = this.#dice.between(...CANCELS);
+    const cancels = this.#random.between(...CANCELS);
     for (let i = 0; i < cancels; i++)
       this.#clock.plan(i * CANCEL_EVERY_MS, () => this.#ask((server) => server.cancel(executionId, view.shard)));
-    const pauseMs = cancels * CANCEL_EVERY_MS + this.#dice.between(0, 5_000);
+    const pauseMs = cancels * CANCEL_EVERY_MS + this.#random.between(0, 5_000);
     this.#clock.plan(pauseMs, () => this.#change(jobId, "PAUSE"));
-    this.#clock.plan(pauseMs + this.#dice.between(5_000, 30_000), () => {
+    this.#clock.plan(pauseMs + this.#random.between(5_000, 30_000), () => {
       this.#change(jobId, "RESUME");
       this.#end();
     });

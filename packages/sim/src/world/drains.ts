@@ -1,36 +1,41 @@
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { LeaseService } from "./sim-leases.ts";
 
-/** An operator drains one server now and then, and takes it back after a while; or all of them, by mistake. */
+/**
+ * An operator that drains one server at random times and ends the drain after a while; sometimes drains all servers, by
+ * mistake.
+ */
 export class Drains {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #leases: LeaseService;
   readonly #times: NowAndThen;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, leases: LeaseService) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, leases: LeaseService) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#leases = leases;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
-  /** @param everyMs how long it is from one to the next, about */
+  /** @param everyMs mean interval of the drains, in simulated milliseconds */
   start(everyMs: number): void {
     this.#times.start(everyMs, () => {
       const living = this.#leases.list().filter(({ isLiving }) => isLiving);
-      const chosen = this.#dice.chance(0.1) || living.length === 0 ? living : [this.#dice.pick(living)];
-      const forMs = this.#dice.pick([300, 5_000, 30_000, 300_000]);
+      const chosen = this.#random.chance(0.1) || living.length === 0 ? living : [this.#random.pick(living)];
+      const forMs = this.#random.pick([300, 5_000, 30_000, 300_000]);
       for (const { incarnation } of chosen) this.#drain(incarnation, forMs);
     });
   }
 
-  /** A drained server stays drained, and must do no harm. */
+  /**
+   * Stops the operator. A server that is draining stays so to the end of the simulation, and the checkers expect that
+   * every job still runs.
+   */
   stop(): void {
     this.#times.stop();
   }

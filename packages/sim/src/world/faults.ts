@@ -1,17 +1,16 @@
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { SILENT_GATEWAY_MS } from "./connection.ts";
-import type { Fleet } from "./fleet.ts";
 import type { Network } from "./network.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
+import type { Fleet } from "./workers.ts";
 
-/** Faults of the store's connections that start from here; see `store/`. */
+/** Faults of the store's connections that start here; see `store/`. */
 export interface StoreTrouble {
-  /** Nobody reaches it for a while. */
+  /** Makes the store unreachable for a while. */
   down(forMs: number): void;
 }
 
@@ -22,7 +21,7 @@ export interface FaultTargets {
   leases: LeaseService;
   /** Servers that live. */
   servers(): SimServer[];
-  /** Machines, with or without a server at the moment. */
+  /** All machines, including those without a server at the moment. */
   machines: readonly string[];
   kill(server: SimServer): void;
 }
@@ -41,29 +40,29 @@ const FAULTS = [
 ] as const;
 type Fault = (typeof FAULTS)[number];
 
-/** Does harm at times of the dice's choosing, until it is told to stop. */
+/** Injects faults at random times until it is told to stop. */
 export class Faults {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #targets: FaultTargets;
   readonly #times: NowAndThen;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, targets: FaultTargets) {
-    this.#dice = dice;
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, targets: FaultTargets) {
+    this.#random = random;
     this.#history = history;
     this.#targets = targets;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
   /**
-   * @param everyMs how long it is from one fault to the next, about
-   * @param isWanted faults have numbers, from 0; what is left out leaves the others as they were
+   * @param everyMs mean interval of the faults, in simulated milliseconds
+   * @param isWanted faults have numbers, from 0; removing one leaves the others unchanged
    */
   start(everyMs: number, isWanted: (fault: number) => boolean): void {
     let number = 0;
     this.#times.start(everyMs, () => {
-      const dice = this.#dice.fork(`fault ${number}`);
-      if (isWanted(number++)) this.#strike(dice.pick(FAULTS), dice);
+      const random = this.#random.fork(`fault ${number}`);
+      if (isWanted(number++)) this.#strike(random.pick(FAULTS), random);
     });
   }
 
@@ -74,17 +73,17 @@ export class Faults {
     this.#targets.leases.heal();
   }
 
-  #strike(fault: Fault, dice: Dice): void {
+  #strike(fault: Fault, random: SeededRandom): void {
     const { fleet, servers } = this.#targets;
-    const node = dice.pick([...servers(), null]);
-    const worker = dice.pick(fleet.workers);
+    const node = random.pick([...servers(), null]);
+    const worker = random.pick(fleet.workers);
     const on = nameOf(fault, worker, node);
     if (on === null) return;
-    const forMs = lasting(fault, dice);
+    const forMs = lasting(fault, random);
     this.#history.add({ kind: "FAULT", fault, on, forMs });
-    if (fault === "NETWORK_CUT") this.#cut(dice, forMs);
+    if (fault === "NETWORK_CUT") this.#cut(random, forMs);
     else this.#hit(fault, worker, node, forMs);
-    if (fault === "CLOCK_SKEWED" && node !== null) node.process.skewMs = dice.between(-60_000, 60_000);
+    if (fault === "CLOCK_SKEWED" && node !== null) node.process.skewMs = random.between(-60_000, 60_000);
   }
 
   #hit(fault: Fault, worker: SimProcess, node: SimServer | null, forMs: number): void {
@@ -105,11 +104,11 @@ export class Faults {
     if (forMs > SILENT_GATEWAY_MS) this.#targets.fleet.abandon(({ server }) => server === node.process);
   }
 
-  /** One way or both; between two machines, or between one and all others. */
-  #cut(dice: Dice, forMs: number): void {
+  /** Cuts the network in one or both directions, between two machines, or between one and all others. */
+  #cut(random: SeededRandom, forMs: number): void {
     const { network, machines } = this.#targets;
-    const [one, other, isBoth] = [dice.pick(machines), dice.pick(machines), dice.chance(0.5)];
-    for (const to of dice.chance(0.5) ? machines : [other]) {
+    const [one, other, isBoth] = [random.pick(machines), random.pick(machines), random.chance(0.5)];
+    for (const to of random.chance(0.5) ? machines : [other]) {
       if (to === one) continue;
       network.cut(one, to, forMs);
       if (isBoth) network.cut(to, one, forMs);
@@ -117,13 +116,13 @@ export class Faults {
   }
 }
 
-function lasting(fault: Fault, dice: Dice): number {
-  if (fault === "STORE_DOWN") return dice.between(100, 20_000);
-  if (["NETWORK_CUT", "LEASES_DOWN", "LEASES_WRONG"].includes(fault)) return dice.pick([300, 2_000, 10_000, 40_000]);
-  return fault.endsWith("_PAUSED") ? dice.pick([200, 2_000, 8_000, 40_000]) : 0;
+function lasting(fault: Fault, random: SeededRandom): number {
+  if (fault === "STORE_DOWN") return random.between(100, 20_000);
+  if (["NETWORK_CUT", "LEASES_DOWN", "LEASES_WRONG"].includes(fault)) return random.pick([300, 2_000, 10_000, 40_000]);
+  return fault.endsWith("_PAUSED") ? random.pick([200, 2_000, 8_000, 40_000]) : 0;
 }
 
-/** Name of the target; null: there is none. */
+/** Name of the fault's target; null: there is none. */
 function nameOf(fault: Fault, worker: SimProcess, node: SimServer | null): string | null {
   if (fault.startsWith("WORKER") || fault.startsWith("CONNECTION")) return worker.name;
   if (fault === "STORE_DOWN") return "the store";

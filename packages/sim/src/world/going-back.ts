@@ -1,7 +1,6 @@
-import type { Dice } from "../dice.ts";
+import type { Tables } from "@mainspring/server/testing";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { Tables } from "../store/store-data.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { NowAndThen } from "./now-and-then.ts";
 
 /**
@@ -13,46 +12,46 @@ export type WayBack = "RESTORE" | "FAILOVER";
 export interface StoreWithPast {
   copy(): Tables;
   goBack(copy: Tables): void;
-  /** All connections to the store break. */
+  /** Breaks all connections to the store. */
   breakConnections(): void;
-  /** Nobody reaches the store for a while. */
+  /** Makes the store unreachable for a while. */
   down(forMs: number): void;
-  /** Kills every server; each is started again by itself. */
+  /** Kills every server; each restarts by itself. */
   stopServers(): void;
 }
 
-/** From one time to the next, about. */
+/** Mean interval of the restores, in simulated milliseconds. */
 const EVERY_MS = 300_000;
-/** How old a backup is. */
+/** Age of a backup, in simulated milliseconds. */
 const BACKUP_MS = [60_000, 600_000] as const;
-/** How far a standby is behind. */
+/** Possible lags of a standby, in simulated milliseconds. */
 const LAGS_MS = [1, 50, 500, 5_000, 30_000] as const;
-/** How long a failover takes. */
+/** Duration of a failover, in simulated milliseconds. */
 const FAILOVER_MS = [50, 10_000] as const;
 
-/** Puts the store back to an earlier state at times of the dice's choosing, in the ways that are wanted. */
+/** Restores the store to an earlier state at random times, in the requested ways. */
 export class GoingBack {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #store: StoreWithPast;
   readonly #times: NowAndThen;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, store: StoreWithPast) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, store: StoreWithPast) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#store = store;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
   start(ways: readonly WayBack[]): void {
     let isUnderWay = false;
     this.#times.start(EVERY_MS, () => {
-      const way = this.#dice.pick(ways);
-      const behindMs = way === "RESTORE" ? this.#dice.between(...BACKUP_MS) : this.#dice.pick(LAGS_MS);
-      const downMs = this.#dice.between(...FAILOVER_MS);
-      // One backup at a time: a store never goes back to before it went back.
+      const way = this.#random.pick(ways);
+      const behindMs = way === "RESTORE" ? this.#random.between(...BACKUP_MS) : this.#random.pick(LAGS_MS);
+      const downMs = this.#random.between(...FAILOVER_MS);
+      // Only one backup exists at a time, so that the store is never restored to a state before the last restore.
       if (isUnderWay) return;
       isUnderWay = true;
       const copy = this.#store.copy();

@@ -1,8 +1,8 @@
 import type { Role } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom } from "@mainspring/testkit/time";
 import type { SimServer } from "./sim-server.ts";
 
-/** A host: a server runs on it, or will again. */
+/** A host on which a server runs, or will run again. */
 export interface Machine {
   readonly name: string;
   readonly roles: readonly Role[];
@@ -10,8 +10,8 @@ export interface Machine {
   lives: number;
 }
 
-/** Sometimes there is a gateway apart beside them. */
-export function machinesOf(nodes: number, dice: Dice): Machine[] {
+/** Machines of a simulation, sometimes with an additional server that is only a gateway. */
+export function machinesOf(nodes: number, random: SeededRandom): Machine[] {
   const all = ["api", "scheduler", "gateway"] as const;
   const machines: Machine[] = Array.from({ length: nodes }, (_, i) => ({
     name: `server-${i + 1}`,
@@ -19,6 +19,6 @@ export function machinesOf(nodes: number, dice: Dice): Machine[] {
     server: null,
     lives: 0,
   }));
-  if (nodes > 1 && dice.chance(0.3)) machines.push({ name: "gateway-1", roles: ["gateway"], server: null, lives: 0 });
+  if (nodes > 1 && random.chance(0.3)) machines.push({ name: "gateway-1", roles: ["gateway"], server: null, lives: 0 });
   return machines;
 }

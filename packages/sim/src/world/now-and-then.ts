@@ -1,15 +1,14 @@
-import type { Dice } from "../dice.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 
-/** Repeats an action at times of the dice's choosing, until it is told to stop. */
+/** Repeats an action at random times until it is told to stop. */
 export class NowAndThen {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   #isOver = false;
 
-  constructor(clock: VirtualClock, dice: Dice) {
+  constructor(clock: VirtualClock, random: SeededRandom) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
   }
 
   get isOver(): boolean {
@@ -17,16 +16,16 @@ export class NowAndThen {
   }
 
   /**
-   * @param everyMs how long it is from one time to the next, about
-   * @param firstWithinMs until the first time, at most
+   * @param everyMs mean interval, in simulated milliseconds
+   * @param firstWithinMs longest time until the first action, in simulated milliseconds
    */
   start(everyMs: number, act: () => void, firstWithinMs = everyMs): void {
     const next = () => {
       if (this.#isOver) return;
       act();
-      this.#clock.plan(everyMs * 2 * this.#dice.roll(), next);
+      this.#clock.plan(everyMs * 2 * this.#random.next(), next);
     };
-    this.#clock.plan(firstWithinMs * this.#dice.roll(), next);
+    this.#clock.plan(firstWithinMs * this.#random.next(), next);
   }
 
   stop(): void {

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Dice } from "../dice.ts";
+import { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import { History } from "../history.ts";
-import { VirtualClock } from "../virtual-clock.ts";
 import { Operators } from "./operators.ts";
 import type { SimServer } from "./sim-server.ts";
 
 const DAY_MS = 86_400_000;
-/** When the shorter pauses are over. */
+/** Time at which the shorter pauses are over, in simulated milliseconds. */
 const LATE_MS = 17_000;
 
 describe("whoever runs the servers", () => {
@@ -35,7 +34,7 @@ describe("whoever runs the servers", () => {
     const server = { store, pools: { put } } as unknown as SimServer;
     const operators = new Operators(
       clock,
-      new Dice(1),
+      new SeededRandom(1),
       new History(clock),
       () => server,
       () => isPaused,

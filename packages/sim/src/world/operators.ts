@@ -1,66 +1,65 @@
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
-const DEEDS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
+const ACTIONS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
 const POOL = "default";
 const AGAIN_MS = 500;
-/** Nothing that the store was asked takes effect any more after so long. */
+/** Time after which no request to the store takes effect any more, in simulated milliseconds. */
 const LATEST_MS = 30_000;
 
-/** People who run the servers: they replay and discard what died, and pause the pool for a while. */
+/** Operators of the servers: they replay and discard dead letters, and pause the pool for a while. */
 export class Operators {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #isPaused: () => boolean;
   readonly #times: NowAndThen;
-  /** As they wanted it. */
+  /** End of the operators' pause. */
   #pausedUntilMs = 0;
 
-  /** @param isPaused whether the pool is, in the store */
+  /** @param isPaused whether the pool is paused in the store */
   constructor(
     clock: VirtualClock,
-    dice: Dice,
+    random: SeededRandom,
     history: History,
     server: () => SimServer | null,
     isPaused: () => boolean,
   ) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#server = server;
     this.#isPaused = isPaused;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
-  /** @param everyMs how long it is from one deed to the next, about */
+  /** @param everyMs mean interval of the actions, in simulated milliseconds */
   start(everyMs: number): void {
-    this.#times.start(everyMs, () => this.#do(this.#dice.pick(DEEDS)));
+    this.#times.start(everyMs, () => this.#do(this.#random.pick(ACTIONS)));
   }
 
-  /** Paused pools are resumed all the same. */
+  /** Stops the operators, who still resume paused pools. */
   stop(): void {
     this.#times.stop();
   }
 
-  #do(deed: (typeof DEEDS)[number]): void {
-    const forMs = deed === "PAUSE" ? this.#dice.between(1_000, 60_000) : 0;
-    this.#history.add({ kind: "OPERATED", deed, forMs });
-    if (deed === "PAUSE") return this.#pauseFor(forMs);
-    const [what, which] = deed.split("_");
+  #do(operation: (typeof ACTIONS)[number]): void {
+    const forMs = operation === "PAUSE" ? this.#random.between(1_000, 60_000) : 0;
+    this.#history.add({ kind: "OPERATED", deed: operation, forMs });
+    if (operation === "PAUSE") return this.#pauseFor(forMs);
+    const [what, which] = operation.split("_");
     const action = what === "REPLAY" ? "REPLAY" : "DISCARD";
     const done = which === "ALL" ? this.#server()?.deadLetters?.begin(action, {}) : this.#some(action);
-    // An operator without an answer looks at the list again later.
+    // An operator without an answer checks the list again later.
     done?.catch(() => undefined);
   }
 
   async #some(action: "REPLAY" | "DISCARD"): Promise<void> {
     const server = this.#server();
-    const page = { after: null, limit: this.#dice.between(1, 5) };
+    const page = { after: null, limit: this.#random.between(1, 5) };
     const listed = await server?.store?.deadLetters.list("default", {}, page);
     if (listed === undefined || listed.items.length === 0) return;
     await server?.deadLetters?.settle(
@@ -77,12 +76,15 @@ export class Operators {
     this.#clock.plan(forMs + LATEST_MS, () => this.#lookAgain());
   }
 
-  /** A pause that was given up unanswered may have taken effect when the pool had long been resumed. */
+  /**
+   * Checks the pool again later. A pause that was given up without an answer may take effect after the pool was
+   * resumed.
+   */
   #lookAgain(): void {
     if (this.#isPaused() && this.#clock.nowMs > this.#pausedUntilMs) void this.#resume();
   }
 
-  /** @returns whether it was answered */
+  /** @returns whether the request was answered */
   async #pause(paused: boolean): Promise<boolean> {
     const askedMs = this.#clock.nowMs;
     try {
@@ -95,7 +97,10 @@ export class Operators {
     }
   }
 
-  /** Until it is known to be done: a pool that stays paused would hold up everything. */
+  /**
+   * Resumes the pool, and retries until the resume is confirmed, because a pool that stays paused would hold up
+   * everything.
+   */
   async #resume(): Promise<void> {
     let isDone = false;
     const again = () => {

@@ -1,31 +1,32 @@
-import type { Pool } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
-import { putPool } from "../store/reads.ts";
-import type { StoreData } from "../store/store-data.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
+import type { Pool, StoreData } from "@mainspring/server/testing";
+import { putPool } from "@mainspring/server/testing";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
 const POOL = "default";
-/** How long it is from one change of the limit to the next, about. */
+/** Mean interval of changes of the limit, in simulated milliseconds. */
 const CHANGE_EVERY_MS = 600_000;
 
-/** In some worlds the pool has limits from the beginning, and somebody changes them from time to time. */
+/**
+ * Limits of the pool. In some worlds the pool has limits from the beginning, and an operator changes them at random
+ * times.
+ */
 export class PoolLimits {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #server: () => SimServer | null;
   readonly #times: NowAndThen;
 
-  constructor(clock: VirtualClock, dice: Dice, server: () => SimServer | null) {
-    this.#dice = dice;
+  constructor(clock: VirtualClock, random: SeededRandom, server: () => SimServer | null) {
+    this.#random = random;
     this.#server = server;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
   start(data: StoreData): void {
-    // Forks of neighbouring seeds begin alike.
-    this.#dice.roll();
-    if (!this.#dice.chance(0.4)) return;
+    // The first numbers of forks of adjacent seeds are alike.
+    this.#random.next();
+    if (!this.#random.chance(0.4)) return;
     putPool(data, { name: POOL, ...this.#someLimits() });
     this.#times.start(CHANGE_EVERY_MS, () => this.#change(), CHANGE_EVERY_MS * 2);
   }
@@ -37,15 +38,15 @@ export class PoolLimits {
   }
 
   #someLimits(): Pick<Pool, "maxRunning" | "ratePerSec"> {
-    const dice = this.#dice;
+    const random = this.#random;
     return {
-      maxRunning: dice.chance(0.2) ? null : dice.between(1, 12),
-      // A low rate shows best what is one start too many.
-      ratePerSec: dice.chance(0.3) ? dice.pick([0.1, 0.1, 5]) : null,
+      maxRunning: random.chance(0.2) ? null : random.between(1, 12),
+      // A low rate shows one start too many most clearly.
+      ratePerSec: random.chance(0.3) ? random.pick([0.1, 0.1, 5]) : null,
     };
   }
 
-  /** A change without an answer is not repeated; the store shows whether it was done. */
+  /** Changes the limit. A change without an answer is not repeated; the store shows whether it happened. */
   #change(): void {
     this.#server()
       ?.store?.putPool({ name: POOL, ...this.#someLimits() })

@@ -1,13 +1,12 @@
 import { packagedZones, type ZoneFilesText } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 
 /**
- * Real rules of other zones, which a release gives to the zones of the recurring jobs: offsets differ by up to two hours, and the clocks are
- * set at other moments or not at all. The empty one leaves every zone as it is.
+ * Real rules of other zones, which a release gives to the zones of the recurring jobs: offsets differ by up to two
+ * hours, and the clocks change at other moments or not at all. The empty set leaves every zone unchanged.
  */
 const OTHER_RULES: readonly Readonly<Record<string, string>>[] = [
   {},
@@ -22,14 +21,14 @@ const OTHER_RULES: readonly Readonly<Record<string, string>>[] = [
     "America/St_Johns": "America/Halifax",
   },
 ];
-/** Releases in order; the second one is the packaged data as it is. */
+/** Releases in order; the second one is the packaged data. */
 const RELEASES = ["2026e", "2026f", "2026g", "2026h", "2027a", "2027b"] as const;
 const REAL = packagedZones().version;
 
-/** The mean time between two changes. */
+/** Mean interval of the changes, in simulated milliseconds. */
 const EVERY_MS = 150_000;
 
-/** The zone whose rules a release has under this name. */
+/** Name of the zone whose rules a release uses under this name. */
 export function zoneIn(version: string, timezone: string): string {
   const number =
     RELEASES.findIndex((release) => release === version) - RELEASES.findIndex((release) => release === REAL);
@@ -38,35 +37,35 @@ export function zoneIn(version: string, timezone: string): string {
 }
 
 /**
- * New releases of the time zone data appear, servers start with the data of any of them, and operators bring any release into force, at
- * times of the dice's choosing.
+ * At random times, new releases of the time zone data appear, servers start with the data of any release, and operators
+ * bring any release into force.
  */
 export class RuleChanges {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #times: NowAndThen;
-  /** Releases that there are so far. */
+  /** Number of releases so far. */
   #released = 2;
   #isOn = false;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
-    this.#dice = dice;
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
+    this.#random = random;
     this.#history = history;
     this.#server = server;
-    this.#times = new NowAndThen(clock, dice);
+    this.#times = new NowAndThen(clock, random);
   }
 
-  /** Before the first server starts. */
+  /** Starts the changes; call it before the first server starts. */
   start(): void {
     this.#isOn = true;
     this.#times.start(EVERY_MS, () => {
-      this.#released = Math.min(this.#released + this.#dice.between(0, 1), RELEASES.length);
+      this.#released = Math.min(this.#released + this.#random.between(0, 1), RELEASES.length);
       const server = this.#server();
       const version = this.#some();
       if (server === null) return;
       this.#history.add({ kind: "TIME_ZONES_ASKED", server: server.process.name, version });
-      // Refused, or nobody knows.
+      // The request was refused, or its outcome is unknown.
       void server.changeTimeZones(version).catch(() => undefined);
     });
   }
@@ -75,13 +74,13 @@ export class RuleChanges {
     this.#times.stop();
   }
 
-  /** The data of a server that starts now; the packaged data where rules do not change. */
+  /** Data of a server that starts now; the packaged data if rules do not change. */
   offered(): ZoneFilesText[] {
     return [this.#isOn ? releaseOf(this.#some()) : packagedZones()];
   }
 
   #some(): string {
-    return this.#dice.pick(RELEASES.slice(0, this.#released));
+    return this.#random.pick(RELEASES.slice(0, this.#released));
   }
 }
 
@@ -99,7 +98,7 @@ function releaseOf(version: string): ZoneFilesText {
   return text;
 }
 
-/** The file of a zone, also where the database has it as another name of a zone. */
+/** File of a zone, even if the database has the name as an alias of another zone. */
 function rulesOf(name: string): string {
   const { zones } = packagedZones();
   const text = zones[name] ?? "";

@@ -3,7 +3,7 @@ import type { SimProcess } from "../sim-process.ts";
 import { copied } from "./copied.ts";
 import type { Network } from "./network.ts";
 
-/** Where the buses of all servers that are alive find each other. */
+/** Registry by which the buses of all living servers find each other. */
 export class Exchange {
   readonly network: Network;
   readonly #buses = new Map<string, SimBus>();
@@ -21,12 +21,15 @@ export class Exchange {
     return bus?.process.isAlive ? bus : null;
   }
 
-  /** Machines that can be connected to: a process that died refuses, one that is cut off one way is only silent. */
+  /**
+   * Machines that accept connections: a process that died refuses, and one that is cut off in one direction is only
+   * silent.
+   */
   living(): SimBus[] {
     const living: SimBus[] = [];
     for (const bus of this.#buses.values()) {
       if (bus.process.isAlive) living.push(bus);
-      // Its host comes back under another name: a day's dead would be looked at each time.
+      // The host comes back under another name, so keeping dead buses would make each lookup slower.
       else this.#buses.delete(bus.node);
     }
     return living;
@@ -37,13 +40,13 @@ type Listener = (envelopes: readonly Envelope<Mail[Role]>[]) => void;
 type Sent = { role: Role; message: Mail[Role] };
 
 /**
- * A bus between the servers of the simulation. Within a process it delivers in order, once; between processes whatever
- * was sent to one of them in a turn is one packet, and the network does with it what it likes.
+ * Bus between the servers of the simulation. Within a process, it delivers in order and once. Between processes, all
+ * messages of one turn to one process form one packet, to which the network applies its faults.
  */
 export class SimBus implements Bus {
   readonly node: string;
   readonly process: SimProcess;
-  /** Its host, which keeps its name over restarts. */
+  /** Host of the server, which keeps its name over restarts. */
   readonly #machine: string;
   readonly #exchange: Exchange;
   readonly #owners = new OwnerMap();
@@ -97,7 +100,7 @@ export class SimBus implements Bus {
     const to = this.#exchange.find(node);
     if (to === null) return;
     this.#exchange.network.carry(this.#machine, to.#machine, () => {
-      // As it was when it was sent, and another copy each time: what one does to it is nothing to the other.
+      // The packet is copied for each delivery, because the sender and each receiver may change theirs.
       const packet = copied(sent);
       return () => to.process.take(() => to.#arrive(this.node, packet));
     });

@@ -5,11 +5,10 @@ import {
   type NodeLease,
   type NodeProfile,
 } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { SimProcess } from "../sim-process.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 
-/** How long a caller waits for an answer. */
+/** Longest wait of a caller, in simulated milliseconds. */
 const TIMEOUT_MS = 1_000;
 
 interface Kept {
@@ -18,31 +17,34 @@ interface Kept {
   draining: boolean;
   renewedMs: number;
   untilMs: number;
-  /** Since when it was renewed without a gap. */
+  /** Time since which the lease was renewed without a gap, in simulated milliseconds. */
   steadySinceMs: number;
 }
 
-/** A lease as who runs the cluster sees it. */
+/** A lease, as operators of the cluster see it. */
 export interface SeenNode extends KnownNode {
-  /** How long it has been renewed without a gap. */
+  /** Time for which the lease was renewed without a gap, in simulated milliseconds. */
   steadyForMs: number;
 }
 
-/** Others may suspect a node that has not renewed its lease for 400 ms. */
+/**
+ * Longest gap between renewals, in simulated milliseconds; other nodes may suspect a node after 400 ms without a
+ * renewal.
+ */
 const GAP_MS = 350;
 
-/** The lease service: keeps who lives, by its own clock. It can be down, and it can be wrong. */
+/** Lease service, which records living nodes by its own clock. It can be down, and it can be wrong. */
 export class LeaseService {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #leases = new Map<string, Kept>();
-  /** Machines that are told until then that no other node lives. */
+  /** Machines that are told until a time that no other node lives. */
   readonly #blind = new Map<string, number>();
   #downUntilMs = 0;
 
-  constructor(clock: VirtualClock, dice: Dice) {
+  constructor(clock: VirtualClock, random: SeededRandom) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
   }
 
   down(forMs: number): void {
@@ -50,8 +52,8 @@ export class LeaseService {
   }
 
   /**
-   * Names this node the only one, whatever it tells the others: two will hold themselves for the owner of the same
-   * shards.
+   * Tells this machine's node for `forMs` that no other node lives, whatever the others are told, so that two nodes
+   * consider themselves the owner of the same shards.
    */
   mislead(machine: string, forMs: number): void {
     this.#blind.set(machine, this.#clock.nowMs + forMs);
@@ -76,12 +78,12 @@ export class LeaseService {
     return new Promise((resolve, reject) => {
       if (this.#downUntilMs > this.#clock.nowMs) {
         const give = () => reject(new LeasesUnavailable("the lease service did not answer"));
-        process.plan(this.#dice.roll() * TIMEOUT_MS, give);
+        process.plan(this.#random.next() * TIMEOUT_MS, give);
         return;
       }
-      this.#clock.plan(this.#dice.delayMs(0.5), () => {
+      this.#clock.plan(this.#random.delayMs(0.5), () => {
         const answer = effect();
-        process.plan(this.#dice.delayMs(0.5), () => resolve(answer));
+        process.plan(this.#random.delayMs(0.5), () => resolve(answer));
       });
     });
   }
@@ -95,7 +97,7 @@ export class LeaseService {
     }));
   }
 
-  /** Takes effect at once: an operator reaches the service directly. */
+  /** Sets the drain flag at once, because an operator reaches the service directly. */
   drain(node: string, isDraining: boolean): boolean {
     const kept = this.#leases.get(node);
     if (kept === undefined || kept.untilMs < this.#clock.nowMs) return false;

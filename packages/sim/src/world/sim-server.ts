@@ -14,13 +14,15 @@ import {
   JobRuns,
   Membership,
   type NodeProfile,
+  OwnShards,
   PoolChanger,
-  PoolOrders,
+  PoolOrderings,
   type Role,
   type Runtime,
   Scheduler,
-  type SchedulerParts,
+  type SchedulerDependencies,
   SHARED,
+  SimMetrics,
   type Store,
   TimeZones,
   type ZoneFilesText,
@@ -30,32 +32,33 @@ import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import type { LeaseService } from "./sim-leases.ts";
-import { SimMetrics } from "./sim-metrics.ts";
-import { tapped } from "./wiretap.ts";
+import { tapped } from "./tap.ts";
 
-/** How soon a server asks again for the time of a store that did not answer. */
+/** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
 const CLOCK_RETRY_MS = 500;
 
-/** Surroundings that a server of the simulation reaches. */
-export interface Surroundings {
+/** Environment of a simulated server. */
+export interface ServerContext {
   exchange: Exchange;
   leases: LeaseService;
   connect(process: SimProcess, incarnation: string): Store;
-  /** A connection of its own for time zone data, whose dice nothing else throws. */
+  /** Creates a connection of its own for time zone data, whose random numbers nothing else draws. */
   connectZones(process: SimProcess, incarnation: string): Store;
-  /** Versions of the time zone data that a server which starts now brings. */
+  /** Versions of the time zone data that a server brings if it starts now. */
   offered(machine: string): readonly ZoneFilesText[];
   history: History;
+  /** Sizes of the scheduler's reads; absent: those of the product. */
+  readSizes: SchedulerDependencies["readSizes"];
 }
 
-/** A server as a node composes it, but for sockets: the same scheduler, gateway and way of a job into the store. */
+/** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
 export class SimServer {
   readonly process: SimProcess;
-  /** Its host, which keeps its name over restarts. */
+  /** Host of the server, which keeps its name over restarts. */
   readonly machine: string;
   readonly #roles: readonly Role[];
   readonly #metrics = new SimMetrics();
-  readonly #around: Surroundings;
+  readonly #context: ServerContext;
   #node = "";
   #gateway: Gateway | null = null;
   #zones: TimeZones | null = null;
@@ -68,14 +71,14 @@ export class SimServer {
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
 
-  constructor(process: SimProcess, machine: string, roles: readonly Role[], around: Surroundings) {
+  constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
     this.process = process;
     this.machine = machine;
     this.#roles = roles;
-    this.#around = around;
+    this.#context = context;
   }
 
-  /** null until it has started. */
+  /** Gateway of the server; null: the server has not started yet. */
   get gateway(): Gateway | null {
     return this.#gateway;
   }
@@ -108,7 +111,7 @@ export class SimServer {
     return this.#store;
   }
 
-  /** Figures that the server shows of itself. */
+  /** Metrics of the server. */
   shown(): Shown {
     const workers = this.#gateway?.counters.workersConnected ?? 0;
     return { node: this.#node, gauges: { ...this.#metrics.shown(), workers }, finals: this.#metrics.finals };
@@ -116,31 +119,32 @@ export class SimServer {
 
   async start(): Promise<void> {
     const system = this.process.runtime();
-    const { exchange, history } = this.#around;
+    const { exchange, history } = this.#context;
     const { name } = this.process;
     const bus = tapped(new SimBus(system.uuid(), this.process, this.machine, exchange), name, history);
     this.#node = bus.node;
     const log = errorLog((message) => history.add({ kind: "ERROR_LOGGED", server: name, message }));
-    const store = this.#around.connect(this.process, bus.node);
+    const store = this.#context.connect(this.process, bus.node);
     const clock = await followPatiently(() => followStoreClock(store, system, log), system);
     const { runtime } = clock;
     const zones = await this.#followZones(bus.node, runtime, system, log);
-    const parts = { store, bus, clock, runtime, log, metrics: this.#metrics, zones };
-    if (this.#has("gateway")) this.#openGateway(parts);
-    if (this.#has("scheduler")) await this.#schedule(parts);
+    const deps = { store, bus, clock, runtime, log, metrics: this.#metrics, zones };
+    if (this.#has("gateway")) this.#openGateway(deps);
+    if (this.#has("scheduler")) await this.#schedule(deps);
     this.#store = store;
     if (!this.#has("api")) return;
-    const orders = new PoolOrders(store, runtime);
-    this.#intake = createIntake({ ...parts, orders });
-    // Nobody is told here, but what would be told is seen.
-    const inbox = new Inbox(bus, runtime, { final: () => undefined, chatter: () => undefined });
+    const orderings = new PoolOrderings(store, runtime);
+    const ownShards = new OwnShards(bus);
+    this.#intake = createIntake({ ...deps, orderings, ownShards });
+    // No client waits here, but the messages are observed.
+    const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    const leases = this.#around.leases.client(this.process);
-    this.#pools = new PoolChanger({ ...parts, leases, inbox, orders });
-    this.#changer = new JobChanger({ ...parts, commands, orders });
-    this.#plans = new JobPlans({ ...parts, commands });
-    this.#runs = new JobRuns({ ...parts, orders });
-    this.#deadLetters = new DeadLetterRuns(parts);
+    const leases = this.#context.leases.client(this.process);
+    this.#pools = new PoolChanger({ ...deps, leases, inbox, orderings });
+    this.#changer = new JobChanger({ ...deps, commands, orderings, ownShards });
+    this.#plans = new JobPlans({ ...deps, commands });
+    this.#runs = new JobRuns({ ...deps, orderings });
+    this.#deadLetters = new DeadLetterRuns(deps);
     this.#deadLetters.start();
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
@@ -150,8 +154,8 @@ export class SimServer {
     };
   }
 
-  async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerParts["log"]) {
-    const { connectZones, offered } = this.#around;
+  async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
+    const { connectZones, offered } = this.#context;
     const store = connectZones(this.process, node).timeZones;
     const zones = new TimeZones({ store, runtime, log, offered: offered(this.machine), isOn: async () => true });
     await followPatiently(() => zones.start(), system);
@@ -159,13 +163,13 @@ export class SimServer {
     return zones;
   }
 
-  /** Has all servers go by a version of the time zone data, as an operator would. */
+  /** Switches all servers to a version of the time zone data, as an operator would. */
   async changeTimeZones(version: string): Promise<void> {
     await this.#zones?.changeTo(version);
   }
 
-  #openGateway(parts: Parameters<typeof createGateway>[0]): void {
-    const gateway = createGateway(parts);
+  #openGateway(deps: Parameters<typeof createGateway>[0]): void {
+    const gateway = createGateway(deps);
     this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
     this.#gateway = gateway;
   }
@@ -174,7 +178,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(parts: Omit<SchedulerParts, "leases" | "profile" | "terms">): Promise<void> {
+  async #schedule(deps: Omit<SchedulerDependencies, "leases" | "profile" | "terms">): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -182,15 +186,16 @@ export class SimServer {
       roles: this.#roles,
       version: "simulated",
       level: FEATURE_LEVEL,
-      startedAt: parts.runtime.now(),
+      startedAt: deps.runtime.now(),
     };
     const membership = new Membership({
-      leases: this.#around.leases.client(this.process),
-      ...{ bus: parts.bus, runtime: parts.runtime, log: parts.log, level: FEATURE_LEVEL },
+      leases: this.#context.leases.client(this.process),
+      ...{ bus: deps.bus, runtime: deps.runtime, log: deps.log, level: FEATURE_LEVEL },
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;
-    await new Scheduler({ ...parts, leases, profile, terms: SHARED }).start();
+    const { readSizes } = this.#context;
+    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {
@@ -208,7 +213,7 @@ async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): P
   }
 }
 
-/** Hears errors only: what goes wrong by the faults of others are warnings. */
+/** Log that reports errors only; effects of external faults are warnings. */
 function errorLog(heard: (message: string) => void): ReturnType<typeof createLog> {
   return createLog("error", {
     write: (line) => {

@@ -2,49 +2,58 @@ import { createWorkerCore, type Task, type TaskContext, task, type WorkerLink } 
 import type { History, SeenDefinition } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 
-/** Behaviour that a job asks of its handler. */
+/** Behaviour that a job requests from its handler. */
 export interface Work {
-  /** How long it runs. */
+  /** Run time of the handler, in milliseconds. */
   runMs: number;
-  /** Attempts that fail before one succeeds, counted by failures. */
+  /** Number of attempts that fail before one succeeds. */
   failTimes: number;
-  /** For how long it blocks the loop that it shares with the other handlers; 0: not at all. */
+  /**
+   * Time for which the handler blocks the event loop that it shares with the other handlers, in milliseconds; 0: not at
+   * all.
+   */
   blockMs: number;
-  /** Goes on when it is told to stop. */
+  /** Whether the handler runs on when it is told to stop. */
   stubborn: boolean;
-  /** Never ends, whatever it is told. */
+  /** Whether the handler never ends. */
   hangs: boolean;
-  /** Its result is one that the store refuses. */
+  /** Number of durable steps that the handler makes before it does anything else, each with a checkpoint after it. */
+  steps: number;
+  /** Whether the store refuses the handler's result. */
   isPoison: boolean;
-  /** The definition that it is a part of, as its client wrote it. */
+  /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
 }
 
-/** A result that the store will not hold. */
+/** A result that the store refuses. */
 export const POISON = "poison";
 
 export const HANDLERS = ["plain", "gpu-only"] as const;
 
 export interface WorkerShape {
   slots: number;
-  prefetch: number;
+  prefetch: number | "auto";
   capabilities: string[];
 }
 
 export interface WorkerEvents {
   history: History;
-  /** A handler has begun that will never end. */
+  /** Called when a handler has started that will never end. */
   hangs(): void;
 }
 
-/** A worker process: the SDK's session and executor over a simulated link, with handlers that do what their jobs ask. */
+/**
+ * Starts a worker process: the SDK's session and executor over a simulated link, with handlers that do what their jobs
+ * request.
+ */
 export function startWorker(
   process: SimProcess,
   shape: WorkerShape,
   link: WorkerLink,
   { history, hangs }: WorkerEvents,
 ): void {
-  // As in a real worker the session has a thread of its own: handlers that block their loop do not make it look dead.
+  // As in a real worker, the session has a thread of its own, so that handlers that block their event loop do not make
+  // the worker look dead.
   const loop = process.thread("loop");
   const runtime = loop.runtime();
   const tasks = HANDLERS.map((name) => simTask(name, process.name, loop, { history, hangs }));
@@ -70,24 +79,35 @@ function simTask(
       const { maxAttempts } = ctx;
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
       history.add({ kind: "HANDLER_STARTED", ...who, ran: { handler: name, maxAttempts }, asked: work.definition });
+      const rest = () =>
+        new Promise((resolve, reject) => {
+          const end = (as: string, settle: () => void) => {
+            cancel();
+            history.add({ kind: "HANDLER_ENDED", ...who, as });
+            settle();
+          };
+          const finish = () => {
+            if (ctx.failures < work.failTimes) end("FAILED", () => reject(new Error("as asked")));
+            else end("SUCCEEDED", () => resolve(work.isPoison ? POISON : attempt));
+          };
+          const cancel = loop.plan(work.runMs, finish);
+          if (work.stubborn) return;
+          ctx.signal.addEventListener("abort", () => end("ABORTED", () => reject(ctx.signal.reason)));
+        });
+      const aborted = (error: unknown) => {
+        history.add({ kind: "HANDLER_ENDED", ...who, as: "ABORTED" });
+        throw error;
+      };
       if (work.hangs) {
         hangs();
         return new Promise<never>(() => undefined);
       }
-      return new Promise((resolve, reject) => {
-        const end = (as: string, settle: () => void) => {
-          cancel();
-          history.add({ kind: "HANDLER_ENDED", ...who, as });
-          settle();
-        };
-        const finish = () => {
-          if (ctx.failures < work.failTimes) end("FAILED", () => reject(new Error("as asked")));
-          else end("SUCCEEDED", () => resolve(work.isPoison ? POISON : attempt));
-        };
-        const cancel = loop.plan(work.runMs, finish);
-        if (work.stubborn) return;
-        ctx.signal.addEventListener("abort", () => end("ABORTED", () => reject(ctx.signal.reason)));
-      });
+      if (work.steps === 0) return rest();
+      const isStopped = () => ctx.signal.aborted && !work.stubborn;
+      return makeSteps(work.steps, ctx, who, history).then(
+        () => (isStopped() ? aborted(ctx.signal.reason) : rest()),
+        aborted,
+      );
     },
   }) as Task<never, unknown>;
 }
@@ -95,4 +115,26 @@ function simTask(
 function block(forMs: number, worker: string, loop: SimProcess, history: History): void {
   history.add({ kind: "FAULT", fault: "LOOP_BLOCKED", on: worker, forMs });
   loop.pause(forMs);
+}
+
+interface Who {
+  executionId: string;
+  attempt: number;
+  worker: string;
+}
+
+/** Makes steps one after the other. Each value names the attempt that made it. */
+async function makeSteps(steps: number, ctx: TaskContext, who: Who, history: History): Promise<void> {
+  history.add({ kind: "CHECKPOINT_SEEN", ...who, last: (ctx.checkpoint.last as number | undefined) ?? null });
+  for (let index = 0; index < steps; index++) {
+    const name = `step ${index}`;
+    const value = await ctx.step.run(name, () => {
+      history.add({ kind: "STEP_RAN", ...who, name });
+      return `${who.attempt}:${index}`;
+    });
+    history.add({ kind: "STEP_DURABLE", ...who, name, value });
+    const checkpoint = who.attempt * 1_000 + index;
+    await ctx.checkpoint(checkpoint);
+    history.add({ kind: "CHECKPOINTED", ...who, checkpoint });
+  }
 }

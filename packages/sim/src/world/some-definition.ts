@@ -1,40 +1,45 @@
 import type { JobIntake } from "@mainspring/server/testing";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom } from "@mainspring/testkit/time";
 import { HANDLERS, type Work } from "./sim-worker.ts";
 
 export type ReceivedJob = Parameters<JobIntake["take"]>[0][number];
 
 /**
- * A job of the dice's choosing. Its payload says which handler is to get it and with which budget, so that a mixture of two
- * definitions is seen where it runs.
- * @param keys what all definitions of one job have in common
+ * Creates a random job. Its payload names its handler and budget, so that a mixture of two definitions is visible where
+ * it runs.
+ * @param keys fields that all definitions of one job share
  */
 export function someDefinition(
-  dice: Dice,
+  random: SeededRandom,
   text: string,
   keys: Pick<ReceivedJob["job"], "name" | "concurrencyKey" | "concurrencyLimit" | "uniqueKey">,
 ): ReceivedJob {
-  const handler = dice.chance(0.1) ? HANDLERS[1] : HANDLERS[0];
-  const maxAttempts = dice.between(1, 5);
+  const handler = random.chance(0.1) ? HANDLERS[1] : HANDLERS[0];
+  const maxAttempts = random.between(1, 5);
   const work: Work = {
-    runMs: dice.chance(0.1) ? dice.between(1_000, 40_000) : dice.between(0, 300),
-    failTimes: dice.chance(0.1) ? dice.between(1, 4) : 0,
-    blockMs: dice.chance(0.005) ? dice.between(500, 40_000) : 0,
-    isPoison: dice.chance(0.01),
-    stubborn: dice.chance(0.05),
-    hangs: dice.fork("hangs").chance(0.004),
+    runMs: random.chance(0.1) ? random.between(1_000, 40_000) : random.between(0, 300),
+    failTimes: random.chance(0.1) ? random.between(1, 4) : 0,
+    blockMs: random.chance(0.005) ? random.between(500, 40_000) : 0,
+    isPoison: random.chance(0.01),
+    stubborn: random.chance(0.05),
+    hangs: random.fork("hangs").chance(0.004),
+    steps: stepsOf(random.fork("steps")),
     definition: { text, handler, maxAttempts },
   };
   return {
     job: {
       target: { handler, ...(handler === "gpu-only" && { requires: ["gpu"] }) },
-      priority: dice.between(0, 9),
-      ...(dice.chance(0.2) && { delayMs: dice.between(1, 60_000) }),
+      priority: random.between(0, 9),
+      ...(random.chance(0.2) && { delayMs: random.between(1, 60_000) }),
       ...keys,
-      retryPolicy: { maxAttempts, initialDelayMs: dice.between(0, 5_000), maxDelayMs: 20_000 },
-      timeoutSec: dice.between(1, 30),
-      cancelGraceSec: dice.between(0, 3),
+      retryPolicy: { maxAttempts, initialDelayMs: random.between(0, 5_000), maxDelayMs: 20_000 },
+      timeoutSec: random.between(1, 30),
+      cancelGraceSec: random.between(0, 3),
     },
     payload: Buffer.from(JSON.stringify(work)),
   };
+}
+
+function stepsOf(random: SeededRandom): number {
+  return random.chance(0.2) ? random.between(1, 4) : 0;
 }

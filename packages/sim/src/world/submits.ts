@@ -1,10 +1,13 @@
 import type { JobIntake } from "@mainspring/server/testing";
+import type { VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { ReceivedJob } from "./some-definition.ts";
 
-/** A client gives up waiting for an answer after this, and asks again with the same key. */
+/**
+ * Time after which a client stops waiting for an answer and repeats the request with the same key, in simulated
+ * milliseconds.
+ */
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 
@@ -14,7 +17,7 @@ type TakenBody = Exclude<Body, { error: unknown }>;
 interface Submit {
   key: string;
   received: ReceivedJob;
-  /** Called once. @param taken null: it was refused, and always would be */
+  /** Called once, with the answer. @param taken null: the submit was refused, and always would be */
   answered(taken: TakenBody | null): void;
 }
 
@@ -31,7 +34,7 @@ export class Submits {
     this.#server = server;
   }
 
-  /** Submits that were not answered yet. */
+  /** Number of submits without an answer. */
   get open(): number {
     return this.#open;
   }
@@ -66,7 +69,7 @@ export class Submits {
   }
 }
 
-/** A rule that leaves nothing to fire until its end. While too much waits is no time to give up. */
+/** Whether an error is final: the rule leaves nothing to fire until its end. A full queue is no reason to give up. */
 function isRefusal(error: Error): boolean {
   return error.name === "ProblemError" && (error as Error & { problem: { status: number } }).problem.status !== 429;
 }

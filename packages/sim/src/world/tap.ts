@@ -5,7 +5,7 @@ import type { History, Ref } from "../history.ts";
 type WorkerMessage = Parameters<LinkConnection["send"]>[0];
 type ServerMessage = Parameters<LinkEvents["message"]>[0];
 
-/** Listens on the bus of a server and writes down what matters to whoever judges. Changes nothing. */
+/** Wraps a server's bus and records the messages that checkers need. It changes nothing. */
 export function tapped(bus: Bus, server: string, history: History): Bus {
   const tap = new BusTap(server, bus.node, history);
   return {
@@ -62,7 +62,7 @@ class BusTap {
 
   arrived(from: string, message: AnyMail): void {
     const server = this.#server;
-    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- checkers ask for these messages only
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- checkers need these messages only
     switch (message.kind) {
       case "OWNER":
         if ("demand" in message) this.#owns(from, message);
@@ -89,7 +89,7 @@ class BusTap {
   #owns(owner: string, said: OwnerSaid): void {
     const { term, life, shards } = said;
     const before = this.#owned.get(owner);
-    // It is repeated each second.
+    // The message is repeated each second.
     if (before?.term === term && isSame(before.shards, shards)) return;
     this.#owned.set(owner, said);
     this.#history.add({ kind: "OWNER_ARRIVED", server: this.#server, owner, term, life, shards });
@@ -98,7 +98,7 @@ class BusTap {
   #lent(owner: string, worker: string, account: number, granted: number): void {
     const known = this.#granted.get(owner) ?? new Map<string, { account: number; granted: number }>();
     const before = known.get(worker);
-    // It is repeated each second.
+    // The message is repeated each second.
     if (before?.account === account && before.granted === granted) return;
     this.#granted.set(owner, known.set(worker, { account, granted }));
     this.#history.add({ kind: "LENT", server: this.#server, worker, owner, account, granted });
@@ -112,14 +112,14 @@ function isSame(before: OwnerSaid["shards"], now: OwnerSaid["shards"]): boolean 
   );
 }
 
-/** The same for the stream between a worker and a gateway. */
+/** Records the stream between a worker and a gateway. */
 export class StreamTap {
   readonly #worker: string;
   readonly #server: string;
   readonly #connection: number;
   readonly #history: History;
 
-  /** @param connection its number, among all there ever were */
+  /** @param connection number of the connection among all connections so far */
   constructor(worker: string, server: string, connection: number, history: History) {
     this.#worker = worker;
     this.#server = server;
@@ -127,14 +127,14 @@ export class StreamTap {
     this.#history = history;
   }
 
-  /** Sent by the worker. */
+  /** Records a message that the worker sent. */
   said({ finished }: WorkerMessage): void {
     for (const { token } of finished) {
       if (token !== undefined) this.#history.add({ kind: "REPORTED", worker: this.#worker, ...refOf(token) });
     }
   }
 
-  /** Arrived at the gateway. */
+  /** Records a message that arrived at the gateway. */
   heard({ hello }: WorkerMessage): void {
     if (hello === undefined) return;
     const holds = hello.holds.flatMap(({ token, finished }) => (token ? { ...refOf(token), finished } : []));
@@ -142,7 +142,7 @@ export class StreamTap {
     this.#history.add({ kind: "GREETED", worker, server, connection, count: hello.connection, holds });
   }
 
-  /** Sent by the gateway. */
+  /** Records a message that the gateway sent. */
   ordered({ assigns }: ServerMessage): void {
     const [worker, server] = [this.#worker, this.#server];
     for (const { token } of assigns) {
@@ -150,7 +150,7 @@ export class StreamTap {
     }
   }
 
-  /** Arrived at the worker. */
+  /** Records a message that arrived at the worker. */
   received({ acks, refused, assigns }: ServerMessage): void {
     const worker = this.#worker;
     for (const token of acks) this.#history.add({ kind: "ACKED", worker, ...refOf(token) });

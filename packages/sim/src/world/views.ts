@@ -1,19 +1,19 @@
+import type { StoreData } from "@mainspring/server/testing";
 import type { Views } from "../checkers/all.ts";
-import type { StoreData } from "../store/store-data.ts";
 import type { Network } from "./network.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
 
-export interface Seen {
-  /** Servers that are there. */
+export interface Observation {
+  /** Servers that exist at the moment. */
   servers(): SimServer[];
   leases: LeaseService;
   data: StoreData;
   network: Network;
 }
 
-/** Views of a simulated world for checkers, beside its history. @param seen called once the world is complete */
-export function viewsOf(rules: Views["rules"], seen: () => Seen): Views {
+/** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
+export function viewsOf(rules: Views["rules"], seen: () => Observation): Views {
   return {
     rules,
     servers: () =>

@@ -1,45 +1,44 @@
 import type { WorkerLink } from "@mainspring/sdk/worker-core";
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { SimProcess } from "../sim-process.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { SimConnection } from "./connection.ts";
 import type { SimServer } from "./sim-server.ts";
 import { startWorker, type WorkerShape } from "./sim-worker.ts";
-import { StreamTap } from "./wiretap.ts";
+import { StreamTap } from "./tap.ts";
 
-/** How long it takes until somebody restarts a worker of which a slot is stuck. */
+/** Time until an operator restarts a worker with a stuck slot, in simulated milliseconds. */
 const RESTART_STUCK_MS = 180_000;
 
-/** The workers, and the connections that they have. A worker that died comes back as another process. */
+/** Workers and their connections. A worker that died comes back as another process. */
 export class Fleet {
   readonly workers: SimProcess[] = [];
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #connections = new Set<SimConnection>();
   #born = 0;
   #opened = 0;
-  /** There is always one that can run everything. */
+  /** The worker that can run every job; there is always one. */
   #able: SimProcess | null = null;
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#server = server;
   }
 
-  /** @param able can run everything there is */
+  /** @param able whether the worker can run every job */
   add(able: boolean): void {
-    const dice = this.#dice;
+    const random = this.#random;
     const name = `worker-${++this.#born}`;
-    const process = new SimProcess(name, this.#clock, dice.fork(name));
+    const process = new SimProcess(name, this.#clock, random.fork(name));
     const shape: WorkerShape = {
-      slots: dice.between(1, 8),
-      prefetch: dice.chance(0.5) ? 0 : dice.between(1, 8),
-      capabilities: able || dice.chance(0.5) ? ["gpu"] : [],
+      slots: random.between(1, 8),
+      prefetch: random.chance(0.5) ? "auto" : random.between(0, 8),
+      capabilities: able || random.chance(0.5) ? ["gpu"] : [],
     };
     if (able) this.#able = process;
     this.workers.push(process);
@@ -54,9 +53,9 @@ export class Fleet {
     this.#end(worker, () => false);
   }
 
-  /** It is gone at once; its host closes its connection, or nobody does. */
+  /** Kills a worker at once; its host closes the connection, or no one does. */
   kill(worker: SimProcess): void {
-    this.#end(worker, () => this.#dice.chance(0.3));
+    this.#end(worker, () => this.#random.chance(0.3));
   }
 
   #end(worker: SimProcess, isHalfOpen: () => boolean): void {
@@ -67,10 +66,10 @@ export class Fleet {
   }
 
   breakConnections(which: (connection: SimConnection) => boolean): void {
-    this.#breakAll(which, () => this.#dice.chance(0.3));
+    this.#breakAll(which, () => this.#random.chance(0.3));
   }
 
-  /** The other end does not answer: the keepalive will notice. */
+  /** Stops answering on connections, which the keepalive will notice. */
   abandon(which: (connection: SimConnection) => boolean): void {
     this.#breakAll(which, () => true);
   }
@@ -89,12 +88,12 @@ export class Fleet {
         const server = this.#server();
         const gateway = server?.gateway ?? null;
         if (server === null || gateway === null || !server.process.isAlive) {
-          worker.plan(this.#dice.delayMs(1), () => events.closed({ code: 14, message: "nobody listens" }));
+          worker.plan(this.#random.delayMs(1), () => events.closed({ code: 14, message: "nobody listens" }));
           return { send: () => undefined, close: () => undefined };
         }
         const tap = new StreamTap(worker.name, server.process.name, ++this.#opened, this.#history);
         const ends = { worker, server: server.process, events, accept: gateway.connect.bind(gateway), tap };
-        const connection = new SimConnection(ends, this.#clock, this.#dice.fork(`connection of ${worker.name}`));
+        const connection = new SimConnection(ends, this.#clock, this.#random.fork(`connection of ${worker.name}`));
         this.#connections.add(connection);
         return connection;
       },

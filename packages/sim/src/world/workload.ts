@@ -1,6 +1,5 @@
-import type { Dice } from "../dice.ts";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { Changes, type PlannedPart } from "./changes.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
@@ -20,45 +19,45 @@ export interface Accepted {
   executionId: string;
 }
 
-/** Clients: each submits its jobs at times of the dice's choosing, and repeats a submit until it is answered. */
+/** Clients that each submit jobs at random times, and repeat a submit until it is answered. */
 export class Workload {
   readonly #clock: VirtualClock;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #changes: Changes;
   readonly #submits: Submits;
   readonly accepted: Accepted[] = [];
 
-  constructor(clock: VirtualClock, dice: Dice, history: History, server: () => SimServer | null) {
+  constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
-    this.#dice = dice;
+    this.#random = random;
     this.#history = history;
     this.#server = server;
-    this.#changes = new Changes(clock, dice.fork("changes"), history, server);
+    this.#changes = new Changes(clock, random.fork("changes"), history, server);
     this.#submits = new Submits(clock, history, server);
   }
 
-  /** Submits that were not answered yet. */
+  /** Number of submits without an answer. */
   get open(): number {
     return this.#submits.open;
   }
 
   /**
-   * Plans `jobs` submits within the time, some of them in herds.
-   * @param only what of it is left in: jobs have numbers, from 1; the others stay as they were
+   * Plans `jobs` submits within the time, some of them in bursts.
+   * @param only part that remains: jobs have numbers, from 1; the others stay unchanged
    */
   plan(jobs: number, withinMs: number, only: PlannedPart): void {
     this.#changes.planNamed(Math.ceil(jobs / 100), withinMs, only);
     for (let left = jobs; left > 0; ) {
-      const herd = Math.min(left, this.#dice.chance(0.05) ? this.#dice.between(20, 200) : 1);
-      const atMs = this.#dice.roll() * withinMs;
-      for (let i = 0; i < herd; i++) {
+      const burst = Math.min(left, this.#random.chance(0.05) ? this.#random.between(20, 200) : 1);
+      const atMs = this.#random.next() * withinMs;
+      for (let i = 0; i < burst; i++) {
         const key = `job-${left - i}`;
         const job = this.#job(key);
         if (atMs <= only.untilMs && only.isWanted(left - i)) this.#planOne(key, job, atMs);
       }
-      left -= herd;
+      left -= burst;
     }
   }
 
@@ -75,14 +74,14 @@ export class Workload {
   }
 
   #job(key: string): PlannedJob {
-    const dice = this.#dice;
+    const random = this.#random;
     const keys = {
-      ...(dice.chance(0.2) && { concurrencyKey: `key-${dice.between(1, 5)}`, concurrencyLimit: 2 }),
-      ...(dice.chance(0.05) && { uniqueKey: `unique-${dice.between(1, 10)}` }),
+      ...(random.chance(0.2) && { concurrencyKey: `key-${random.between(1, 5)}`, concurrencyLimit: 2 }),
+      ...(random.chance(0.05) && { uniqueKey: `unique-${random.between(1, 10)}` }),
     };
     // A cancel may come at once, while the execution is on its way.
-    const cancelAfterMs = dice.chance(0.1) ? dice.pick([dice.between(0, 20), dice.between(0, 10_000)]) : null;
-    return { ...someDefinition(dice, key, keys), cancelAfterMs };
+    const cancelAfterMs = random.chance(0.1) ? random.pick([random.between(0, 20), random.between(0, 10_000)]) : null;
+    return { ...someDefinition(random, key, keys), cancelAfterMs };
   }
 
   #answered(key: string, { jobId, executionId }: Taken, deduplicated: boolean, job: PlannedJob): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { VirtualClock } from "./virtual-clock.ts";
 
-/** @returns what happens, in order, where each event leads to promises and to another event */
+/** @returns events in the order in which they happen, where each event settles promises and plans another event */
 async function told(clock: VirtualClock): Promise<string[]> {
   const seen: string[] = [];
   const event = async (name: string, left: number) => {

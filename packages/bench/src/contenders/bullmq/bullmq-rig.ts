@@ -2,8 +2,8 @@ import { nowMs } from "../../clock.ts";
 import type { Redis } from "../../services/redis.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig } from "../contender.ts";
-import { settled } from "../settled.ts";
+import type { BenchJob, Processes, Recount, Rig, SettleOptions } from "../contender.ts";
+import { settledByAsking } from "../settled.ts";
 import type { Queue, RedisClient } from "./bullmq-types.ts";
 
 interface BullMqParts {
@@ -14,12 +14,14 @@ interface BullMqParts {
   openWorker(): Promise<ForkedWorker>;
 }
 
+/** Interval of recounts, in milliseconds: Redis answers from the lengths of its lists, however many jobs there are. */
 const ASK_EVERY_MS = 5;
 
-/** BullMQ, set up: a Redis and a worker's process. */
+/** Running BullMQ contender: a Redis and a worker's process. */
 export class BullMqRig implements Rig {
   readonly worker: ForkedWorker;
   readonly #parts: BullMqParts;
+  readonly holdSnapshot = null;
   readonly hold: Rig["hold"];
   readonly release: Rig["release"];
   readonly anotherWorker: Rig["anotherWorker"];
@@ -43,11 +45,11 @@ export class BullMqRig implements Rig {
     await this.#parts.queue.addBulk(jobs.map(addedOf));
   }
 
-  async settled(finished: number): Promise<number> {
-    return (await settled(finished, ASK_EVERY_MS, (count) => this.recount(count))).askedAtMs;
+  settled(finished: number, options: SettleOptions): Promise<number> {
+    return settledByAsking(ASK_EVERY_MS, { ...options, finished, recount: (count) => this.recount(count) });
   }
 
-  /** Jobs that wait for a later time are not counted: they are not due. */
+  /** Recounts jobs that are due; jobs that wait for a later time do not count. */
   async recount(finished: number): Promise<Recount> {
     const counts = await this.#parts.queue.getJobCounts("waiting", "active", "prioritized", "failed", "paused");
     const unfinished = Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -58,7 +60,7 @@ export class BullMqRig implements Rig {
     return { server: [], worker: this.#workers.pids, store: [this.#parts.redis.pid] };
   }
 
-  /** Redis tells commands, not transactions. */
+  /** Redis counts commands, not transactions. */
   readonly ledger = async () => {
     const [logBytes, begun, underWay] = await Promise.all(
       ["aof_current_size", "aof_rewrites", "aof_rewrite_in_progress"].map((field) => this.#info("persistence", field)),
@@ -72,7 +74,7 @@ export class BullMqRig implements Rig {
     return (await this.#info("stats", "total_commands_processed")) - before;
   };
 
-  /** Redis has no such thing. */
+  /** Redis has no vacuum. */
   async vacuum(): Promise<void> {}
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -88,8 +90,8 @@ export class BullMqRig implements Rig {
   }
 }
 
-function addedOf({ n, holdMs, runAtMs }: BenchJob) {
-  const data = holdMs === undefined ? { n } : { n, holdMs };
+function addedOf({ n, holdMs, runAtMs, filler }: BenchJob) {
+  const data = holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler };
   const opts = runAtMs === undefined ? {} : { delay: Math.max(0, Math.round(runAtMs - nowMs())) };
   return { name: "noop", data, opts };
 }

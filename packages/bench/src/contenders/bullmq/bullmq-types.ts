@@ -36,7 +36,7 @@ export const CONCURRENCY = 100;
 
 export const loadBullMq = () => loadPeer<BullMq>("bullmq");
 
-/** A client of Redis, for the benchmark's own questions. */
+/** A client of Redis, for the benchmark's own queries. */
 export interface RedisClient {
   info(section: string): Promise<string>;
   disconnect(): void;
@@ -47,7 +47,7 @@ export async function redisClient(path: string): Promise<RedisClient> {
   return new Redis({ path });
 }
 
-/** Workers want requests to be repeated without end. */
+/** Connection of a worker, which needs unlimited retries. */
 export function connectionTo(path: string): object {
   return { path, maxRetriesPerRequest: null };
 }

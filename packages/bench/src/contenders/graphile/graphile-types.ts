@@ -30,7 +30,7 @@ export interface GraphileSettings {
 
 export const loadGraphile = () => loadPeer<GraphileWorker>("graphile-worker");
 
-/** Its documentation's page on performance, and its own benchmark. */
+/** Settings from its documentation's page on performance, and from its own benchmark. */
 export const GRAPHILE = { concurrentJobs: 24, localQueue: 500, batchDelayMs: 0 };
 
 export function presetFor(graphile: GraphileWorker, url: string, maxPoolSize: number): Preset {

@@ -3,7 +3,7 @@ import type { BenchJob, Contender } from "../contender.ts";
 import { PostgresRig } from "../postgres-rig.ts";
 import { GRAPHILE, loadGraphile, presetFor } from "./graphile-types.ts";
 
-/** A job that has finished is a row less. */
+/** A finished job is a deleted row. */
 const LEFT = `SELECT 0 AS finished, count(*) AS unfinished FROM graphile_worker._private_jobs WHERE run_at <= now()`;
 
 export const graphile: Contender = {
@@ -24,8 +24,8 @@ export const graphile: Contender = {
       openWorker,
       recount: LEFT,
       keepsFinished: false,
-      submit: async ({ n, holdMs, runAtMs }) => {
-        await utils.addJob("noop", { n, holdMs }, runAtMs === undefined ? {} : { runAt: new Date(runAtMs) });
+      submit: async ({ n, holdMs, runAtMs, filler }) => {
+        await utils.addJob("noop", { n, holdMs, filler }, runAtMs === undefined ? {} : { runAt: new Date(runAtMs) });
       },
       submitBatch: async (jobs) => {
         await utils.addJobs(jobs.map(specOf));
@@ -35,10 +35,10 @@ export const graphile: Contender = {
   },
 };
 
-function specOf({ n, holdMs, runAtMs }: BenchJob) {
+function specOf({ n, holdMs, runAtMs, filler }: BenchJob) {
   return {
     identifier: "noop",
-    payload: { n, holdMs },
+    payload: { n, holdMs, filler },
     ...(runAtMs !== undefined && { runAt: new Date(runAtMs) }),
   };
 }

@@ -3,17 +3,17 @@ import { systemRuntime } from "@mainspring/server";
 import { serveWorker } from "../../worker/serve-worker.ts";
 import { http2Link } from "./http2-link.ts";
 
-/** Many workers in one process: each with its own connection, session, executor and heartbeats. */
+/** Process with many workers, each with its own connection, session, executor and heartbeats. */
 interface Settings {
-  /** Addresses of all gateways: each worker has one of them. */
+  /** Addresses of all gateways; each worker uses one of them. */
   addresses: readonly string[];
   workers: number;
   slots: number;
-  /** The first one's number; for their names. */
+  /** Number of the first worker, for the names. */
   from: number;
 }
 
-/** How many connect at once. */
+/** Number of workers that connect at once. */
 const AT_ONCE = 50;
 
 await serveWorker<Settings>(async ({ addresses, workers, slots, from }, tally) => {

@@ -2,12 +2,14 @@ import { Pool } from "undici";
 import type { BenchJob } from "../contender.ts";
 
 interface Answered {
-  items?: { error?: unknown }[];
+  items?: { error?: unknown; executionId?: string }[];
 }
 
-/** Submits over HTTP: as lean as a client can be, for it shares the machine with what is measured. */
+/** Submits over HTTP with a minimal client, because the client shares the machine with the measured system. */
 export class HttpLoad {
   readonly #pool: Pool;
+  /** Execution of the newest job of a batch. */
+  #newestId: string | null = null;
 
   constructor(url: string, connections: number) {
     this.#pool = new Pool(url, { connections, pipelining: 1, bodyTimeout: 60_000, headersTimeout: 60_000 });
@@ -21,21 +23,31 @@ export class HttpLoad {
     return this.#batch(jobs.map(requestOf));
   }
 
-  /** So many jobs for the same pool and handler as all others, that recur. */
-  submitRecurring(count: number, recurs: object): Promise<void> {
-    return this.#batch(Array.from({ length: count }, (_, n) => ({ ...requestOf({ n }), ...recurs })));
+  /** Submits recurring jobs for the same handler as all others. */
+  submitRecurring(count: number, recurs: object, pool?: string): Promise<void> {
+    const job = (n: number) => requestOf(pool === undefined ? { n } : { n, pool });
+    return this.#batch(Array.from({ length: count }, (_, n) => ({ ...job(n), ...recurs })));
   }
 
   async #batch(jobs: readonly object[]): Promise<void> {
     const text = await this.#send("POST", "/v1/jobs/batch", { jobs }, 200);
     const { items = [] } = JSON.parse(text) as Answered;
     const refused = items.find((item) => item.error !== undefined);
+    this.#newestId = items.at(-1)?.executionId ?? this.#newestId;
     if (refused !== undefined || items.length !== jobs.length) {
       throw new Error(`of ${jobs.length} jobs ${items.length} were answered, and one with ${JSON.stringify(refused)}`);
     }
   }
 
-  /** How many executions have succeeded since the server started. */
+  /** Waits for the end of the newest job of a batch, for a minute at most. */
+  async newestFinished(): Promise<void> {
+    if (this.#newestId === null) return;
+    const path = `/v1/executions/${this.#newestId}?waitSec=60`;
+    const { body } = await this.#pool.request({ method: "GET", path, headersTimeout: 90_000 });
+    await body.dump();
+  }
+
+  /** Number of executions that have succeeded since the server started. */
   async succeeded(): Promise<number> {
     const { body } = await this.#pool.request({ method: "GET", path: "/metrics" });
     const lines = (await body.text()).matchAll(/^mainspring_executions_finished_total\{([^}]*)\} (\d+)/gm);
@@ -44,12 +56,12 @@ export class HttpLoad {
     return count;
   }
 
-  /** Pauses or resumes the pool that all jobs are for. */
+  /** Pauses or resumes the pool of all jobs. */
   async pausePool(isPaused: boolean): Promise<void> {
     await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, 200);
   }
 
-  /** Where its workers connect. */
+  /** Address to which its workers connect. */
   async grpcAddress(): Promise<string> {
     const { body } = await this.#pool.request({ method: "GET", path: "/v1/stats" });
     return ((await body.json()) as { addresses: { grpc: string } }).addresses.grpc;
@@ -72,10 +84,15 @@ export class HttpLoad {
   }
 }
 
-function requestOf({ n, holdMs, runAtMs, requires }: BenchJob): object {
+export function requestOf({ n, holdMs, runAtMs, requires, pool, priority, filler }: BenchJob): object {
   return {
-    target: { handler: "noop", ...(requires !== undefined && { requires: [requires] }) },
-    payload: holdMs === undefined ? { n } : { n, holdMs },
+    target: {
+      handler: "noop",
+      ...(pool !== undefined && { pool }),
+      ...(requires !== undefined && { requires: [requires] }),
+    },
+    ...(priority !== undefined && { priority }),
+    payload: holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler },
     ...(runAtMs !== undefined && { runAt: new Date(runAtMs).toISOString() }),
   };
 }

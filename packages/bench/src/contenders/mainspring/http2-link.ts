@@ -4,13 +4,13 @@ import { ServerMessageSchema, WorkerMessageSchema } from "@mainspring/proto";
 import type { LinkConnection, LinkEvents, WorkerLink } from "@mainspring/sdk/worker-core";
 
 const PATH = "/mainspring.worker.v1.WorkerService/Connect";
-/** Header of a gRPC message: a byte that says whether it is compressed, and the length. */
+/** Size of a gRPC message's header, in bytes: one byte that says whether it is compressed, and the length. */
 const PREFIX_BYTES = 5;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * The worker protocol over bare HTTP/2, a connection for each worker: a gRPC client spends tens of kilobytes and several
- * timers on each of its channels, and thousands of them share this machine with what is measured.
+ * Worker protocol over bare HTTP/2, with one connection per worker. A gRPC client uses tens of kilobytes and several
+ * timers for each of its channels, and thousands of them share this machine with the measured system.
  */
 export function http2Link(address: string): WorkerLink {
   return {
@@ -22,7 +22,7 @@ export function http2Link(address: string): WorkerLink {
         "content-type": "application/grpc",
         te: "trailers",
       });
-      // The stream's end says the same.
+      // The end of the stream reports the same.
       session.on("error", () => undefined);
       return connectionOf(stream, events, () => session.destroy());
     },

@@ -1,47 +1,48 @@
-import { nowMs, pause } from "../../clock.ts";
+import { pause } from "../../clock.ts";
 import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig, Statistics } from "../contender.ts";
-import { settled } from "../settled.ts";
+import type { BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "../contender.ts";
+import { settledByAsking, settledStore } from "../settled.ts";
 import type { HttpLoad } from "./http-load.ts";
 
 export interface MainspringParts {
-  /** One for each node; jobs go to them in turn. */
+  /** One load for each node; jobs go to the nodes in turn. */
   loads: readonly HttpLoad[];
-  /** null: the embedded store, which only its server knows. */
+  /** Database of the store; null: the embedded store, which only its server knows. */
   database: Database | null;
-  /** Where workers connect, of each node. */
+  /** Address of each node to which workers connect. */
   grpcAddresses: readonly string[];
   worker: ForkedWorker;
-  /** Empty where the server lives in the worker's process. */
+  /** Process ids of the servers; empty: the server runs in the worker's process. */
   serverPids: readonly number[];
   openWorker(): Promise<ForkedWorker>;
-  /** How its worker is kept from work: see `hold`. */
+  /** Way of holding back its worker's work: see `hold`. */
   heldBy: "POOL" | "WORKER";
   close(): Promise<void>;
 }
 
-/** As rows say it: 4 is SUCCEEDED, and times are milliseconds. */
+/** The state 4 is SUCCEEDED, and times are milliseconds. */
 const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
-  count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM mainspring.executions`;
+  count(*) FILTER (WHERE state <> 4 AND due_at <= extract(epoch FROM now()) * 1000) AS unfinished FROM executions`;
 
-/** 1 is PENDING. */
-const READY = "SELECT count(*) FROM mainspring.executions WHERE state = 1";
+/** The state 1 is PENDING. */
+const READY = "SELECT count(*) FROM executions WHERE state = 1";
 
-/** Within a second the only node knows that a pool is paused; more on a slow machine. */
+/** Time until a paused pool has stopped, in milliseconds: one second for the only node, and more on a slow machine. */
 const OBEYED_MS = 3_000;
-/** Asking the server is a part of the load. */
-const ASK_EVERY_MS = 5;
-/** Counting rows is a larger one. */
-const RECOUNT_EVERY_MS = 1_000;
+/** Number of recurring jobs in a request. */
+const RECURRING_BATCH = 5_000;
+/** Interval of questions to the server of an embedded store after its last job has finished, in milliseconds. */
+const ASK_EVERY_MS = 250;
 
-/** Mainspring in any of its forms, set up. */
+/** Mainspring in any of its forms, running. */
 export class MainspringRig implements Rig {
   readonly worker: ForkedWorker;
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
+  readonly holdSnapshot: Rig["holdSnapshot"];
   readonly #parts: MainspringParts;
   readonly anotherWorker: Rig["anotherWorker"];
   readonly #workers: RigWorkers;
@@ -54,6 +55,7 @@ export class MainspringRig implements Rig {
     this.anotherWorker = this.#workers.another;
     const { database } = parts;
     this.ledger = database === null ? null : () => database.ledger();
+    this.holdSnapshot = database === null ? null : () => database.holdSnapshot();
     this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
   }
 
@@ -62,8 +64,9 @@ export class MainspringRig implements Rig {
   }
 
   /**
-   * Pauses the pool: a worker that is stopped and started has a new thread for its connection, which begins with cold code.
-   * But nodes hear of the resumed pool one after the other, in the course of a second, so there it is the worker that stops.
+   * Holds back work by pausing the pool, because a worker that is stopped and started has a new thread for its
+   * connection, with cold code. In a cluster, nodes learn of the resumed pool within a second, one after the other, so
+   * there the worker stops instead.
    */
   async hold(): Promise<void> {
     if (this.#parts.heldBy === "WORKER") return await this.#workers.hold();
@@ -83,27 +86,43 @@ export class MainspringRig implements Rig {
     return this.#load().submitBatch(jobs);
   }
 
-  submitRecurring(count: number, recurs: { everySec: number; startAt: string }): Promise<void> {
-    return this.#load().submitRecurring(count, recurs);
+  /** Submits recurring jobs in batches. @param pool default: the worker's */
+  async submitRecurring(count: number, recurs: { everySec: number; startAt: string }, pool?: string): Promise<void> {
+    for (let from = 0; from < count; from += RECURRING_BATCH) {
+      await this.#load().submitRecurring(Math.min(RECURRING_BATCH, count - from), recurs, pool);
+    }
   }
 
-  /** Executions that a worker could have at once. Only with a database. */
+  /** Size of all tables and indexes, in bytes. Only with a database. */
+  async storedBytes(): Promise<number> {
+    return (await this.#parts.database?.storedBytes()) ?? Number.NaN;
+  }
+
+  /** Number of executions that a worker could get at once. Only with a database. */
   async countReady(): Promise<number> {
     const { rows } = (await this.#parts.database?.client.query<{ count: string }>(READY)) ?? { rows: [] };
     return Number(rows[0]?.count);
   }
 
-  async settled(finished: number): Promise<number> {
-    let recountedAtMs = nowMs();
-    // Nodes do not count what was written although their lease had run out before the answer came.
-    const ask = async () => {
-      const counted = await this.#counted();
-      const isShort = this.#parts.loads.length > 1 && counted.finished < finished;
-      if (!isShort || nowMs() - recountedAtMs <= RECOUNT_EVERY_MS) return counted;
-      recountedAtMs = nowMs();
-      return await this.recount(finished);
-    };
-    return (await settled(finished, ASK_EVERY_MS, ask)).answeredAtMs;
+  /**
+   * Waits until this number of executions are ready, as `settled` does. Only with a database.
+   * @returns time of the last write, in milliseconds since 1970
+   */
+  async settledReady(jobs: number, withinMs: number): Promise<number> {
+    const { database } = this.#parts;
+    if (database === null) throw new Error("an embedded store cannot be asked");
+    const recount = async () => ({ finished: await this.countReady(), unfinished: 0 });
+    return await settledStore(database, { finished: jobs, stuck: 0, withinMs, atRest: async () => {}, recount });
+  }
+
+  async settled(finished: number, options: SettleOptions): Promise<number> {
+    const settling = { ...options, finished, recount: (count: number) => this.recount(count) };
+    const { database, loads } = this.#parts;
+    if (database !== null) return await settledStore(database, settling);
+    // One wait for the newest job costs nothing per job. The questions that follow must not count.
+    await loads[0]?.newestFinished();
+    await options.atRest();
+    return await settledByAsking(ASK_EVERY_MS, { ...settling, atRest: async () => {} });
   }
 
   async recount(finished: number): Promise<Recount> {
@@ -119,7 +138,7 @@ export class MainspringRig implements Rig {
     return { server: serverPids, worker: this.#workers.pids, store };
   }
 
-  /** Nobody can ask it of the embedded store. */
+  /** The embedded store cannot be asked. */
   async vacuum(statistics: Statistics): Promise<void> {
     await this.#parts.database?.vacuum(statistics);
   }
@@ -132,7 +151,7 @@ export class MainspringRig implements Rig {
     await database?.drop();
   }
 
-  /** Each node counts what it committed, and nothing else. */
+  /** Counters of the server of an embedded store, which only its server can ask. */
   async #counted(): Promise<Recount> {
     const counts = await Promise.all(this.#parts.loads.map((load) => load.succeeded()));
     return { finished: counts.reduce((sum, count) => sum + count, 0), unfinished: 0 };

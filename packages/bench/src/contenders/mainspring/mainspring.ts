@@ -7,39 +7,93 @@ import { ForkedWorker } from "../../worker/forked-worker.ts";
 import type { Contender, OpenOptions, Rig } from "../contender.ts";
 import { HttpLoad } from "./http-load.ts";
 import { type MainspringParts, MainspringRig } from "./mainspring-rig.ts";
+import { SdkLoad } from "./sdk-load.ts";
 import { type ServerProcess, serverEnv, startServer } from "./server-process.ts";
+import { commandOf, type SourceTree, THIS_TREE, workerFileOf } from "./source-tree.ts";
 
-/** How many handlers run at once in a worker of the benchmark, and how many more it may hold. */
+/** Number of handlers that run at once in a worker of the benchmark, and number of further jobs that it may hold. */
 const WORKER = { slots: 100, prefetch: 8_000, capabilities: [] as string[] };
 
-const REMOTE = new URL("./remote-worker.ts", import.meta.url);
-const INSIDE = new URL("./inside-process.ts", import.meta.url);
+const DEFAULTS = "20 slots, prefetch auto, jobs over HTTP, full history kept";
 const SETTINGS = `${WORKER.slots} slots, prefetch ${WORKER.prefetch}, jobs over HTTP, full history kept`;
 
-/** As users run it: a server process and a worker process. */
-export const mainspring: Contender = {
-  name: "mainspring",
-  title: "Mainspring",
-  settings: `server process, PostgreSQL, worker process over gRPC; ${SETTINGS}`,
-  isPeer: false,
-  hasCapabilities: true,
+/** Forms of Mainspring that run on the PostgreSQL of the benchmark. */
+export interface Forms {
+  /** Usual form: a server process and a worker process. */
+  readonly remote: Contender;
+  /** The same with the default settings of a worker. */
+  readonly byDefault: Contender;
+  /** Server and worker in one process. */
+  readonly inside: Contender;
+  /** The same with the default settings of a worker. */
+  readonly insideByDefault: Contender;
+}
+
+/** Forms of Mainspring from a source tree. */
+export function formsOf(tree: SourceTree): Forms {
+  const [suffix, of] = tree.label === null ? ["", ""] : [`@${tree.label}`, ` of ${tree.label}`];
+  const open = (more: Partial<Remote>) => async (stage: Stage, options?: OpenOptions) =>
+    openRemote({ tree, nodes: 1, database: await (await stage.postgres()).database(), ...more, ...options });
+  const remote: Contender = {
+    name: `mainspring${suffix}`,
+    title: `Mainspring${of}`,
+    settings: `server process, PostgreSQL, worker process over gRPC; ${SETTINGS}`,
+    isPeer: false,
+    hasCapabilities: true,
+    open: open({}),
+  };
+  const inside: Contender = {
+    name: `mainspring-inside${suffix}`,
+    title: `Mainspring${of}, worker inside`,
+    settings: `server and worker in one process, PostgreSQL; ${SETTINGS}`,
+    isPeer: false,
+    hasCapabilities: false,
+    open: (stage, options) => openInside(tree, WORKER, stage, options),
+  };
+  return {
+    remote,
+    byDefault: {
+      ...remote,
+      hasOwnWorkerOnly: true,
+      name: `mainspring-default${suffix}`,
+      title: `Mainspring${of}, default worker`,
+      settings: `server process, PostgreSQL, worker process over gRPC; ${DEFAULTS}`,
+      open: open({ workerSettings: {} }),
+    },
+    inside,
+    insideByDefault: {
+      ...inside,
+      hasOwnWorkerOnly: true,
+      name: `mainspring-inside-default${suffix}`,
+      title: `Mainspring${of}, default worker inside`,
+      settings: `server and worker in one process, PostgreSQL; ${DEFAULTS}`,
+      isVariant: true,
+      open: (stage, options) => openInside(tree, {}, stage, options),
+    },
+  };
+}
+
+export const {
+  remote: mainspring,
+  byDefault: mainspringDefault,
+  inside: mainspringInside,
+  insideByDefault: mainspringInsideDefault,
+} = formsOf(THIS_TREE);
+
+/** The usual form, with submits by the SDK's client. */
+export const mainspringSdk: Contender = {
+  ...mainspring,
+  name: "mainspring-sdk",
+  title: "Mainspring, SDK's client",
+  settings: `${mainspring.settings}, by the SDK's client with default settings`,
+  isVariant: true,
   open: async (stage, options) => {
     const database = await (await stage.postgres()).database();
-    return await openRemote({ nodes: 1, database, ...options });
+    return await openRemote({ nodes: 1, database, Load: SdkLoad, ...options });
   },
 };
 
-/** Server and worker in one process. */
-export const mainspringInside: Contender = {
-  name: "mainspring-inside",
-  title: "Mainspring, worker inside",
-  settings: `server and worker in one process, PostgreSQL; ${SETTINGS}`,
-  isPeer: false,
-  hasCapabilities: false,
-  open: openInside,
-};
-
-/** On the PostgreSQL that comes with it. */
+/** Form with the embedded PostgreSQL. */
 export const mainspringEmbedded: Contender = {
   name: "mainspring-embedded",
   title: "Mainspring, embedded store",
@@ -49,7 +103,16 @@ export const mainspringEmbedded: Contender = {
   open: (_stage, options) => openRemote({ nodes: 1, database: null, ...options }),
 };
 
-/** Several servers, one PostgreSQL. @param heldBy how its work is kept from workers: see `MainspringRig.hold` */
+/** The same with the default settings of a worker. */
+export const mainspringEmbeddedDefault: Contender = {
+  ...mainspringEmbedded,
+  name: "mainspring-embedded-default",
+  title: "Mainspring, embedded store, default worker",
+  settings: `server process with the embedded PostgreSQL, worker process over gRPC; ${DEFAULTS}`,
+  open: (_stage, options) => openRemote({ nodes: 1, database: null, workerSettings: {}, ...options }),
+};
+
+/** Several servers on one PostgreSQL. @param heldBy way of holding back work from workers: see `MainspringRig.hold` */
 export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy"] = "WORKER"): Contender {
   return {
     name: `mainspring-${nodes}-nodes`,
@@ -64,25 +127,35 @@ export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy
   };
 }
 
-/** Cost of a cluster, by its size. */
+/** Clusters of several sizes, which show the cost of a cluster. */
 export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) => mainspringCluster(nodes));
 
 interface Remote extends OpenOptions {
+  tree?: SourceTree;
   nodes: number;
   env?: Record<string, string>;
   heldBy?: MainspringParts["heldBy"];
-  /** null: the embedded store. */
+  /** Database of the store; null: the embedded store. */
   database: Database | null;
+  Load?: typeof HttpLoad;
+  /** Settings of the worker; default: those of the benchmark. */
+  workerSettings?: object;
 }
 
-async function openRemote({ nodes, env = {}, heldBy = "POOL", database, connections = 16 }: Remote): Promise<Rig> {
+async function openRemote(remote: Remote): Promise<Rig> {
+  const { nodes, env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
+  const { workerSettings = WORKER, tree = THIS_TREE } = remote;
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
-  for (let n = 0; n < nodes; n++) servers.push(await startServer({ ...storeEnv, ...env }));
-  const loads = servers.map(({ httpUrl }) => new HttpLoad(httpUrl, connections));
+  for (let n = 0; n < nodes; n++) servers.push(await startServer(commandOf(tree), { ...storeEnv, ...env }));
+  const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
   const addresses = await Promise.all(loads.map((load) => load.grpcAddress()));
   const openWorker = (settings: object = {}) =>
-    ForkedWorker.open(REMOTE, { ...WORKER, ...settings, url: addresses.join(",") });
+    ForkedWorker.open(workerFileOf(tree, "remote-worker"), {
+      ...workerSettings,
+      ...settings,
+      url: addresses.join(","),
+    });
   return new MainspringRig({
     loads,
     database,
@@ -97,17 +170,22 @@ async function openRemote({ nodes, env = {}, heldBy = "POOL", database, connecti
   });
 }
 
-async function openInside(stage: Stage, { connections = 16 }: OpenOptions = {}): Promise<Rig> {
+async function openInside(
+  tree: SourceTree,
+  settings: object,
+  stage: Stage,
+  { connections = 16 }: OpenOptions = {},
+): Promise<Rig> {
   const database = await (await stage.postgres()).database();
   const folder = await mkdtemp(join(tmpdir(), "bench-mainspring-"));
   const env = { ...serverEnv(folder), MAINSPRING_STORE: database.url };
-  const worker = await ForkedWorker.open(INSIDE, { ...WORKER, env });
+  const worker = await ForkedWorker.open(workerFileOf(tree, "inside-process"), { ...settings, env });
   return new MainspringRig({
     loads: [new HttpLoad(worker.about["httpUrl"] ?? "", connections)],
     database,
     grpcAddresses: [],
     worker,
-    // Its connection has no thread: it stops and starts as the peers do.
+    // The worker's connection has no thread, so the worker stops and starts as the peers do.
     heldBy: "WORKER",
     serverPids: [],
     openWorker: () => Promise.reject(new Error("a program that is server and worker in one has one worker")),

@@ -3,11 +3,11 @@ import { serveWorker } from "../../worker/serve-worker.ts";
 
 /** A worker as users run it: a process of its own, connected over gRPC. */
 interface Settings {
-  /** Where it connects, with commas between several. */
+  /** Addresses to which it connects, with commas between several. */
   url: string;
-  slots: number;
-  prefetch: number;
-  capabilities: string[];
+  slots?: number;
+  prefetch?: number;
+  capabilities?: string[];
 }
 
 await serveWorker<Settings>(async (settings, tally) => {

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { leash } from "../../services/leash.ts";
 
 /** A server as users run it, in a process of its own, without its built-in worker. */
@@ -14,12 +13,14 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 const STOPPED_WITHIN_MS = 30_000;
-const COMMAND = fileURLToPath(new URL("../../../../cli/bin/mainspring.mjs", import.meta.url));
 
-/** @param env its configuration beyond addresses and data folder, which are free ones */
-export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
+/**
+ * @param command file of the program `mainspring`
+ * @param env configuration in addition to free addresses and a data folder
+ */
+export async function startServer(command: string, env: Record<string, string>): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), "bench-mainspring-"));
-  const child = spawn(process.execPath, [COMMAND, "serve"], {
+  const child = spawn(process.execPath, [command, "serve"], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...serverEnv(folder), ...env },
   });
@@ -34,7 +35,7 @@ export async function startServer(env: Record<string, string>): Promise<ServerPr
   };
 }
 
-/** Free addresses, a folder of its own, nothing that runs by itself. */
+/** Configuration with free addresses, a folder of its own, and no built-in worker. */
 export function serverEnv(folder: string): Record<string, string> {
   return {
     MAINSPRING_HTTP: "127.0.0.1:0",

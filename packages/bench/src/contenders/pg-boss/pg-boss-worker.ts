@@ -7,7 +7,7 @@ await serveWorker<BossSettings>(async ({ url, workers }, tally) => {
   const options = {
     batchSize: BATCH,
     localConcurrency: workers,
-    // The fastest that it takes: what falls due later is found by polling only.
+    // Shortest interval that it accepts, because jobs that fall due later are found by polling only.
     pollingIntervalSeconds: 0.5,
     notifyPollingIntervalSeconds: 0.5,
     burstWhenBatchFull: true,

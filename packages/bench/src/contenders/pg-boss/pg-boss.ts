@@ -6,12 +6,12 @@ import { BATCH, newBoss } from "./pg-boss-types.ts";
 const RECOUNT = `SELECT count(*) FILTER (WHERE state = 'completed') AS finished,
   count(*) FILTER (WHERE state <> 'completed' AND start_after <= now()) AS unfinished FROM pgboss.job`;
 
-/** The shortest that it takes. */
+/** Shortest heartbeat that it accepts, in seconds. */
 const HEARTBEAT_SEC = 10;
 
 const USUAL_WORKERS = 2;
 
-/** @param workers how many fetch and run batches side by side */
+/** @param workers number of loops that fetch and run batches side by side */
 export function pgBoss(workers: number): Contender {
   return {
     name: `pg-boss-${workers}`,
@@ -25,7 +25,7 @@ export function pgBoss(workers: number): Contender {
       const boss = await newBoss({
         connectionString: database.url,
         max: connections,
-        // Calls that wait for a connection wait; how long is what is measured.
+        // Calls wait for a connection without a limit, because this wait is what is measured.
         connectionTimeoutMillis: 0,
         supervise: false,
       });
@@ -52,9 +52,9 @@ export function pgBoss(workers: number): Contender {
   };
 }
 
-function insertOf({ n, holdMs, runAtMs }: BenchJob) {
+function insertOf({ n, holdMs, runAtMs, filler }: BenchJob) {
   return {
-    data: holdMs === undefined ? { n } : { n, holdMs },
+    data: holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler },
     ...(runAtMs !== undefined && { startAfter: new Date(runAtMs) }),
   };
 }

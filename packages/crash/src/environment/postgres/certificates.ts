@@ -4,15 +4,15 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A certificate authority of a test, as files of PEM. */
+/** A certificate authority of a test, as PEM files. */
 export interface Authority {
-  /** Certificate that clients are to trust. */
+  /** Certificate that clients must trust. */
   readonly certFile: string;
-  /** Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces one of the same file. */
+  /** Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces an existing file. */
   issue(file: string, names: readonly string[]): Promise<{ certFile: string; keyFile: string }>;
 }
 
-/** Makes a key and a self-signed certificate in the folder, by the openssl of the system. */
+/** Creates a key and a self-signed certificate in the folder, with the system's openssl. */
 export async function newAuthority(folder: string, name: string): Promise<Authority> {
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
   await openssl(["-x509", "-days", "2", "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile]);

@@ -9,7 +9,7 @@ import { Seats } from "./seats.ts";
 const SYNCHRONOUS_WITHIN_MS = 60_000;
 const FULL_WITHIN_MS = 60_000;
 
-/** The PostgreSQL of a cluster, which can do all that a PostgreSQL does to those who depend on it. */
+/** PostgreSQL of a cluster, with all faults that a PostgreSQL can have. */
 export class ClusterStore {
   readonly #programs: Programs;
   readonly #folder: string;
@@ -37,7 +37,7 @@ export class ClusterStore {
     return this.#primary.pid;
   }
 
-  /** Why it cannot run out of space on this machine; null: it can. */
+  /** Reason why the disk cannot be filled on this machine; null: it can. */
   get cannotBeFull(): string | null {
     return this.#primary.disk.unavailable;
   }
@@ -46,24 +46,24 @@ export class ClusterStore {
     return this.#primary.target;
   }
 
-  /** The link leads to this store from now on, whichever PostgreSQL it is. @returns what a node is to be started with */
+  /** Directs the link to this store, even after a change of the primary. @returns URL for a node's configuration */
   urlBy(link: Proxy, address: string): string {
     this.#links.push(link);
     return this.#primary.urlAt(address);
   }
 
-  /** The addresses of primary and standby, which go on being valid when these change: what a node is to be started with. */
+  /** URL with the addresses of primary and standby, valid even when these change. */
   get urlOfAll(): string {
     return `${this.#primary.urlAt(this.#seats.hosts)}?target_session_attrs=read-write`;
   }
 
-  /** The primary itself, around all links: valid until it is replaced. */
+  /** URL of the primary without proxies, valid until the primary is replaced. */
   get url(): string {
     const { folder } = this.#primary.disk;
     return this.#primary.urlAt(encodeURIComponent(folder));
   }
 
-  /** Asked directly, around all links. */
+  /** Runs a statement directly, without proxies. */
   sql(text: string): Promise<string> {
     return this.#primary.sql(text);
   }
@@ -77,8 +77,8 @@ export class ClusterStore {
   }
 
   /**
-   * Leaves no space for so long.
-   * @returns how often PostgreSQL complained about it; waits until it did
+   * Fills the disk for a time.
+   * @returns number of PostgreSQL's complaints; waits until there is one
    */
   async full(forMs: number): Promise<number> {
     const { disk, logFile } = this.#primary;
@@ -96,14 +96,14 @@ export class ClusterStore {
       return await counted();
     } finally {
       await disk.free();
-      // It may have given up altogether.
+      // PostgreSQL may have ended.
       await this.#primary.start();
     }
   }
 
   /**
-   * Adds a standby that every commit waits for, kills the primary under load and promotes the standby.
-   * @param before resolves when the primary may be killed; hears its process id
+   * Adds a standby for which every commit waits, kills the primary under load and promotes the standby.
+   * @param before called with the primary's process id; resolves when it may be killed
    */
   async failOver(before: (pid: number) => Promise<void>): Promise<void> {
     const standby = await this.#addStandby();
@@ -116,8 +116,8 @@ export class ClusterStore {
   }
 
   /**
-   * The same with a standby that no commit waits for.
-   * @param lagMs how long before its end the primary sends the standby nothing more
+   * The same with a standby for which no commit waits.
+   * @param lagMs time before its end from which on the primary sends the standby nothing, in milliseconds
    */
   async failOverBehind(lagMs: number, before: (pid: number) => Promise<void>): Promise<void> {
     const standby = await this.#addStandby();
@@ -126,7 +126,7 @@ export class ClusterStore {
     await before(this.#primary.pid);
     process.kill(sender, "SIGSTOP");
     await sleep(lagMs);
-    // It would outlive the primary, and send the rest.
+    // The sender would outlive the primary and send the rest.
     process.kill(sender, "SIGKILL");
     await this.#primary.end("SIGKILL");
     await this.#promote(standby);

@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 import type { User } from "./programs.ts";
 
 const run = promisify(execFile);
-/** Only what is written takes memory. */
+/** Size of the file system; only used pages take memory. */
 const SIZE = "4g";
 const LEFT_BYTES = 64 * 1024;
 
-/** A small disk of its own for a PostgreSQL, which can be made full. */
+/** A small disk of its own for a PostgreSQL, which can be filled. */
 export class Disk {
   readonly folder: string;
-  /** Why it cannot be made full on this machine; null: it can. */
+  /** Reason why it cannot be filled on this machine; null: it can. */
   readonly unavailable: string | null;
   readonly #unmount = (): void => unmount(this.folder);
 
@@ -21,7 +21,7 @@ export class Disk {
     if (unavailable === null) process.once("exit", this.#unmount);
   }
 
-  /** A folder in memory, or where this process may not mount anything an ordinary one. */
+  /** Creates a folder in memory, or an ordinary one if this process may not mount. */
   static async open(folder: string, user: User | null): Promise<Disk> {
     await mkdir(folder, { recursive: true });
     const mounted = await run("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "mainspring-chaos", folder]).then(
@@ -33,12 +33,12 @@ export class Disk {
     return new Disk(folder, mounted);
   }
 
-  /** From now on there is no space left but for a few pages. */
+  /** Shrinks the disk so that only a few pages are free. */
   async fill(): Promise<void> {
     for (;;) {
       const { bsize, blocks, bfree } = await statfs(this.folder);
       const size = (blocks - bfree) * bsize + LEFT_BYTES;
-      // More may have been written meanwhile: then it does not fit, and is tried again.
+      // If more was written meanwhile, the size does not fit, and the loop tries again.
       if (await this.#resize(String(size))) return;
     }
   }
@@ -63,9 +63,9 @@ export class Disk {
 
 function unmount(folder: string): void {
   try {
-    // Lazily: who still has files open there keeps them until it ends.
+    // A lazy unmount leaves open files usable until their processes end.
     execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
   } catch {
-    // It was unmounted before.
+    // The disk was unmounted before.
   }
 }

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep, until } from "../../clock.ts";
 import { type Child, startProgram } from "../child.ts";
-import type { Target } from "../proxy/weather.ts";
+import type { Target } from "../proxy/link-fault.ts";
 import { Disk } from "./disk.ts";
 import type { Programs } from "./programs.ts";
 
 const READY_WITHIN_MS = 120_000;
-/** Port of the socket in its folder, unless the settings say otherwise. */
+/** Port of the socket in its folder, unless the settings have another one. */
 const PORT = "5432";
 const ROLE = "mainspring";
 const DATABASE = "postgres";
@@ -19,7 +19,7 @@ const SETTINGS = {
   max_wal_size: "256MB",
   min_wal_size: "64MB",
   timezone: "UTC",
-  // The log must show statements that fail for lack of space; the text of a statement says nothing more.
+  // The log must show statements that fail for lack of space; the text of a statement adds nothing.
   log_min_messages: "error",
   log_min_error_statement: "panic",
   log_checkpoints: "off",
@@ -27,14 +27,14 @@ const SETTINGS = {
 
 interface PostgresOptions {
   programs: Programs;
-  /** New. */
+  /** New folder. */
   folder: string;
   logFile: string;
-  /** Settings of postgresql.conf beside those of every store; default: none. */
+  /** Settings of postgresql.conf in addition to those of every store; default: none. */
   settings?: Readonly<Record<string, string>>;
 }
 
-/** A PostgreSQL that nobody starts again but who has it. */
+/** A PostgreSQL that only its owner restarts. */
 export class Postgres {
   readonly disk: Disk;
   readonly logFile: string;
@@ -49,7 +49,7 @@ export class Postgres {
     this.#settings = settings;
   }
 
-  /** With an empty database. */
+  /** Creates a PostgreSQL with an empty database. */
   static async create(options: PostgresOptions): Promise<Postgres> {
     const postgres = await Postgres.#on(options);
     const args = ["-D", postgres.#data, "-U", ROLE, "--encoding=UTF8", "--no-locale", "--auth=trust", "--no-sync"];
@@ -57,7 +57,7 @@ export class Postgres {
     return postgres;
   }
 
-  /** A standby of another, not started yet. */
+  /** Creates a standby of another PostgreSQL, without starting it. */
   static async standbyOf(primary: Postgres, options: PostgresOptions): Promise<Postgres> {
     const postgres = await Postgres.#on(options);
     const from = ["-h", primary.disk.folder, "-p", PORT, "-U", ROLE];
@@ -76,7 +76,7 @@ export class Postgres {
     return { path: join(this.disk.folder, `.s.PGSQL.${PORT}`) };
   }
 
-  /** As a store's address, where `address` (host:port) leads to `target`. */
+  /** URL of the store, where `address` (host:port) leads to `target`. */
   urlAt(address: string): string {
     return `postgres://${ROLE}@${address}/${DATABASE}`;
   }
@@ -89,7 +89,10 @@ export class Postgres {
     return this.#child !== null && this.#child.endedBy() === null;
   }
 
-  /** Where it does not come up it is started again: what an earlier life left must first be gone. @returns when it takes connections */
+  /**
+   * Starts PostgreSQL, and tries again if the remains of an earlier process block the start. @returns promise that
+   * resolves when it accepts connections
+   */
   async start(): Promise<void> {
     await until("PostgreSQL is ready", READY_WITHIN_MS, async () => {
       if (!this.isRunning) {
@@ -100,7 +103,10 @@ export class Postgres {
     });
   }
 
-  /** At once: SIGKILL as a machine dies, SIGQUIT as `pg_ctl stop -m immediate` does, SIGINT in peace. @returns when it is gone */
+  /**
+   * Ends PostgreSQL: SIGKILL as when a machine dies, SIGQUIT as `pg_ctl stop -m immediate`, SIGINT in an orderly way.
+   * @returns promise that resolves when it has ended
+   */
   async end(signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): Promise<void> {
     const child = this.#child;
     this.#child = null;
@@ -108,13 +114,13 @@ export class Postgres {
     await child?.ended;
   }
 
-  /** @returns rows as lines, columns with | between them */
+  /** @returns rows as lines, with | between columns */
   sql(text: string): Promise<string> {
     const to = ["-h", this.disk.folder, "-p", PORT, "-U", ROLE, "-d", DATABASE];
     return this.#programs.run("psql", [...to, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text]);
   }
 
-  /** For good, with all its data. */
+  /** Stops PostgreSQL and removes its data. */
   async close(): Promise<void> {
     await this.end("SIGQUIT");
     this.disk.close();
@@ -134,7 +140,7 @@ export class Postgres {
     });
   }
 
-  /** It keeps its state in the eighth line of this file. */
+  /** Whether PostgreSQL is ready, by the eighth line of this file. */
   async #state(): Promise<boolean> {
     const lines = (await readFile(join(this.#data, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
     return Number(lines[0]) === this.pid && ["ready", "standby"].includes(lines[7]?.trim() ?? "");

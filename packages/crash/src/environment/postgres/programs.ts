@@ -9,12 +9,12 @@ export interface User {
   gid: number;
 }
 
-/** The programs of this machine's PostgreSQL, and as whom they run. */
+/** Programs of this machine's PostgreSQL, and the user as which they run. */
 export interface Programs {
   path(name: string): string;
-  /** PostgreSQL refuses to run as root; null: as this process. */
+  /** User for PostgreSQL, which refuses to run as root; null: the user of this process. */
   user: User | null;
-  /** Runs one to its end. @returns what it said @throws {Error} it failed, with what it said */
+  /** Runs a program to its end. @returns its output @throws {Error} it failed; the message has its output */
   run(name: string, args: readonly string[]): Promise<string>;
 }
 

@@ -1,11 +1,11 @@
+import type { Target } from "../proxy/link-fault.ts";
 import { Proxy } from "../proxy/proxy.ts";
-import type { Target } from "../proxy/weather.ts";
 
-/** Two addresses that PostgreSQL servers stand at in turn: the primary at one, its next standby at the other. */
+/** Two addresses for PostgreSQL servers in turn: the primary uses one, its next standby the other. */
 export class Seats {
   readonly #seats: readonly [Proxy, Proxy];
   readonly #addresses: readonly string[];
-  /** Number of the seat that the youngest server has. */
+  /** Number of the address that the youngest server uses. */
   #taken = 0;
 
   private constructor(seats: readonly [Proxy, Proxy], addresses: readonly string[]) {
@@ -13,7 +13,7 @@ export class Seats {
     this.#addresses = addresses;
   }
 
-  /** @param first the primary; the other seat leads nowhere else until somebody takes it */
+  /** @param first the primary; the other address leads to `nowhere` until a server takes it */
   static async open(first: Target, nowhere: Target): Promise<Seats> {
     const seats = [new Proxy(first), new Proxy(nowhere)] as const;
     return new Seats(seats, await Promise.all(seats.map((seat) => seat.listen())));
@@ -24,7 +24,7 @@ export class Seats {
     return this.#addresses.join(",");
   }
 
-  /** The seat that the youngest server does not have leads to this one from now on. */
+  /** Gives a new server the address that the youngest server does not use. */
   take(server: Target): void {
     this.#taken = 1 - this.#taken;
     this.#seats[this.#taken as 0 | 1].lead(server);

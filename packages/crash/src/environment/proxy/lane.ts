@@ -4,10 +4,10 @@ import { monotonicMs } from "../../clock.ts";
 /** A unit of traffic: bytes, or the way in which the sender closed. */
 type Cargo = Buffer | "END" | "RESET";
 
-/** More is not read: who sends must notice that nobody takes it. */
+/** Size of the queue at which reading stops, in bytes, so that the sender notices that its bytes are not taken. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** One direction of a connection: everything goes on in the order in which it came, when it may. */
+/** One direction of a connection: forwards everything in order, as soon as the fault allows. */
 export class Lane {
   readonly #from: Socket;
   readonly #to: Socket;

@@ -21,11 +21,11 @@ it("a pair that is reset during the shutdown of a socket leaves no socket open: 
   const [socket] = (await opened) as [Socket];
   const over = Promise.withResolvers<void>();
   const target = { host: "127.0.0.1", port: far.port };
-  const pair = new Pair(socket, target, { weather: { kind: "CLEAR" }, hit: () => undefined }, over.resolve);
+  const pair = new Pair(socket, target, { linkFault: { kind: "CLEAR" }, hit: () => undefined }, over.resolve);
   const [server] = (await reached) as [Socket];
   server.on("error", () => undefined);
 
-  // As when the other end has said goodbye.
+  // The client closes as if the other end had said goodbye.
   socket.end();
   for (let tick = 0; tick < 2; tick++) await new Promise<void>((resolve) => process.nextTick(resolve));
   assert.deepEqual([socket.writableEnded, socket.writableFinished], [true, false]);

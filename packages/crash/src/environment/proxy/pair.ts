@@ -1,28 +1,28 @@
 import { connect, type Socket } from "node:net";
 import { Lane } from "./lane.ts";
-import type { Direction, Target, Weather } from "./weather.ts";
+import type { Direction, LinkFault, Target } from "./link-fault.ts";
 
 /** State of the link that a connection needs. */
 export interface Sky {
-  readonly weather: Weather;
-  /** The weather did something to somebody. */
+  readonly linkFault: LinkFault;
+  /** Called when the fault has hit a connection. */
   hit(): void;
 }
 
-/** A connection through a proxy: one socket to who opened it, one to the server. */
+/** A connection through a proxy: one socket to the client, one to the server. */
 export class Pair {
   readonly #sky: Sky;
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #lanes: Record<Direction, Lane>;
-  /** One end is gone, and the other shall not notice. */
+  /** Whether one end is gone and the other must not notice. */
   #isDeaf = false;
   #isReset = false;
   #cutAfterBytes = Number.POSITIVE_INFINITY;
   #swallows = false;
   #wasAsked = false;
 
-  /** @param over called once, when both of its sockets are closed */
+  /** @param over called once, when both sockets are closed */
   constructor(client: Socket, target: Target, sky: Sky, over: () => void) {
     this.#sky = sky;
     this.#client = client;
@@ -38,23 +38,23 @@ export class Pair {
       if (client.destroyed && this.#server.destroyed) over();
     };
     for (const socket of [client, this.#server]) socket.once("close", both);
-    this.#hold(sky.weather);
-    if (sky.weather.kind === "HALF_OPEN") this.#halve(sky.weather.survivor);
+    this.#hold(sky.linkFault);
+    if (sky.linkFault.kind === "HALF_OPEN") this.#halve(sky.linkFault.survivor);
   }
 
-  /** The weather has changed. */
-  changed(weather: Weather): void {
+  /** Called when the fault has changed. */
+  changed(linkFault: LinkFault): void {
     // The survivor still believes that the connection is open; the proxy resets it now.
     if (this.#isDeaf) return this.reset();
-    this.#cutAfterBytes = weather.kind === "CUT" ? weather.afterBytes : Number.POSITIVE_INFINITY;
-    this.#swallows = weather.kind === "REPLY_SWALLOWED";
+    this.#cutAfterBytes = linkFault.kind === "CUT" ? linkFault.afterBytes : Number.POSITIVE_INFINITY;
+    this.#swallows = linkFault.kind === "REPLY_SWALLOWED";
     this.#wasAsked = false;
-    if (weather.kind === "HALF_OPEN") return this.#halve(weather.survivor);
-    this.#hold(weather);
+    if (linkFault.kind === "HALF_OPEN") return this.#halve(linkFault.survivor);
+    this.#hold(linkFault);
   }
 
   reset(): void {
-    // A second reset would find the socket amid the first, and it would stay open for ever.
+    // A second reset would meet the socket during the first one, and leave it open for ever.
     if (this.#isReset) return;
     this.#isReset = true;
     for (const lane of Object.values(this.#lanes)) lane.close();
@@ -75,25 +75,25 @@ export class Pair {
     if (this.#swallows && direction === "TO_CLIENT" && this.#wasAsked) return this.#strike();
     this.#cutAfterBytes -= bytes.length;
     if (this.#cutAfterBytes < 0) return this.#cut(bytes.subarray(0, this.#cutAfterBytes), direction);
-    const { weather } = this.#sky;
-    if (weather.kind === "DELAYED" || (weather.kind === "DROPPED" && weather.directions.includes(direction))) {
+    const { linkFault } = this.#sky;
+    if (linkFault.kind === "DELAYED" || (linkFault.kind === "DROPPED" && linkFault.directions.includes(direction))) {
       this.#sky.hit();
     }
     this.#carry(bytes, direction);
   }
 
-  /** An end that was told that the connection is over closes its own end; the other direction may go on. */
+  /** Handles the end of one direction: the other end is told, and the other direction may go on. */
   #closed(how: "END" | "RESET", direction: Direction): void {
     if (this.#isDeaf) return;
     const to = direction === "TO_SERVER" ? this.#server : this.#client;
-    // Both have said goodbye: nothing to reset.
+    // Both ends have said goodbye, so there is nothing to reset.
     if (how === "RESET" && to.writableEnded) return;
     this.#carry(how, direction);
   }
 
   #carry(cargo: Buffer | "END" | "RESET", direction: Direction): void {
-    const { weather } = this.#sky;
-    this.#lanes[direction].carry(cargo, weather.kind === "DELAYED" ? weather.delayMs : 0);
+    const { linkFault } = this.#sky;
+    this.#lanes[direction].carry(cargo, linkFault.kind === "DELAYED" ? linkFault.delayMs : 0);
   }
 
   #cut(beginning: Buffer, direction: Direction): void {
@@ -113,8 +113,8 @@ export class Pair {
     abort(survivor === "CLIENT" ? this.#server : this.#client);
   }
 
-  #hold(weather: Weather): void {
-    const dropped = weather.kind === "DROPPED" ? weather.directions : [];
+  #hold(linkFault: LinkFault): void {
+    const dropped = linkFault.kind === "DROPPED" ? linkFault.directions : [];
     for (const direction of ["TO_SERVER", "TO_CLIENT"] as const) {
       this.#lanes[direction].held = dropped.includes(direction);
     }
@@ -122,9 +122,10 @@ export class Pair {
 }
 
 function abort(socket: Socket): void {
-  // Node loses the handle of a socket that it resets during its shutdown: the socket stays open, and the process cannot end.
+  // Node loses the handle of a socket that it resets during its shutdown: the socket stays open, and the process cannot
+  // end.
   const isShuttingDown = socket.writableEnded && !socket.writableFinished;
-  // A socket of a file knows no reset, and where the peer does not read one would wait for it to do so.
+  // A socket of a file knows no reset, and a reset would wait for a peer that does not read.
   if (socket.remoteAddress === undefined || socket.writableLength > 0 || isShuttingDown) socket.destroy();
   else socket.resetAndDestroy();
 }

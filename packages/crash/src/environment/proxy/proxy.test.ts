@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { monotonicMs } from "../../clock.ts";
 import { Proxy } from "./proxy.ts";
 
-/** Says everything in capitals, and remembers what it heard. */
+/** A server that answers in capitals, and records what it received. */
 class Echo {
   readonly heard: string[] = [];
   readonly sockets: Socket[] = [];
@@ -30,7 +30,7 @@ class Echo {
   }
 }
 
-/** However it ended. */
+/** Resolves when the socket has closed, in any way. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
@@ -84,13 +84,13 @@ describe("a proxy", () => {
 
   it("delays, and keeps the order when it is clear again", async () => {
     const client = await open();
-    proxy.weather = { kind: "DELAYED", delayMs: 60 };
+    proxy.linkFault = { kind: "DELAYED", delayMs: 60 };
     const begunMs = monotonicMs();
     assert.equal(await ask(client, "late"), "LATE");
     assert.ok(monotonicMs() - begunMs >= 120, "both ways were delayed");
     client.write("first ");
     await new Promise((resolve) => setImmediate(resolve));
-    proxy.weather = { kind: "CLEAR" };
+    proxy.linkFault = { kind: "CLEAR" };
     client.write("second");
     const heard: string[] = [];
     while (heard.join("").length < "first second".length) {
@@ -102,18 +102,18 @@ describe("a proxy", () => {
 
   it("drops in one direction: the answer comes when it is clear", async () => {
     const client = await open();
-    proxy.weather = { kind: "DROPPED", directions: ["TO_CLIENT"] };
+    proxy.linkFault = { kind: "DROPPED", directions: ["TO_CLIENT"] };
     const answered = ask(client, "hello");
     while (proxy.hits === 0) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(echo.heard, ["hello"]);
-    proxy.weather = { kind: "CLEAR" };
+    proxy.linkFault = { kind: "CLEAR" };
     assert.equal(await answered, "HELLO");
   });
 
   it("drops on the way there too, and keeps a reset to itself as long", async () => {
     const client = await open();
     await ask(client, "first");
-    proxy.weather = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
+    proxy.linkFault = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
     client.write("unheard");
     while (proxy.hits === 0) await new Promise((resolve) => setImmediate(resolve));
     const [socket] = echo.sockets as [Socket];
@@ -121,7 +121,7 @@ describe("a proxy", () => {
     const isClosed = closed(client);
     await closed(socket);
     assert.equal(client.destroyed, false);
-    proxy.weather = { kind: "CLEAR" };
+    proxy.linkFault = { kind: "CLEAR" };
     await isClosed;
     assert.deepEqual(echo.heard, ["first"]);
   });
@@ -130,12 +130,12 @@ describe("a proxy", () => {
     const client = await open();
     await ask(client, "first");
     const [socket] = echo.sockets as [Socket];
-    proxy.weather = { kind: "HALF_OPEN", survivor: "CLIENT" };
+    proxy.linkFault = { kind: "HALF_OPEN", survivor: "CLIENT" };
     await closed(socket);
     client.write("anybody there?");
     assert.equal(client.destroyed, false);
     const late = await open();
-    proxy.weather = { kind: "CLEAR" };
+    proxy.linkFault = { kind: "CLEAR" };
     await Promise.all([closed(client), closed(late)]);
     assert.deepEqual(echo.heard, ["first"]);
     assert.equal(await ask(await open(), "again"), "AGAIN");
@@ -144,7 +144,7 @@ describe("a proxy", () => {
   it("cuts after so many bytes", async () => {
     const client = await open();
     await ask(client, "first");
-    proxy.weather = { kind: "CUT", afterBytes: 4 };
+    proxy.linkFault = { kind: "CUT", afterBytes: 4 };
     client.write("abcdefgh");
     await closed(client);
     assert.equal(echo.heard.join("").slice("first".length), "abcd");
@@ -154,7 +154,7 @@ describe("a proxy", () => {
   it("swallows a reply: what was asked arrived, and nobody is told", async () => {
     const client = await open();
     await ask(client, "first");
-    proxy.weather = { kind: "REPLY_SWALLOWED" };
+    proxy.linkFault = { kind: "REPLY_SWALLOWED" };
     const heard: string[] = [];
     client.on("data", (bytes) => heard.push(bytes.toString()));
     client.write("second");

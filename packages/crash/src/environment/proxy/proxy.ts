@@ -1,12 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import type { LinkFault, Target } from "./link-fault.ts";
 import { Pair, type Sky } from "./pair.ts";
-import type { Target, Weather } from "./weather.ts";
 
-/** A link between two parts of the system: a TCP address that leads to a server, through whatever weather there is. */
+/**
+ * A link between two parts of the system: a TCP address that leads to a server, through the present fault if there is
+ * one.
+ */
 export class Proxy implements Sky {
   #target: Target;
-  #weather: Weather = { kind: "CLEAR" };
+  #fault: LinkFault = { kind: "CLEAR" };
   #hits = 0;
   readonly #listener: Server;
   readonly #pairs = new Set<Pair>();
@@ -19,30 +22,30 @@ export class Proxy implements Sky {
     });
   }
 
-  /** @param port default: any that is free. @returns the address, as host:port */
+  /** @param port port to listen on; default: any free one. @returns address, as host:port */
   async listen(port = 0): Promise<string> {
     this.#listener.listen(port, "127.0.0.1");
     await once(this.#listener, "listening");
     return `127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
   }
 
-  /** How many connections go through it now. */
+  /** Number of present connections. */
   get connections(): number {
     return this.#pairs.size;
   }
 
-  get weather(): Weather {
-    return this.#weather;
+  get linkFault(): LinkFault {
+    return this.#fault;
   }
 
-  /** For all connections there are and all that come. */
-  set weather(weather: Weather) {
-    this.#weather = weather;
+  /** Sets the fault for all present and later connections. */
+  set linkFault(linkFault: LinkFault) {
+    this.#fault = linkFault;
     this.#hits = 0;
-    for (const pair of [...this.#pairs]) pair.changed(weather);
+    for (const pair of [...this.#pairs]) pair.changed(linkFault);
   }
 
-  /** How often the weather did something to somebody since it came up. */
+  /** Number of connections that the fault has hit since it was set. */
   get hits(): number {
     return this.#hits;
   }
@@ -51,7 +54,7 @@ export class Proxy implements Sky {
     this.#hits++;
   }
 
-  /** Leads to another server from now on, and ends all connections to the one before. */
+  /** Directs the link to another server, and ends all connections to the previous one. */
   lead(target: Target): void {
     this.#target = target;
     this.#resetAll();

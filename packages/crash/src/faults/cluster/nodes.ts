@@ -3,41 +3,41 @@ import type { FaultEvent, ProcessFault } from "../../history/events.ts";
 import { busyWorker } from "../in-flight.ts";
 import type { ClusterWorld, Node } from "../world.ts";
 
-/** Faults of a cluster's nodes, one at a time. Each resolves when it serves again. */
+/** Faults of a cluster's nodes, one at a time. Each resolves when the node serves again. */
 
 const DOWN_MS = { least: 0, most: 4_000, long: 12_000 };
 const LONG_DOWNS = 0.2;
-/** Longer than a lease stands. */
+/** Duration of a stop, in milliseconds: longer than a lease. */
 const STOP_MS = { least: 4_000, most: 9_000 };
-/** Longer than anybody waits for anybody: a silent worker is lost after 30 s. */
+/** Duration of a long stop, in milliseconds: longer than every timeout; a silent worker is lost after 30 s. */
 const STOP_PAST_ALL_MS = 36_000;
 const TAKEN_OVER_WITHIN_MS = 60_000;
 
-/** Its shards go to others, and come back. */
+/** Kills a node; its shards go to other nodes, and come back. */
 export async function killNode(world: ClusterWorld): Promise<void> {
-  const { dice } = world;
+  const { random } = world;
   await busyWorker(world, 1);
-  const { server } = dice.pick(world.nodes);
+  const { server } = random.pick(world.nodes);
   tell(world, "SERVER_KILLED", server.pid);
   await server.kill();
-  await sleep(dice.chance(LONG_DOWNS) ? DOWN_MS.long : dice.between(DOWN_MS.least, DOWN_MS.most));
+  await sleep(random.chance(LONG_DOWNS) ? DOWN_MS.long : random.between(DOWN_MS.least, DOWN_MS.most));
   server.start();
   await server.ready();
   note(world, "SERVER_READY", server.pid);
 }
 
 export function stopNode(world: ClusterWorld): Promise<void> {
-  return stop(world, world.dice.between(STOP_MS.least, STOP_MS.most));
+  return stop(world, world.random.between(STOP_MS.least, STOP_MS.most));
 }
 
-/** When it wakes everything that it knows has changed. */
+/** Stops a node past every timeout, so that everything that it knows is out of date when it resumes. */
 export function stopNodePastAll(world: ClusterWorld): Promise<void> {
   return stop(world, STOP_PAST_ALL_MS);
 }
 
 async function stop(world: ClusterWorld, forMs: number): Promise<void> {
   await busyWorker(world, 1);
-  const node = world.dice.pick(world.nodes);
+  const node = world.random.pick(world.nodes);
   const { server } = node;
   const name = await incarnationOf(world, node);
   tell(world, "SERVER_STOPPED", server.pid);
@@ -55,10 +55,10 @@ async function stop(world: ClusterWorld, forMs: number): Promise<void> {
   world.say(`SERVER_CONTINUED (process ${server.pid})`);
 }
 
-/** As an upgrade does it. */
+/** Restarts a node as an upgrade does. */
 export async function restartNode(world: ClusterWorld): Promise<void> {
   await busyWorker(world, 1);
-  const { server } = world.dice.pick(world.nodes);
+  const { server } = world.random.pick(world.nodes);
   tell(world, "SERVER_RESTARTED", server.pid);
   await server.stop();
   server.start();
@@ -66,7 +66,7 @@ export async function restartNode(world: ClusterWorld): Promise<void> {
   note(world, "SERVER_READY", server.pid);
 }
 
-/** Asked of PostgreSQL itself. @returns "" where it does not live */
+/** Incarnation of a node, read from PostgreSQL itself. @returns "" if it does not live */
 function incarnationOf({ store }: Pick<ClusterWorld, "store">, { address }: Pick<Node, "address">) {
   return store.sql(`SELECT incarnation FROM nodes WHERE name = '${address}' ORDER BY started_at DESC LIMIT 1`);
 }

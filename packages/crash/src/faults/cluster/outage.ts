@@ -3,7 +3,7 @@ import type { ClusterWorld, Node } from "../world.ts";
 
 const PATIENCE_MS = 30_000;
 
-/** Asks every api for a list while the store is down, around the links, and writes down what it says. */
+/** Sends a list request to every API while the store is down, without the proxies, and records the answers. */
 export async function askWhileDown(world: ClusterWorld): Promise<void> {
   await Promise.all(world.nodes.map((node) => ask(world, node)));
 }

@@ -1,8 +1,11 @@
-import type { Dice } from "../../dice.ts";
+import { LINK_FAULTS, type LinkFaultKind } from "../../environment/proxy/link-fault.ts";
 import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } from "../../history/events.ts";
-import { WEATHERS, type WeatherKind } from "../../stage/proxy/weather.ts";
+import type { SeededRandom } from "../../seeded-random.ts";
 
-/** One after the other to the nodes and their store; beside it to the links, and to workers and clients. */
+/**
+ * Faults of the nodes and their store, one after the other; faults of the links, and of workers and clients, run beside
+ * them.
+ */
 export const SYSTEM_FAULTS = [
   "SERVER_KILLED",
   "SERVER_KILLED",
@@ -24,22 +27,25 @@ export const PEOPLE_FAULTS = [
   "CLIENT_KILLED",
   "CLIENT_KILLED",
 ] as const satisfies ProcessFault[];
-export type PeopleFault = (typeof PEOPLE_FAULTS)[number];
+export type UserFault = (typeof PEOPLE_FAULTS)[number];
 
 export interface LinkStep {
   link: LinkName;
-  weather: WeatherKind;
+  linkFault: LinkFaultKind;
 }
 
-const LINK_STEPS: readonly LinkStep[] = LINKS.flatMap((link) => WEATHERS.map((weather) => ({ link, weather })));
+const LINK_STEPS: readonly LinkStep[] = LINKS.flatMap((link) => LINK_FAULTS.map((linkFault) => ({ link, linkFault })));
 
-/** How long nothing is done before the next step. */
+/** Pause before the next step, in milliseconds. */
 const GAP_MS = { least: 200, most: 1_500 };
 
-/** Every fault of a list in an order that the seed decides, again and again. */
-export function* rounds<Step>(dice: Dice, steps: readonly Step[]): Generator<{ gapMs: number; step: Step }, never> {
+/** Yields every fault of a list in an order that the seed decides, again and again. */
+export function* rounds<Step>(
+  random: SeededRandom,
+  steps: readonly Step[],
+): Generator<{ gapMs: number; step: Step }, never> {
   for (;;) {
-    for (const step of dice.shuffle(steps)) yield { gapMs: dice.between(GAP_MS.least, GAP_MS.most), step };
+    for (const step of random.shuffle(steps)) yield { gapMs: random.between(GAP_MS.least, GAP_MS.most), step };
   }
 }
 
@@ -47,9 +53,12 @@ export function linkSteps(): readonly LinkStep[] {
   return LINK_STEPS;
 }
 
-/** Number of times that a run must show each fault. @param cannotBeFull the store, on this machine */
+/**
+ * Number of times that a run must show each fault. @param cannotBeFull whether the store's disk cannot be filled on
+ * this machine
+ */
 export function chaosDemands(cannotBeFull: boolean): Partial<Record<Fault, number>> {
-  const links = LINK_STEPS.map(({ link, weather }): LinkFault => `${link}_${weather}`);
+  const links = LINK_STEPS.map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
   const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...links];
   const demands = Object.fromEntries(all.map((fault) => [fault, 1])) as Partial<Record<Fault, number>>;
   if (cannotBeFull) delete demands.STORE_FULL;

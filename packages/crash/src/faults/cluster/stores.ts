@@ -9,17 +9,20 @@ import { askWhileDown } from "./outage.ts";
 const FULL_MS = { least: 1_000, most: 4_000 };
 const REPLICATING_MS = { least: 500, most: 3_000 };
 
-/** As when its machine is reset. */
+/** Kills PostgreSQL, as when its machine is reset. */
 export async function killStore(world: ClusterWorld): Promise<void> {
   await fell(world, "STORE_KILLED", "SIGKILL", 0);
 }
 
-/** As `pg_ctl restart -m immediate` does it. */
+/** Restarts PostgreSQL as `pg_ctl restart -m immediate` does. */
 export async function abortStore(world: ClusterWorld): Promise<void> {
   await fell(world, "STORE_ABORTED", "SIGQUIT", 0);
 }
 
-/** Nobody gets an answer for so long, and says so. @returns when PostgreSQL took connections again */
+/**
+ * Stops PostgreSQL for a time, in which nodes must answer with errors. @returns time at which PostgreSQL accepted
+ * connections again
+ */
 export function downStore(world: ClusterWorld, forMs: number): Promise<number> {
   return fell(world, "STORE_DOWN", "SIGQUIT", forMs);
 }
@@ -42,7 +45,7 @@ async function fell(
 }
 
 /**
- * As `downStore`, but for the nodes: PostgreSQL runs, and no packet gets through to it or back. Then all that was on its
+ * Hides PostgreSQL from the nodes: it runs, and no packet passes in either direction. Then everything that was on its
  * way arrives.
  */
 export async function hideStore(world: ClusterWorld, forMs: number): Promise<number> {
@@ -50,32 +53,32 @@ export async function hideStore(world: ClusterWorld, forMs: number): Promise<num
   await busyWorker(world, 1);
   tell(world, "STORE_DOWN", store.pid);
   const links = nodes.map((node) => node.links.STORE_LINK);
-  for (const link of links) link.weather = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
+  for (const link of links) link.linkFault = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
   await Promise.all([sleep(forMs), askWhileDown(world)]);
-  for (const link of links) link.weather = { kind: "CLEAR" };
+  for (const link of links) link.linkFault = { kind: "CLEAR" };
   const backAtMs = monotonicMs();
   await allReady(world);
   return backAtMs;
 }
 
-/** Written down when PostgreSQL has complained: only then it has happened. */
+/** Fills the disk of PostgreSQL. The fault counts only once PostgreSQL has complained. */
 export async function fillStore(world: ClusterWorld): Promise<void> {
-  const { store, dice, history, say } = world;
+  const { store, random, history, say } = world;
   await busyWorker(world, 1);
   const [at, pid] = [monotonicMs(), store.pid];
   say(`STORE_FULL (process ${pid})`);
-  const complaints = await store.full(dice.between(FULL_MS.least, FULL_MS.most));
+  const complaints = await store.full(random.between(FULL_MS.least, FULL_MS.most));
   history.write({ event: "STORE_FULL", at, pid });
   say(`PostgreSQL had no space left ${complaints} times`);
   await allReady(world);
 }
 
-/** @returns when the primary was killed */
+/** @returns time at which the primary was killed */
 export function failOver(world: ClusterWorld): Promise<number> {
   return underLoad(world, (killed) => world.store.failOver(killed));
 }
 
-/** The same, and the standby lacks what was committed in so many milliseconds before. */
+/** The same with a standby that lacks the commits of the last `lagMs` milliseconds. */
 export function failOverBehind(world: ClusterWorld, lagMs: number): Promise<number> {
   return underLoad(world, (killed) => world.store.failOverBehind(lagMs, killed));
 }
@@ -84,7 +87,7 @@ async function underLoad(
   world: ClusterWorld,
   failOver: (before: (pid: number) => Promise<void>) => Promise<void>,
 ): Promise<number> {
-  const whileReplicatingMs = world.dice.between(REPLICATING_MS.least, REPLICATING_MS.most);
+  const whileReplicatingMs = world.random.between(REPLICATING_MS.least, REPLICATING_MS.most);
   let killedAtMs = 0;
   await failOver(async (pid) => {
     await sleep(whileReplicatingMs);

@@ -23,14 +23,17 @@ export const runsAreAccountedFor: Rule = ({ runs, executions }) =>
     }),
   );
 
-/** Where no worker and no link was touched: whatever its node does, a handler runs once and its result is the result. */
+/**
+ * If no worker and no link was touched, each handler runs once and its result is the result, whatever happens to its
+ * node.
+ */
 export const everythingRunsOnce: Rule = ({ runs }) =>
   [...runs].flatMap(([executionId, list]) => {
     const ends = list.map(({ record }) => record?.state ?? "unknown");
     return ends.length === 1 && ends[0] === "SUCCEEDED" ? [] : [`the runs of execution ${executionId} ended ${ends}`];
   });
 
-/** A fencing token is given out once. */
+/** A fencing token is assigned once. */
 export const tokensAreUsedOnce: Rule = ({ runs }) =>
   [...runs].flatMap(([executionId, list]) => {
     const byAttempt = Map.groupBy(list, ({ attempt }) => attempt);
@@ -42,7 +45,7 @@ export const tokensAreUsedOnce: Rule = ({ runs }) =>
     });
   });
 
-/** An attempt that ended by its handler did so in a handler that ran. */
+/** An attempt that ended by its handler has a handler that ran. */
 export const endsAreReal: Rule = ({ evidence, runs }) =>
   evidence.executions.flatMap((execution) =>
     execution.attempts.flatMap(({ attempt, state }) => {
@@ -60,8 +63,8 @@ function told(run: { resultSha: string | null } | undefined): string {
 }
 
 /**
- * At most one attempt is current: another begins only after the one before ended or was declared to have ended. That
- * one's handler may begin even later: its assignment may have lain unread at a worker that was stopped.
+ * At most one attempt is current: another starts only after the previous one ended or was declared ended. The previous
+ * attempt's handler may even start later, because its assignment may have waited unread at a stopped worker.
  */
 export const attemptsDoNotOverlap: Rule = ({ runs }) =>
   [...runs].flatMap(([executionId, list]) =>
@@ -76,7 +79,7 @@ export const attemptsDoNotOverlap: Rule = ({ runs }) =>
     }),
   );
 
-/** Failures never exceed maxAttempts, losses never maxLost, and both are what the attempts say. */
+/** Failures never exceed maxAttempts, losses never maxLost, and both equal a count of the attempts. */
 export const budgetsHold: Rule = ({ evidence, orders }) =>
   evidence.executions.flatMap((execution) => {
     const { executionId, key, failures, lost } = execution;

@@ -2,17 +2,20 @@ import type { Fault, FaultEvent, LinkFault, ProcessFault } from "../../history/e
 import type { Case, Run } from "../case.ts";
 import type { Rule } from "./rule.ts";
 
-/** No hang: what a client waits for anyway, and a second for a busy machine. */
+/**
+ * Time limit of an answer while the store is down, in milliseconds: a client's usual wait, and a second for a busy
+ * machine.
+ */
 const TOLD_WITHIN_MS = 16_000;
 
-/** Every kind of fault happened, and hit something that was under way. */
+/** Every kind of fault happened, and hit something that was in progress. */
 export const faultsHappened: Rule = (of) =>
   Object.entries(of.evidence.demanded).flatMap(([fault, least]) => {
     const seen = of.evidence.faults.filter((event) => event.event === fault && hitWork(of, event as Happened)).length;
     return seen >= least ? [] : [`${fault} was seen ${seen} times under load, ${least} were to be`];
   });
 
-/** While the store is down an api says so at once, and when to ask again. */
+/** While the store is down, an API answers at once, with the time of the next try. */
 export const outagesAreTold: Rule = ({ evidence }) =>
   evidence.faults.flatMap((event) => {
     if (event.event !== "OUTAGE_TOLD") return [];
@@ -22,13 +25,13 @@ export const outagesAreTold: Rule = ({ evidence }) =>
     return [`the api of process ${pid} answered with ${answer} while the store was down`];
   });
 
-/** An attempt that runs while the store is down carries on, and its result counts when the store is back. */
+/** An attempt that runs while the store is down goes on, and its result counts when the store is back. */
 export const attemptsOutliveTheStore: Rule = (of) =>
   spanning(of, "STORE_DOWN", "STORE_READY").length > 0
     ? []
     : ["no attempt that ended while the store was down succeeded in the end"];
 
-/** A worker that was stopped past every timeout came back, and the server had given its work to others. */
+/** A worker that was stopped past every timeout resumed, and the server had given its work to others. */
 export const zombiesCameBack: Rule = (of) => {
   const isBack = of.evidence.faults.some(({ event }) => event === "WORKER_CONTINUED");
   if (!isBack) return ["no worker that was stopped went on"];
@@ -39,7 +42,7 @@ export const zombiesCameBack: Rule = (of) => {
 export const attemptsOutliveTheServer: Rule = (of) =>
   outlivers(of).length > 0 ? [] : ["no attempt that ran when the server was killed succeeded in the end"];
 
-/** Attempts that succeeded and had begun before the death of a server. */
+/** Attempts that succeeded and had started before the death of a server. */
 export function outlivers({ runs, evidence }: Case): Run[] {
   const kills = evidence.faults.filter(({ event }) => event === "SERVER_KILLED");
   return [...runs.values()].flat().filter(({ startedAt, endedAt, record }) => {
@@ -48,15 +51,15 @@ export function outlivers({ runs, evidence }: Case): Run[] {
 }
 
 /**
- * A worker that nothing was done to is not declared lost, however often its server or the store dies. A machine that is
- * very busy may starve one for seconds; not several.
+ * A worker without faults is not declared lost, however often its server or the store dies. A very busy machine may
+ * starve one worker for seconds, but not several.
  */
 export const theLivingAreKept: Rule = (of) => {
   const pids = new Set(lostAlive(of).map(({ pid }) => pid));
   return pids.size <= 1 ? [] : [`${pids.size} workers that nothing was done to were declared lost`];
 };
 
-/** Attempts that were declared lost although nothing was ever done to their worker. */
+/** Attempts that were declared lost although their worker never had a fault. */
 export function lostAlive({ runs, evidence }: Case): Run[] {
   const harmed = new Set(evidence.faults.map(({ pid }) => pid));
   return [...runs.values()].flat().filter(({ pid, record }) => record?.state === "WORKER_LOST" && !harmed.has(pid));
@@ -74,7 +77,7 @@ export function zombies({ runs, evidence }: Case): Run[] {
   });
 }
 
-/** Attempts that succeeded and whose handlers came to their end between the two. */
+/** Attempts that succeeded and whose handlers ended between the two events. */
 function spanning({ runs, evidence }: Case, from: Fault, to: FaultEvent["event"]): Run[] {
   const spans = evidence.faults.flatMap(({ event, at }) => {
     const end = evidence.faults.find((later) => later.event === to && later.at > at);

@@ -4,7 +4,7 @@ import { type Case, orderOf, type Run } from "../case.ts";
 import type { FinalExecution } from "../evidence.ts";
 import type { Rule } from "./rule.ts";
 
-/** No more attempts of a concurrency key are current at once than its limit allows. */
+/** The number of current attempts of a concurrency key never exceeds its limit. */
 export const concurrencyIsLimited: Rule = (of) => {
   const keyed = groupByExpected(of, ({ concurrency }) => concurrency?.key ?? null);
   return [...keyed].flatMap(([key, executions]) => {
@@ -14,15 +14,15 @@ export const concurrencyIsLimited: Rule = (of) => {
   });
 };
 
-/** The pool never has more current executions than its limit. */
+/** The number of current executions of the pool never exceeds its limit. */
 export const poolIsLimited: Rule = ({ currentRuns }) => {
   const most = mostAtOnce([...currentRuns.values()].flat());
   return most > POOL_LIMIT ? [`${most} attempts of the pool ran at once, ${POOL_LIMIT} may`] : [];
 };
 
 /**
- * One execution of a unique key lives at a time: its last attempt ends before the first attempt of the next execution
- * begins.
+ * At most one execution of a unique key is unfinished: its last attempt ends before the first attempt of the next
+ * execution starts.
  */
 export const uniqueKeysAreUnique: Rule = (of) => {
   const keyed = groupByExpected(of, ({ uniqueKey }) => uniqueKey);
@@ -67,7 +67,7 @@ function mostAtOnce(runs: readonly Run[]): number {
     { at: startedAt, by: 1 },
     { at: currentUntil, by: -1 },
   ]);
-  // At the same instant the end comes first.
+  // At the same instant, an end precedes a start.
   steps.sort((a, b) => a.at - b.at || a.by - b.by);
   let now = 0;
   return steps.reduce((most, { by }) => {

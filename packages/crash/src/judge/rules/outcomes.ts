@@ -2,7 +2,7 @@ import { type Case, orderOf } from "../case.ts";
 import type { FinalExecution } from "../evidence.ts";
 import type { Rule } from "./rule.ts";
 
-/** Each job came to what it had to come to. */
+/** Each job has its expected outcome. */
 export const outcomesAreAsExpected: Rule = (of) => {
   const asked = cancellationsOf(of);
   return of.evidence.executions.flatMap((execution) => {
@@ -19,13 +19,13 @@ export const outcomesAreAsExpected: Rule = (of) => {
   });
 };
 
-/** An expired execution never ran, and its time was over. */
+/** A skipped execution never ran, and its time was over. */
 export const onlyTheExpiredIsSkipped: Rule = (of) =>
   of.evidence.executions.flatMap((execution) => {
     const { executionId, state, attempts, finishedAt } = execution;
     const order = orderOf(of, execution);
     if (state !== "SKIPPED" || order === null) return [];
-    // The server may never have heard that a lost worker had begun.
+    // The server may never have heard that a lost worker had started the attempt.
     const heard = of.runs.get(executionId)?.some(({ record }) => record?.state !== "WORKER_LOST") ?? false;
     const began = heard || attempts.some(({ startedAt }) => startedAt !== null);
     if (began) return [`execution ${executionId} is SKIPPED, and ran`];
@@ -35,7 +35,7 @@ export const onlyTheExpiredIsSkipped: Rule = (of) =>
     return endedAt + toleranceMs >= expiredAt ? [] : [`execution ${executionId} was SKIPPED before its time was over`];
   });
 
-/** The outcome of a cancellation is the one that the server announced. */
+/** A cancellation has the outcome that the server announced. */
 export const cancellationsHold: Rule = (of) =>
   of.evidence.clients.flatMap((event) => {
     if (event.event !== "CANCEL_ANSWERED" || event.answer === "FINAL") return [];
@@ -45,12 +45,12 @@ export const cancellationsHold: Rule = (of) =>
     const name = `the cancellation of execution ${event.executionId} was answered with ${event.answer}`;
     const allowed = event.answer === "CANCELLED" ? ["CANCELLED"] : ["CANCELLED", "SUCCEEDED"];
     if (!allowed.includes(execution.state)) return [`${name}, and it is ${execution.state}`];
-    // An attempt that was on its way when its worker was told may still begin, only to be stopped.
+    // An attempt that was on its way when its worker was told may still start, only to be stopped.
     const most = event.answer === "CANCELLED" ? 0 : 1;
     return late > most ? [`${name}, and ${late} attempts began after that`] : [];
   });
 
-/** Nothing begins before its time. */
+/** No handler starts before its job is due. */
 export const nothingIsEarly: Rule = (of) =>
   of.evidence.executions.flatMap((execution) => {
     const order = orderOf(of, execution);

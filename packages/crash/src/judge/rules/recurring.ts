@@ -23,7 +23,7 @@ export const fireInstantsAreAccountedFor: Rule = ({ evidence }) =>
     ];
   });
 
-/** Measured by the handler's own clock. */
+/** No fire starts early, by the handler's own clock. */
 export const firesAreNotEarly: Rule = ({ evidence, runs }) =>
   fires(evidence.recurring).flatMap(({ job, at, executionId }) => {
     const began = beganAt(runs, executionId, evidence.wallClockZeroMs);
@@ -31,7 +31,7 @@ export const firesAreNotEarly: Rule = ({ evidence, runs }) =>
     return [`${nameOf(job, at)} began ${Math.round(at - began)} ms too early`];
   });
 
-/** A fire begins within what a busy machine takes, and outages. */
+/** A fire starts within the time of a busy machine and of outages. */
 export const firesAreInTime: Rule = ({ evidence, runs }) =>
   fires(evidence.recurring).flatMap(({ job, at, executionId }) => {
     const began = beganAt(runs, executionId, evidence.wallClockZeroMs);
@@ -39,7 +39,7 @@ export const firesAreInTime: Rule = ({ evidence, runs }) =>
     return began <= inTime(at, evidence) ? [] : [`${nameOf(job, at)} began ${Math.round(began - at)} ms late`];
   });
 
-/** A skip says why, and the reason can be true. */
+/** Every skip has a reason, and the reason can be true. */
 export const skipsHaveReasons: Rule = ({ evidence }) =>
   evidence.recurring.flatMap((job) =>
     job.ledger.flatMap(({ at, until = at, outcome, reason = "no reason" }) => {
@@ -51,7 +51,7 @@ export const skipsHaveReasons: Rule = ({ evidence }) =>
     }),
   );
 
-/** Nothing fires that was planned while its job was paused. */
+/** No instant fires that was planned while its job was paused. */
 export const pausedJobsRest: Rule = ({ evidence }) =>
   fires(evidence.recurring).flatMap(({ job, at }) => {
     const isPaused = job.pauses.some(
@@ -60,7 +60,7 @@ export const pausedJobsRest: Rule = ({ evidence }) =>
     return isPaused ? [`${nameOf(job, at)} fired although the job was paused`] : [];
   });
 
-/** Every instant that the ledger speaks of; of a stretch, those that the oracle knows, and its ends. */
+/** Every instant in the ledger; for a range, the instants that the oracle knows, and the range's ends. */
 function entriesOf({ ledger }: RecurringJob, planned: ReadonlySet<number>): { at: number; item: LedgerItem }[] {
   return ledger.flatMap((item) => stretchOf(item, planned).map((at) => ({ at, item })));
 }
@@ -71,12 +71,17 @@ function stretchOf({ at, until = at }: LedgerItem, planned: ReadonlySet<number>)
   return [...new Set([from, ...[...planned].filter((instant) => from < instant && instant < to), to])];
 }
 
-/** A stretch may lie across an edit, where more was allowed than was planned. */
+/**
+ * Whether a range has the right count. A range may contain an edit, where more instants are allowed than were planned.
+ */
 function countsRight(item: LedgerItem, planned: ReadonlySet<number>): boolean {
   return (item.count ?? 1) <= stretchOf(item, planned).length;
 }
 
-/** The ledger may show one of two: what was made of each instant is counted where executions are listed. */
+/**
+ * Instants with two executions. The ledger may show one of them, so the executions of each instant are counted in the
+ * list.
+ */
 function twiceExecuted(job: RecurringJob, executions: Case["evidence"]["executions"]): string[] {
   const own = executions.filter(({ jobId }) => jobId === job.jobId);
   return [...Map.groupBy(own, ({ scheduledAt }) => Date.parse(scheduledAt))]
@@ -92,7 +97,7 @@ function fires(jobs: readonly RecurringJob[]): { job: RecurringJob; at: number; 
   );
 }
 
-/** Since 1970. */
+/** Start of the execution's first handler, in milliseconds since 1970. */
 function beganAt(runs: Case["runs"], executionId: string, wallClockZeroMs: number): number | null {
   const first = runs.get(executionId)?.[0];
   return first === undefined ? null : first.startedAt - wallClockZeroMs;

@@ -2,7 +2,7 @@ import { digestOf } from "../../history/digest.ts";
 import { orderOf } from "../case.ts";
 import type { Rule } from "./rule.ts";
 
-/** The result of an execution is what the handler of its last attempt returned, and of no other attempt. */
+/** The result of an execution is the value that the handler of its last attempt returned. */
 export const resultsAreCurrent: Rule = ({ evidence, runs }) =>
   evidence.executions.flatMap(({ executionId, state, attempt, resultSha, attempts }) => {
     if (state !== "SUCCEEDED") return [];
@@ -17,7 +17,7 @@ export const resultsAreCurrent: Rule = ({ evidence, runs }) =>
     return [`${name} has the stale result of attempt ${own[0]?.attempt}, its last attempt is ${attempt}`];
   });
 
-/** Only an execution that succeeded has a result. */
+/** Only a successful execution has a result. */
 export const onlySuccessHasResult: Rule = ({ evidence }) =>
   evidence.executions
     .filter(({ state, resultSha }) => state !== "SUCCEEDED" && resultSha !== digestOf(null))
@@ -30,7 +30,7 @@ export const payloadsAreIntact: Rule = (of) =>
     return [`execution ${execution.executionId} has another payload than it was submitted with`];
   });
 
-/** A state that a client once read as final stays as it was read. */
+/** A state that a client once read as final never changes. */
 export const finalStatesAbsorb: Rule = ({ evidence, executions }) => {
   const changed = evidence.clients.flatMap((event) => {
     if (event.event !== "SEEN_FINAL") return [];

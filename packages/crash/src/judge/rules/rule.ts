@@ -1,4 +1,4 @@
 import type { Case } from "../case.ts";
 
-/** Says what is wrong, a sentence each; nothing: all is well. */
+/** A rule returns a sentence for each violation; none: the rule holds. */
 export type Rule = (of: Case) => string[];

@@ -4,13 +4,13 @@ import { digestOf } from "../../history/digest.ts";
 import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
 import type { Evidence, FinalExecution } from "../evidence.ts";
 
-/** A run as it might have been, told for tests. All times are milliseconds since its beginning, on either clock. */
+/** A made-up run for tests. All times are milliseconds since its start, on either clock. */
 export class Story {
   readonly #clients: ClientEvent[] = [];
   readonly #workers: WorkerEvent[] = [];
   readonly #executions: FinalExecution[] = [];
 
-  /** @param executionId default: as the key */
+  /** @param executionId id of the execution; default: the key */
   job(key: string, expected: Partial<Expected> = {}, executionId = key): JobStory {
     return new JobStory(key, executionId, expected, {
       client: (event) => this.#clients.push(event),
@@ -46,11 +46,11 @@ interface RunStory {
   attempt: number;
   pid?: number;
   from: number;
-  /** null: it never came to an end. */
+  /** End of the run; null: it never ended. */
   to: number | null;
-  /** Default SUCCEEDED, and then it returns something. */
+  /** State of the attempt; default SUCCEEDED, with a result. */
   as?: AttemptRecord["state"];
-  /** When the server says that it ended; default: when it did. */
+  /** End of the attempt according to the server; default: the end of the run. */
   declaredAt?: number;
   returns?: string;
 }
@@ -106,12 +106,12 @@ class JobStory {
     return this;
   }
 
-  /** Run by a worker, and recorded in the execution. */
+  /** Adds a run by a worker that is recorded in the execution. */
   ran(run: RunStory): this {
     return this.recorded(run).ranUnseen(run);
   }
 
-  /** Run by a worker, and missing in the execution. */
+  /** Adds a run by a worker that the execution does not show. */
   ranUnseen({ attempt, pid = 1, from, to, as = "SUCCEEDED", declaredAt, returns }: RunStory): this {
     const { executionId } = this;
     const token = { pid, executionId, attempt };
@@ -122,7 +122,7 @@ class JobStory {
     return this;
   }
 
-  /** Told by the execution, and no worker knows of it. */
+  /** Adds an attempt in the execution that no worker knows. */
   recorded({ attempt, from = 0, to = 0, as = "SUCCEEDED", declaredAt }: Partial<RunStory> & { attempt: number }): this {
     const finishedAt = new Date(declaredAt ?? to ?? 0).toISOString();
     const startedAt = new Date(from).toISOString();
@@ -151,7 +151,7 @@ class JobStory {
     return this;
   }
 
-  /** Other counts than its attempts give. */
+  /** Sets other counts than those of its attempts. */
   counts(counts: { failures: number; lost: number }): void {
     if (this.#last !== null) Object.assign(this.#last, counts);
   }

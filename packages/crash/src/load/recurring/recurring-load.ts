@@ -1,14 +1,14 @@
 import type { Client, LedgerItem, RecurringJobRequest } from "@mainspring/sdk";
 import { sleep, until } from "../../clock.ts";
-import { Dice } from "../../dice.ts";
 import type { RecurringJob, RecurringTimes } from "../../judge/evidence.ts";
+import { SeededRandom } from "../../seeded-random.ts";
 import { untilAnswered } from "../until-answered.ts";
 
 type Overlap = RecurringJob["overlap"];
-/** Jobs whose ledger is still to be read. */
+/** Jobs whose ledgers must still be read. */
 type Known = Omit<RecurringJob, "ledger">;
 
-/** Anchored in the past: what an interval plans does not depend on when its job was made. */
+/** Start of intervals, in the past, so that the instants do not depend on a job's creation. */
 const ANCHOR = Date.UTC(2025, 0, 1);
 const EACH_SECOND: RecurringTimes = { cron: "* * * * * *", timezone: "UTC" };
 const EACH_OTHER: RecurringTimes = { cron: "*/2 * * * * *", timezone: "UTC" };
@@ -17,44 +17,47 @@ const STEADY: readonly { name: string; times: RecurringTimes; overlap: Overlap }
   { name: "in-berlin", times: { cron: "*/5 * * * * *", timezone: "Europe/Berlin" }, overlap: "BUFFER_ONE" },
   { name: "interval", times: { everySec: 3, anchorAt: ANCHOR }, overlap: "ALLOW" },
 ];
-/** An edit or a pause may arrive long after nobody waits for it any more, so a job sees one of either and no more. */
+/**
+ * Number of changed jobs. An edit or a pause may arrive long after its client has given up, so a job gets only one of
+ * them.
+ */
 const CHANGED = 5;
 const DEED_AFTER_MS = { least: 3_000, most: 8_000 };
 const PAUSED_WITHIN_MS = 60_000;
 const PAGE = 1_000;
 const PLENTY_LOST = 50;
 
-/** Recurring jobs under load: some are left alone, others edited once or paused for a while. */
+/** Recurring jobs under load: some stay unchanged, others are edited once or paused for a while. */
 export class RecurringLoad {
   readonly #client: Client;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #jobs: Known[] = [];
-  readonly #deeds: Promise<void>;
+  readonly #actions: Promise<void>;
   #isOver = false;
   #isAbandoned = false;
 
-  /** Begins at once. */
-  constructor({ client, dice }: { client: Client; dice: Dice }) {
+  /** Starts the load at once. */
+  constructor({ client, random }: { client: Client; random: SeededRandom }) {
     this.#client = client;
-    this.#dice = new Dice(dice.between(1, 1e6));
-    this.#deeds = this.#perform();
+    this.#random = new SeededRandom(random.between(1, 1e6));
+    this.#actions = this.#perform();
     // The caller of `stop` receives the error.
-    this.#deeds.catch(() => undefined);
+    this.#actions.catch(() => undefined);
   }
 
-  /** Pauses all for good. @throws {Error} a job was refused, or is not paused in time */
+  /** Pauses all jobs permanently. @throws {Error} a job was refused, or is not paused in time */
   async stop(): Promise<void> {
     this.#isOver = true;
-    await this.#deeds;
+    await this.#actions;
     await Promise.all(this.#jobs.map((job) => this.#end(job)));
   }
 
-  /** Nobody will answer any more. */
+  /** Ends the load because no server will answer any more. */
   abandon(): void {
     this.#isAbandoned = true;
   }
 
-  /** @returns all jobs, with what the server says of each instant until they were stopped */
+  /** @returns all jobs, with the server's outcome of each instant until they were stopped */
   read(): Promise<RecurringJob[]> {
     return Promise.all(
       this.#jobs.map(async (job) => {
@@ -102,7 +105,7 @@ export class RecurringLoad {
   }
 
   async #end(job: Known): Promise<void> {
-    // A pause that nobody waited for any more may have arrived after the resume: what fell into it is accounted for by the next one.
+    // A pause whose client had given up may have arrived after the resume; the next resume accounts for its instants.
     await this.#ask(() => this.#client.jobs.resume(job.jobId));
     job.endedAt = Date.now();
     await until(`the job ${job.name} is paused`, PAUSED_WITHIN_MS, async () => {
@@ -120,11 +123,14 @@ export class RecurringLoad {
 
   async #rest(): Promise<void> {
     const { least, most } = DEED_AFTER_MS;
-    if (!this.#isOver) await sleep(this.#dice.between(least, most));
+    if (!this.#isOver) await sleep(this.#random.between(least, most));
   }
 }
 
-/** Clients submit as much as is accepted: what was to be in time goes ahead of the backlog that grows while workers are down. */
+/**
+ * Request for a recurring job with high priority, because clients submit as much as is accepted, and a backlog grows
+ * while workers are down.
+ */
 function requestOf({ name, overlap }: Known, times: RecurringTimes): RecurringJobRequest {
   const work = { target: { handler: "quick" }, payload: { key: name, workMs: 10 } };
   const common = { ...work, priority: "CRITICAL", maxLost: PLENTY_LOST, overlap } as const;

@@ -21,7 +21,7 @@ describe("the binaries", () => {
   itOnLinux("say what to do where their loader is missing", async (t) => {
     const root = await newFolder(t);
     await mkdir(join(root, "bin"));
-    // As on musl: the program is there, and what should load it is not.
+    // As on musl: the program exists, but its loader does not.
     await writeFile(join(root, "bin", "postgres"), "#!/lib64/ld-not-there\n", { mode: 0o755 });
     const message = /no glibc.*MAINSPRING_STORE=postgres:/;
     await assert.rejects(majorVersion(await readyBinaries(root, "")), { name: "StoreUnusable", message });

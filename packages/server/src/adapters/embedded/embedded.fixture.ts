@@ -11,28 +11,28 @@ import { pino } from "pino";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type EmbeddedPostgres, startEmbedded } from "./embedded-postgres.ts";
 
-/** `it`, for some machines. Elsewhere there is nothing to be tested, which is not the same as a test left out. */
+/** `it` for some machines. On other machines the test does not exist, which is different from a skipped test. */
 export function itWhere(applies: boolean): (name: string, body: (t: TestContext) => Promise<void>) => void {
   return (name, body) => {
     if (applies) void it(name, body);
   };
 }
 
-/** A folder of its own that everybody may enter, gone after the test. */
+/** A new folder that every user may enter, removed after the test. */
 export async function newFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "embedded-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A data folder that has been served before: a copy of `template`, as making a new one takes longer. */
+/** A data folder that has been served before: a copy of `template`, because creating a new one takes longer. */
 export async function oldFolder(t: TestContext, template: string): Promise<string> {
   const dataDir = join(await newFolder(t), "data");
   await cp(template, dataDir, { recursive: true });
   return dataDir;
 }
 
-/** Serves `dataDir` for as long as `use` takes. */
+/** Serves `dataDir` while `use` runs. */
 export async function whileServing<T>(
   dataDir: string,
   runtime: Runtime,
@@ -46,10 +46,10 @@ export async function whileServing<T>(
   }
 }
 
-/** Asks one question over a connection of its own. */
+/** Runs one query over a connection of its own. */
 export async function ask(connection: EmbeddedPostgres["connection"], sql: string): Promise<unknown[]> {
   const client = new pg.Client(connection);
-  // Errors that a broken connection reports after its query has failed.
+  // A broken connection reports further errors after its query has failed.
   client.on("error", () => {});
   await client.connect();
   try {
@@ -59,7 +59,7 @@ export async function ask(connection: EmbeddedPostgres["connection"], sql: strin
   }
 }
 
-/** All files below a folder with what tells whether they were touched. */
+/** All files below a folder, with attributes that show whether they were changed. */
 export async function snapshot(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -72,7 +72,7 @@ export async function snapshot(folder: string): Promise<Record<string, string>> 
   return Object.fromEntries(facts.sort());
 }
 
-/** A server in a process of its own: what it said first, and the process to be killed. */
+/** A server in a process of its own: its first message, and the process. */
 export interface ServerProcess {
   readonly child: ChildProcess;
   readonly news: {
@@ -98,7 +98,7 @@ const SOURCE = `
   }
 `;
 
-/** How to start a server process otherwise than as this process. */
+/** Options for a server process that differs from this process. */
 export interface Circumstances {
   readonly uid?: number;
   readonly gid?: number;
@@ -109,7 +109,9 @@ export interface Circumstances {
   readonly binaries?: string;
 }
 
-/** Starts a server process and waits for what it has to say. It stops when its stdin ends, and after the test. */
+/**
+ * Starts a server process and waits for its first message. The process stops when its stdin ends, and after the test.
+ */
 export async function startProcess(t: TestContext, dataDir: string, how: Circumstances = {}): Promise<ServerProcess> {
   const { node = process.execPath, sources = new URL("../..", import.meta.url).pathname, binaries = "", ...as } = how;
   const args = ["--input-type=module", "-e", SOURCE, sources.replace(/\/$/, ""), dataDir, binaries];
@@ -119,21 +121,21 @@ export async function startProcess(t: TestContext, dataDir: string, how: Circums
   return { child, news: JSON.parse(line) };
 }
 
-/** Lets a server process stop in an orderly way. */
+/** Stops a server process in an orderly way. */
 export async function stopProcess({ child }: ServerProcess): Promise<void> {
   const exit = once(child, "exit");
   child.stdin?.end();
   assert.deepEqual(await exit, [0, null]);
 }
 
-/** Kills it as a power cut would. */
+/** Kills a server process, as a power cut would. */
 export async function killProcess({ child }: ServerProcess): Promise<void> {
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   await exit;
 }
 
-/** The pid of the shell that would stop `postmaster`, so that a test can be rid of it. Linux only. */
+/** Id of the shell that would stop `postmaster`, so that a test can kill the shell. Linux only. */
 export async function watchdogOf(postmaster: number): Promise<number> {
   for (const entry of await readdir("/proc")) {
     const command = await readFile(`/proc/${entry}/cmdline`, "utf8").catch(() => "");

@@ -5,26 +5,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Installation } from "./installation.ts";
 
-/** Where PostgreSQL listens and who may come in. */
+/** Address on which PostgreSQL listens, and its access rules. */
 export interface Endpoint {
-  /** The folder of the socket, or an address. */
+  /** Folder of the socket, or an IP address. */
   readonly host: string;
   readonly port: number;
   readonly password?: string;
   readonly passwordFile?: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** The text of pg_hba.conf. */
+  /** Content of pg_hba.conf. */
   readonly accessRules: string;
   /** Files that keep a second PostgreSQL from listening here too; a killed PostgreSQL leaves them behind. */
   readonly lockFiles: readonly string[];
-  /** Removes what would be left behind outside the data folder. */
+  /** Removes everything outside the data folder. */
   close(): Promise<void>;
 }
 
 const SOCKET_PORT = 5432;
 const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
 
-/** The kernel takes 107 bytes on Linux, 103 on macOS. */
+/** Largest length of a socket's path, in bytes; the kernel accepts 107 on Linux, 103 on macOS. */
 const SOCKET_PATH_BYTES = 100;
 
 export function openEndpoint(installation: Pick<Installation, "home" | "identity">): Promise<Endpoint> {
@@ -32,8 +32,9 @@ export function openEndpoint(installation: Pick<Installation, "home" | "identity
 }
 
 /**
- * The folder of the socket is open to its owner alone. Where that is the server's own user, who can open the socket may come in. Where
- * PostgreSQL runs as another user, whose other programs may be strangers, the server's password is asked for.
+ * Endpoint on a socket, whose folder is open only to its owner. If the owner is the server's own user, every program
+ * that can open the socket may log in. If PostgreSQL runs as another user, whose other programs may be foreign,
+ * PostgreSQL requires the server's password.
  */
 async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "identity">): Promise<Endpoint> {
   const uid = identity.owner?.uid ?? process.getuid?.() ?? 0;
@@ -49,7 +50,7 @@ async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "i
     port: SOCKET_PORT,
     settings: {
       listen_addresses: "",
-      // A list, so that a comma in the path must not split it.
+      // The setting is a list, so quotes keep a comma in the path from splitting it.
       unix_socket_directories: `"${host.replaceAll('"', '""')}"`,
       unix_socket_permissions: "0700",
     },
@@ -62,8 +63,9 @@ async function socketEndpoint({ home, identity }: Pick<Installation, "home" | "i
 }
 
 /**
- * A private folder with a short name. `link` remembers it, so that a killed server's one is used again. It lies where
- * anybody may write, so it is believed only while it is a folder of ours that nobody else can enter.
+ * A private folder with a short name. `link` points to it, so that the next start uses the folder of a killed server
+ * again. It lies where any user may write, so the link is trusted only while it leads to a folder that this user owns
+ * and no other user can enter.
  */
 async function farFolder(link: string, uid: number): Promise<string> {
   const old = await readlink(link).catch(() => null);
@@ -76,7 +78,10 @@ async function farFolder(link: string, uid: number): Promise<string> {
   return fresh;
 }
 
-/** Windows has no socket files that PostgreSQL's clients agree on: loopback, and a password that only `home` knows. */
+/**
+ * Endpoint on Windows, which has no socket files that PostgreSQL's clients agree on: the loopback address, and a
+ * password that only `home` contains.
+ */
 async function loopbackEndpoint(home: string): Promise<Endpoint> {
   return {
     host: "127.0.0.1",
@@ -93,7 +98,7 @@ async function passwordAccess(home: string) {
   return { ...(await passwordOf(home)), accessRules: "local all all scram-sha-256\n" };
 }
 
-/** Made once, and kept in a file that the server's user alone can read. */
+/** Password, created once and kept in a file that only the server's user can read. */
 async function passwordOf(home: string): Promise<{ password: string; passwordFile: string }> {
   const passwordFile = join(home, "password");
   const kept = await readFile(passwordFile, "utf8").catch(() => null);

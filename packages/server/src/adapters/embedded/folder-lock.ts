@@ -3,26 +3,26 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnusable } from "../../ports/store.ts";
 
-/** A data folder that is ours alone until `release`. */
+/** Exclusive lock of a data folder until `release`. */
 export interface FolderLock {
-  /** Idempotent. */
+  /** Releases the lock. Repeated calls do nothing. */
   release(): void;
 }
 
-/** A server that was killed just now may still be about to die; this call blocks for so long at most. */
+/** Longest wait for the lock of a server that was killed just now, in milliseconds. The call blocks meanwhile. */
 const PATIENCE_MS = 500;
 const SQLITE_BUSY = 5;
 
 /**
- * Takes the lock of a data folder. The kernel holds it: it is gone with the process that took it, however that died,
- * and there is no stale lock to judge by a pid that may have been given out again, or be of another container.
- * Node offers no file locks but those of its SQLite, so the lock is an exclusive transaction on an empty database.
- * Nobody may open `lock` otherwise within this process: closing any descriptor of the file would drop the lock.
- * @throws {StoreUnusable} another server has it, or the file cannot be written
+ * Takes the lock of a data folder. The kernel holds the lock and drops it with the process, however that dies, so no
+ * stale lock has to be judged by a pid, which may have been reused or belong to another container. Node offers no file
+ * locks except those of its SQLite, so the lock is an exclusive transaction on an empty database. No other code of this
+ * process may open `lock`: closing any descriptor of the file would drop the lock.
+ * @throws {StoreUnusable} another server has the lock, or the file cannot be written
  */
 export function lockFolder(dataDir: string): FolderLock {
   const holderFile = join(dataDir, "server.pid");
-  const database = takeLock(dataDir, holderFile);
+  const database = acquireLock(dataDir, holderFile);
   writeFileSync(holderFile, `${process.pid}\n`);
   return {
     release() {
@@ -33,7 +33,7 @@ export function lockFolder(dataDir: string): FolderLock {
   };
 }
 
-function takeLock(dataDir: string, holderFile: string): DatabaseSync {
+function acquireLock(dataDir: string, holderFile: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(join(dataDir, "lock"), { timeout: PATIENCE_MS });

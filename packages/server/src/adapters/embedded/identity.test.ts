@@ -11,7 +11,7 @@ const itAsRoot = itWhere(isRoot);
 /** Only Linux has user namespaces. */
 const itAsRootOnLinux = itWhere(isRoot && process.platform === "linux");
 
-/** Any user but root, without a name: what containers run as. */
+/** A user other than root and without a name, as in containers. */
 const STRANGER = { uid: 54_321, gid: 54_321 };
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
@@ -59,7 +59,7 @@ describe("as whom PostgreSQL runs", () => {
       await ask(first.news.started, "alter role mainspring password null");
       await stopProcess(first);
 
-      // As an older version left it.
+      // As an older version leaves the folder.
       await rm(join(dataDir, "password"));
       await writeFile(join(dataDir, "postgres", "pg_hba.conf"), "local all all trust\n");
       const second = await startProcess(t, dataDir, withoutNamespaces);
@@ -106,7 +106,7 @@ describe("as whom PostgreSQL runs", () => {
   });
 });
 
-/** First without namespaces; the files decide from then on, also once namespaces are allowed again. */
+/** Starts first without namespaces, then with them: the existing files decide which identity is used. */
 async function comesAndComesBack(t: TestContext, dataDir: string): Promise<void> {
   const first = await startProcess(t, dataDir, { env: { PATH: "/nowhere" } });
   assert.ok(first.news.started, first.news.refused);
@@ -124,7 +124,7 @@ async function folderOf(t: TestContext, user: { uid: number; gid: number }): Pro
   return folder;
 }
 
-/** This clone may lie where only root can go: a copy of what a server needs, without any symlink. */
+/** Copies the files that a server needs, without symlinks, because this clone may lie where only root has access. */
 async function copyOfServer(folder: string): Promise<{ sources: string; binaries: string; node: string }> {
   const copies = { sources: join(folder, "src"), binaries: join(folder, "native"), node: join(folder, "node") };
   for (const part of ["adapters/embedded", "adapters/system", "ports", "domain"]) {

@@ -4,18 +4,22 @@ import { userInfo } from "node:os";
 import type { Owner } from "./cluster.ts";
 
 /**
- * As whom PostgreSQL runs. It refuses to run as root and as a user without a name, so then it runs in a user namespace
- * (it sees another uid; the files stay ours), or, where the kernel or the container forbids that, as another user.
+ * User as which PostgreSQL runs. PostgreSQL refuses to run as root and as a user without a name. In these cases it runs
+ * in a user namespace (it sees another uid; the files stay ours), or, if the kernel or the container forbids that, as
+ * another user.
  */
 export interface Identity {
-  /** Required owner of its files; null: the user of this process. */
+  /** Required owner of PostgreSQL's files; null: the user of this process. */
   readonly owner: Owner | null;
   readonly command: (program: string, args: readonly string[]) => { file: string; args: readonly string[] };
 }
 
 export const SELF: Identity = { owner: null, command: (file, args) => ({ file, args }) };
 
-/** A user namespace in which our own uid is called `inside`. Its programs have the rights of our uid, and no more. */
+/**
+ * Identity in a user namespace where our own uid is called `inside`. Its programs have the rights of our uid, and no
+ * more.
+ */
 function namespaceIdentity(inside: Owner): Identity {
   const wrapper = ["--user", `--map-user=${inside.uid}`, `--map-group=${inside.gid}`, "--"];
   return { owner: null, command: (program, args) => ({ file: "unshare", args: [...wrapper, program, ...args] }) };
@@ -25,7 +29,7 @@ function userIdentity(owner: Owner): Identity {
   return { owner, command: (file, args) => ({ file, args }) };
 }
 
-/** Starts `program` as `identity`; the caller's `options` win, except for the user. */
+/** Starts `program` as `identity`. The caller's `options` take precedence, except for the user. */
 export function spawnAs(
   identity: Identity,
   program: string,
@@ -37,8 +41,8 @@ export function spawnAs(
 }
 
 /**
- * The identities that may do on this machine, best first: one for a normal user, up to two for root.
- * @param existing the owner of the files that are there already: they decide
+ * Identities that work on this machine, best first: one for a normal user, up to two for root.
+ * @param existing owner of the existing files, which restricts the identities; null: no files yet
  */
 export async function possibleIdentities(existing: Owner | null): Promise<Identity[]> {
   if (!needsAnother()) return [SELF];
@@ -57,7 +61,7 @@ function needsAnother(): boolean {
     userInfo();
     return false;
   } catch {
-    // A uid without an entry in the user database, as some containers run: initdb asks for the name.
+    // The uid has no entry in the user database, as in some containers; initdb asks for the name.
     return true;
   }
 }

@@ -8,22 +8,22 @@ import { type Identity, possibleIdentities, SELF, spawnAs } from "./identity.ts"
 import { type ProgramEnd, programEnd } from "./run-program.ts";
 import { copyOfBinaries, digest, makeShared, SHARED_DIR } from "./shared-folder.ts";
 
-/** One data folder, the programs that serve it, and the user as whom they run. */
+/** One data folder, the programs that serve it, and the user as which they run. */
 export interface Installation {
   readonly binaries: Binaries;
   readonly identity: Identity;
-  /** The folder for all that is written beside the cluster: its socket, its log. As a rule the data folder itself. */
+  /** Folder for everything besides the cluster: its socket, its log. Usually the data folder itself. */
   readonly home: string;
   /** PostgreSQL's own folder, in `home`. */
   readonly pgdata: string;
-  /** `pgdata` has yet to be made. */
+  /** Whether `pgdata` must still be created. */
   readonly isNew: boolean;
 }
 
 /**
- * Looks at what is there and decides what runs where, as whom.
- * @param dataDir absolute, without symlinks, locked by us
- * @param root the folder of the binaries, with `bin` in it
+ * Examines the data folder and decides which program runs where and as which user.
+ * @param dataDir absolute path, without symlinks, locked by this process
+ * @param root folder of the binaries, with `bin` in it
  * @throws {StoreUnusable} the binaries do not run here, or the data folder is not usable
  */
 export async function prepareInstallation(dataDir: string, root: string): Promise<Installation> {
@@ -44,7 +44,10 @@ export async function prepareInstallation(dataDir: string, root: string): Promis
   );
 }
 
-/** The environment of PostgreSQL's programs: none of our secrets, and no PG* variable that would steer them. */
+/**
+ * Environment of PostgreSQL's programs, without our secrets and without PG* variables, which would change their
+ * behaviour.
+ */
 function environment(binaries: Binaries): NodeJS.ProcessEnv {
   const passed = ["PATH", "TMPDIR", "SystemRoot", "TEMP", "TMP"];
   const kept = passed.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined);
@@ -53,7 +56,7 @@ function environment(binaries: Binaries): NodeJS.ProcessEnv {
 
 /** Options for `spawn` with one of PostgreSQL's programs. */
 export function spawnOptions(installation: Pick<Installation, "binaries" | "home">) {
-  // From the working folder of the server itself the other user might be shut out.
+  // Another user may have no access to the server's own working folder.
   return { cwd: installation.home, env: environment(installation.binaries) };
 }
 

@@ -10,7 +10,7 @@ import { postgresOn } from "./processes.ts";
 import { waitUntil } from "./waiting.ts";
 
 const runtime = systemRuntime();
-/** They look into /proc. */
+/** The tests read /proc. */
 const itOnLinux = itWhere(process.platform === "linux");
 
 const isGone = async (dataDir: string) => (await postgresOn(join(dataDir, "postgres"), "")).length === 0;
@@ -63,7 +63,7 @@ describe("when something is killed", () => {
     const dataDir = await oldFolder(t, template);
     const killed = await startProcess(t, dataDir);
     assert.ok(killed.news.started && killed.news.pid);
-    // Busy without ever asking whether its postmaster lives.
+    // A query that never checks whether its postmaster is alive.
     void ask(killed.news.started, "select count(*) from generate_series(1, 1e12::bigint)").catch(() => {});
     await ask(killed.news.started, "select 1");
     process.kill(killed.news.pid, "SIGKILL");

@@ -7,16 +7,19 @@ import { type PostgresProcess, postgresOn, recordedPostmaster } from "./processe
 import { signal } from "./signal.ts";
 import { waitUntil } from "./waiting.ts";
 
-/** A checkpoint that is under way is better finished than replayed from the log afterwards. */
+/**
+ * Time limit of a fast stop, in milliseconds. Finishing a checkpoint that is in progress is better than replaying the
+ * log later.
+ */
 const FAST_STOP_MS = 3_000;
 const HARD_STOP_MS = 1_000;
 const KILL_MS = 2_000;
 const POLL_MS = 10;
 
 /**
- * Stops what a killed server left running on the data folder, and never adopts it: its settings, its program and its
- * state of health are unknown. The caller holds the folder's lock, so nobody else's server can be meant.
- * @returns whether there was anything
+ * Stops processes that a killed server left running on the data folder. They are never adopted, because their settings,
+ * program and health are unknown. The caller holds the folder's lock, so no live server can be affected.
+ * @returns whether there were any
  * @throws {StoreUnusable} a PostgreSQL that is not Mainspring's works on the folder, or a process cannot be ended
  */
 export async function stopLeftovers(serving: Serving): Promise<boolean> {
@@ -30,8 +33,8 @@ export async function stopLeftovers(serving: Serving): Promise<boolean> {
     await refuseForeign(serving);
     await end(serving);
   }
-  // Nobody works on the folder. PostgreSQL itself would believe these files as long as any process has the pid in them,
-  // be it one that nobody reaped yet; and in a container the next start likely gives out the same pids again.
+  // No process works on the folder. PostgreSQL itself would trust these files as long as any process has the pid in
+  // them, even one that was not reaped yet; and in a container, the next start probably reuses the same pids.
   await Promise.all(
     [join(installation.pgdata, "postmaster.pid"), ...endpoint.lockFiles].map((file) => rm(file, { force: true })),
   );
@@ -45,7 +48,7 @@ function leftoversOf({ pgdata, binaries }: Installation): Promise<PostgresProces
 async function refuseForeign({ installation, runtime }: Serving): Promise<void> {
   const ours = await realpath(installation.binaries.postgres);
   let foreign: PostgresProcess | undefined;
-  // One of another Mainspring's binaries stops by itself once its server is dead.
+  // A PostgreSQL of another Mainspring's binaries stops by itself once its server is dead.
   const isGone = await waitUntil(runtime, FAST_STOP_MS, POLL_MS, async () => {
     foreign = (await leftoversOf(installation)).find(({ executable }) => executable !== ours);
     return foreign === undefined;
@@ -78,7 +81,8 @@ async function stoppedBy(serving: Serving, name: "INT" | "QUIT" | "KILL", limitM
   const recorded = await recordedPostmaster(installation.pgdata);
   const postmaster = found.find(({ pid }) => pid === recorded);
   if (postmaster !== undefined && name !== "KILL") await signal(postmaster.pid, name, installation);
-  // Without their postmaster the others only hold dead memory: what they wrote is in the log, or was never promised.
+  // Without their postmaster, the other processes only hold memory: what they wrote is in the log, or was never
+  // acknowledged.
   else await Promise.all(found.map(({ pid }) => signal(pid, "KILL", installation)));
   return waitUntil(runtime, limitMs, POLL_MS, async () => (await leftoversOf(installation)).length === 0);
 }

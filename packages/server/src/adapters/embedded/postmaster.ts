@@ -12,10 +12,10 @@ import { signal } from "./signal.ts";
 import { pause } from "./waiting.ts";
 import { watchOver } from "./watchdog.ts";
 
-/** Where the supervisor tells what happens; PostgreSQL itself writes to a file in the data folder. */
+/** Log of the supervisor. PostgreSQL itself writes to a file in the data folder. */
 export type Log = Pick<Logger, "info" | "warn" | "error">;
 
-/** All that starting PostgreSQL on one data folder takes. */
+/** Parts that starting PostgreSQL on one data folder needs. */
 export interface Serving {
   readonly installation: Installation;
   readonly endpoint: Endpoint;
@@ -26,11 +26,11 @@ export interface Serving {
 /** One run of PostgreSQL. */
 export interface Postmaster {
   readonly pid: number;
-  /** Resolves when it has ended, with why: its exit code or signal, and the last lines of its log. */
+  /** Resolves when PostgreSQL has ended, with the reason: its exit code or signal, and the last lines of its log. */
   readonly ended: Promise<string>;
-  /** True when it takes connections, false when it ended before. */
+  /** Resolves with true when PostgreSQL accepts connections, with false if it ended before. */
   readonly ready: Promise<boolean>;
-  /** Stops it: first gently with a checkpoint, then hard, then by force. Resolves when it has ended. */
+  /** Stops PostgreSQL: first gently with a checkpoint, then hard, then by force. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function startPostmaster(serving: Serving): Postmaster {
   const child = spawnAs(installation.identity, installation.binaries.postgres, args, {
     ...spawnOptions(installation),
     stdio: ["ignore", serverLog.output, serverLog.output],
-    // A Ctrl-C at the terminal is for the server, which then stops PostgreSQL last, not for both at once.
+    // A Ctrl-C at the terminal is for the server only, which then stops PostgreSQL last.
     detached: true,
   });
   const pid = child.pid ?? 0;
@@ -63,14 +63,14 @@ export function startPostmaster(serving: Serving): Postmaster {
     ended,
     ready: untilReady(serving, pid, () => isOver),
     async stop() {
-      for (const [name, patienceMs] of [
+      for (const [name, waitMs] of [
         ["INT", FAST_STOP_MS],
         ["QUIT", HARD_STOP_MS],
         ["KILL", null],
       ] as const) {
         if (isOver || pid === 0) break;
         await signal(pid, name, installation);
-        await (patienceMs === null ? ended : Promise.race([ended, pause(runtime, patienceMs)]));
+        await (waitMs === null ? ended : Promise.race([ended, pause(runtime, waitMs)]));
       }
     },
   };
@@ -87,7 +87,10 @@ function endOf(child: ChildProcess, serverLog: ServerLog): Promise<string> {
   });
 }
 
-/** Replaying the log after a crash may take long; there is no limit as long as PostgreSQL is at it. */
+/**
+ * Waits until PostgreSQL accepts connections. Replaying the log after a crash may take long, so there is no limit while
+ * PostgreSQL runs.
+ */
 async function untilReady(serving: Serving, pid: number, isOver: () => boolean): Promise<boolean> {
   const { installation, runtime, log } = serving;
   let reportMs = runtime.monotonicMs() + REPORT_MS;
@@ -101,7 +104,7 @@ async function untilReady(serving: Serving, pid: number, isOver: () => boolean):
   return false;
 }
 
-/** PostgreSQL keeps its state in the eighth line of this file. */
+/** Whether `postmaster.pid` reports that PostgreSQL is ready, in its eighth line. */
 async function saysReady(pgdata: string, pid: number): Promise<boolean> {
   const lines = (await readFile(join(pgdata, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready";

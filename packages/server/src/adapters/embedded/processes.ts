@@ -5,11 +5,11 @@ import { runProgram } from "./run-program.ts";
 /** A PostgreSQL process that works on some data folder. */
 export interface PostgresProcess {
   readonly pid: number;
-  /** The path of its program. */
+  /** Path of the process's program. */
   readonly executable: string;
 }
 
-/** The pid in `postmaster.pid`, or null. It may be of a process long dead, and given out again. */
+/** The pid in `postmaster.pid`, or null. The process may be long dead and its pid reused. */
 export async function recordedPostmaster(pgdata: string): Promise<number | null> {
   const text = await readFile(join(pgdata, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number.parseInt(text, 10);
@@ -17,8 +17,8 @@ export async function recordedPostmaster(pgdata: string): Promise<number | null>
 }
 
 /**
- * The processes that work on `pgdata`. Linux tells of all, the postmaster's orphans too; elsewhere only the postmaster
- * that the folder itself records is found, as its orphans do not show their folder.
+ * Processes that work on `pgdata`. On Linux these are all, including orphans of a postmaster. Elsewhere it is only the
+ * postmaster that the folder itself records, because orphans do not show their folder.
  */
 export function postgresOn(pgdata: string, executable: string): Promise<PostgresProcess[]> {
   return process.platform === "linux" ? scanProc(pgdata) : askForRecorded(pgdata, executable);
@@ -31,7 +31,7 @@ async function scanProc(pgdata: string): Promise<PostgresProcess[]> {
   for (const entry of await readdir("/proc")) {
     const executable = /^\d+$/.test(entry) ? await executableOf(entry) : null;
     if (executable === null || basename(executable) !== "postgres") continue;
-    // Compares inodes: the folder may have been moved, or the process may know it by another path.
+    // The check compares inodes, because the folder may have been moved, or the process may know it by another path.
     const cwd = await stat(`/proc/${entry}/cwd`).catch(() => null);
     if (cwd?.ino === folder.ino && cwd.dev === folder.dev) found.push({ pid: Number(entry), executable });
   }
@@ -39,8 +39,8 @@ async function scanProc(pgdata: string): Promise<PostgresProcess[]> {
 }
 
 async function executableOf(pid: string): Promise<string | null> {
-  // Unreadable for zombies, for kernel threads and for what belongs to others. An update replaces the file under a
-  // process that runs it; it then says so after the path.
+  // The link is unreadable for zombies, kernel threads and processes of other users. If an update has replaced the file
+  // of a running program, a note follows the path.
   const path = await readlink(`/proc/${pid}/exe`).catch(() => null);
   return path?.replace(/ \(deleted\)$/, "") ?? null;
 }

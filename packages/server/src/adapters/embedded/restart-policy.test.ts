@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { afterRun, NO_RUNS, type RestartHistory } from "./restart-policy.ts";
 
-/** The delays after a row of runs, each told by how long it took connections (null: never). */
+/** Delays after a series of runs, each given by the time until it accepted connections (null: never). */
 function delaysAfter(runs: (number | null)[]): (number | null)[] {
   let history: RestartHistory = NO_RUNS;
   return runs.map((readyMs) => {
@@ -30,7 +30,7 @@ describe("restarting", () => {
     assert.equal(afterRun(history, null).delayMs, null);
   });
 
-  it("begins anew after a long run", () => {
+  it("begins again after a long run", () => {
     assert.deepEqual(delaysAfter([100, 100, 100, 60_000, 60_000]), [0, 50, 100, 0, 0]);
   });
 

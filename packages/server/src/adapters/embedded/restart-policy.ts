@@ -1,17 +1,17 @@
-/** A supervisor's memory of the runs so far. */
+/** History of the runs so far, which the supervisor keeps. */
 export interface RestartHistory {
-  /** Runs in a row that never became ready. */
+  /** Number of consecutive runs that never became ready. */
   readonly failedStarts: number;
-  /** Runs in a row that ended soon. */
+  /** Number of consecutive runs that ended soon. */
   readonly shortRuns: number;
 }
 
 export const NO_RUNS: RestartHistory = { failedStarts: 0, shortRuns: 0 };
 
-/** PostgreSQL that fails to start so often in a row is given up. */
+/** Number of consecutive failed starts after which the supervisor gives up. */
 const GIVE_UP_AFTER = 8;
 
-/** A run that lasted so long begins a new count. */
+/** Duration of a run, in milliseconds, that resets the counts. */
 const LONG_RUN_MS = 10_000;
 
 const FIRST_DELAY_MS = 50;
@@ -19,9 +19,9 @@ const MAX_DELAY_MS = 2_000;
 
 /**
  * Decides after a run that ended by itself: start again after `delayMs`, or give up (null). The first restart is
- * immediate, as jobs wait; then the delays double, so that a sick PostgreSQL does not eat the machine.
- * @param readyMs how long it took connections; null: it never did
- * @param hadRoom false: its disk is full. That passes, and is no reason to give up
+ * immediate, because jobs wait; then the delays double, so that a failing PostgreSQL does not use up the machine.
+ * @param readyMs time for which the run accepted connections, in milliseconds; null: it never did
+ * @param hadRoom false: the disk is full, which may pass and is no reason to give up
  */
 export function afterRun(
   history: RestartHistory,

@@ -1,9 +1,9 @@
 import { statfs } from "node:fs/promises";
 
-/** Greatest need of space for a start after a crash: a new WAL file, as long as the old one has to stay. */
+/** Space that a start after a crash may need, in bytes: a new WAL file, while the old one has to stay. */
 const NEEDED_BYTES = 32 * 1024 * 1024;
 
-/** Whether the disk of a folder has the room that PostgreSQL needs to start; where that cannot be told, yes. */
+/** Whether the disk of a folder has the space that PostgreSQL needs to start; true if the space is unknown. */
 export async function hasRoom(folder: string): Promise<boolean> {
   const disk = await statfs(folder).catch(() => null);
   return disk === null || disk.bavail * disk.bsize >= NEEDED_BYTES;

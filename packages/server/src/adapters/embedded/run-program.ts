@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 
-/** How a program ended. `code` is null when a signal ended it. */
+/** End of a program. `code` is null if a signal ended the program. */
 export interface ProgramEnd {
   readonly code: number | null;
   /** stdout and stderr together, at most the last `OUTPUT_CHARS` characters. */

@@ -2,13 +2,13 @@ import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from "
 import { join } from "node:path";
 
 /**
- * The file that PostgreSQL writes its log to. The log is a file and no pipe: a server whose loop is blocked must not
+ * File to which PostgreSQL writes its log. The log is no pipe, because a server whose event loop is blocked must not
  * block PostgreSQL.
  */
 export interface ServerLog {
-  /** For `spawn`: the file, or nothing where it cannot be opened. */
+  /** Output for `spawn`: the file, or "ignore" if it cannot be opened. */
   readonly output: number | "ignore";
-  /** The last few lines written since it was opened, on one line. */
+  /** The last few lines since the file was opened, joined to one line. */
   tail(): string;
   close(): void;
 }
@@ -26,13 +26,13 @@ export function openServerLog(home: string): ServerLog {
     const start = fstatSync(output).size;
     return { output, tail: () => lastLines(readEnd(output, start)), close: () => closeSync(output) };
   } catch (error) {
-    // A full disk or a removed folder stops PostgreSQL by itself, and then this is a part of the reason.
+    // A full disk or a removed folder also stops PostgreSQL, so this error is part of the reason.
     const message = `no log (${(error as Error).message})`;
     return { output: "ignore", tail: () => message, close: () => {} };
   }
 }
 
-/** Through the descriptor, as the file may have lost its name meanwhile. */
+/** Reads through the descriptor, because the file may have lost its name meanwhile. */
 function readEnd(descriptor: number, start: number): string {
   const end = fstatSync(descriptor).size;
   const buffer = Buffer.alloc(Math.min(TAIL_BYTES, Math.max(0, end - start)));
@@ -41,7 +41,7 @@ function readEnd(descriptor: number, start: number): string {
 }
 
 function lastLines(text: string): string {
-  // The time and the process at the head of each line say nothing in a message.
+  // The time and process id at the start of each line are useless in a message.
   const lines = text
     .trim()
     .split("\n")

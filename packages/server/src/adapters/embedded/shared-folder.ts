@@ -4,17 +4,17 @@ import { dirname, join, relative } from "node:path";
 import { type Binaries, packagedLinks, placeLink, readyBinaries } from "./binaries.ts";
 import { runProgram } from "./run-program.ts";
 
-/** Where root puts what another user must reach, when the data folder or the binaries lie where only root can go. */
+/** Folder of files that another user must reach, if the data folder or the binaries lie where only root has access. */
 export const SHARED_DIR = "/var/lib/mainspring";
 
-/** Makes a folder in (or the folder) `SHARED_DIR` that everybody can enter, whatever the umask. */
+/** Creates the folder (in) `SHARED_DIR`, which every user can enter, whatever the umask. */
 export async function makeShared(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(SHARED_DIR, 0o755);
   await chmod(folder, 0o755);
 }
 
-/** Binaries that everybody can reach: the copy that an earlier start made of these, or a new one. */
+/** Binaries that every user can reach: the copy that an earlier start made of these, or a new one. */
 export async function copyOfBinaries(binaries: Binaries): Promise<Binaries> {
   const copy = join(SHARED_DIR, `postgresql-${await fingerprint(binaries)}`);
   const isThere = await stat(copy).then(
@@ -25,7 +25,7 @@ export async function copyOfBinaries(binaries: Binaries): Promise<Binaries> {
   return readyBinaries(copy, join(copy, "lib"));
 }
 
-/** Another server may make the same copy at the same time; whoever is first to give it its name has made it. */
+/** Copies the binaries. If two servers make the same copy at the same time, the first rename succeeds and counts. */
 async function copyBinaries(root: string, copy: string): Promise<void> {
   await makeShared(SHARED_DIR);
   const fresh = await mkdtemp(`${copy}.new-`);
@@ -52,7 +52,7 @@ async function fingerprint(binaries: Binaries): Promise<string> {
   return digest(`${binaries.root} ${size} ${mtimeMs}`);
 }
 
-/** A short name for a long text. */
+/** Short name derived from a long text. */
 export function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

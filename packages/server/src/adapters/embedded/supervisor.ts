@@ -6,9 +6,9 @@ import { afterRun, NO_RUNS } from "./restart-policy.ts";
 import { hasRoom, noRoom } from "./room.ts";
 import { pause } from "./waiting.ts";
 
-/** Keeps PostgreSQL running on one data folder: starts it again whenever it dies. */
+/** Keeps PostgreSQL running on one data folder: restarts it whenever it dies. */
 export class Supervisor {
-  /** Resolves with the reason when PostgreSQL cannot be kept up; stays pending otherwise, also after `stop`. */
+  /** Resolves with the reason when PostgreSQL cannot be kept running; otherwise stays pending, even after `stop`. */
   readonly exited: Promise<Error>;
   readonly #serving: Serving;
   readonly #finished: Promise<Error | null>;
@@ -32,19 +32,20 @@ export class Supervisor {
       const first = startPostmaster(serving);
       if (await first.ready) return new Supervisor(serving, first);
       const reason = await first.ended;
-      // A server that was killed while it started PostgreSQL: that one showed itself only now, and was in the way.
+      // A server was killed while it started PostgreSQL; that process has become visible only now, and blocked the
+      // start.
       if (await stopLeftovers(serving)) continue;
       const { pgdata } = serving.installation;
       throw new StoreUnusable((await hasRoom(pgdata)) ? damaged(pgdata, reason) : noRoom(pgdata));
     }
   }
 
-  /** The process of PostgreSQL at the moment. */
+  /** Id of PostgreSQL's present process. */
   get pid(): number {
     return this.#postmaster.pid;
   }
 
-  /** Stops PostgreSQL and does not start it again. Idempotent. */
+  /** Stops PostgreSQL and does not restart it. Repeated calls do nothing. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#stopAsked.resolve();
@@ -52,7 +53,7 @@ export class Supervisor {
     await this.#finished;
   }
 
-  /** @returns why PostgreSQL could not be kept up; null: it was to stop */
+  /** @returns reason why PostgreSQL could not be kept running; null: it was stopped */
   async #keepUp(): Promise<Error | null> {
     const { runtime, log, installation } = this.#serving;
     let history = NO_RUNS;
@@ -62,7 +63,7 @@ export class Supervisor {
       const hadRoom = await hasRoom(installation.pgdata);
       const next = afterRun(history, run.readyMs, hadRoom);
       history = next.history;
-      // Its own log lies on the same disk, and may have no room for the reason.
+      // PostgreSQL's own log lies on the same full disk and may not have the reason.
       const reason = hadRoom ? run.reason : `${noRoom(installation.pgdata)} ${run.reason}`;
       log.error(
         { pid: this.#postmaster.pid, reason, restartInMs: next.delayMs },
@@ -70,7 +71,7 @@ export class Supervisor {
       );
       if (next.delayMs === null) return new Error(`PostgreSQL cannot be kept running: ${run.reason}`);
       await Promise.race([pause(runtime, next.delayMs), this.#stopAsked.promise]);
-      // It left its workers behind, and they hold the memory that the next one wants.
+      // The dead postmaster left its workers behind, which hold the memory that the next one needs.
       await stopLeftovers(this.#serving).catch((error: unknown) =>
         log.error({ err: error }, "the node could not end leftover processes of PostgreSQL"),
       );
@@ -79,7 +80,7 @@ export class Supervisor {
     }
   }
 
-  /** Waits for the end of a run; tells why it ended, and how long it took connections. */
+  /** Waits for the end of a run; returns why it ended, and for how long it accepted connections. */
   async #outlive(postmaster: Postmaster): Promise<{ reason: string; readyMs: number | null }> {
     const { runtime, log } = this.#serving;
     const isReady = await postmaster.ready;

@@ -1,13 +1,16 @@
 import type { Runtime } from "../../ports/runtime.ts";
 
-/** Resolves after `delayMs`. Keeps no process alive, so only for waits beside something that does. */
+/** Resolves after `delayMs` milliseconds. The timer keeps no process alive, so something else must. */
 export function pause(runtime: Runtime, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     runtime.setTimer(delayMs, resolve);
   });
 }
 
-/** Asks `reached` every `everyMs` until it says yes (true) or `limitMs` have passed (false). */
+/**
+ * Polls `reached` every `everyMs` milliseconds until it returns true (result true) or `limitMs` have passed (result
+ * false).
+ */
 export async function waitUntil(
   runtime: Runtime,
   limitMs: number,

@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 
-/** Something that stops PostgreSQL when this process dies. */
+/** Helper that stops PostgreSQL when this process dies. */
 export interface Watchdog {
-  /** To be called when PostgreSQL has ended. Idempotent. */
+  /** Ends the watchdog once PostgreSQL has ended. Repeated calls do nothing. */
   dismiss(): void;
 }
 
 /**
- * A shell that waits on a pipe from us. When this process dies, however it dies, the pipe ends without a word and the
- * shell stops PostgreSQL; so nothing runs on for long after a kill. (The next start would stop it too.)
- * Not on Windows, which has no such shell.
+ * Starts a shell that waits on a pipe from this process. When this process dies, however that happens, the pipe ends
+ * without a message and the shell stops PostgreSQL, so PostgreSQL does not run on for long after a kill. (The next
+ * start would stop it too.) Windows has no such shell.
  */
 export function watchOver(postmasterPid: number): Watchdog {
   if (process.platform === "win32") return { dismiss: () => {} };
@@ -18,10 +18,10 @@ export function watchOver(postmasterPid: number): Watchdog {
     cwd: "/",
     env: {},
     stdio: ["pipe", "ignore", "ignore"],
-    // A session of its own: what a terminal sends to all of us must reach neither it nor PostgreSQL.
+    // The shell has a session of its own, so that a terminal's signals reach neither the shell nor PostgreSQL.
     detached: true,
   });
-  // Without a shell we lose the comfort, not the safety.
+  // Without a shell, PostgreSQL runs on after a kill until the next start stops it, which is still safe.
   shell.on("error", () => {});
   shell.stdin.on("error", () => {});
   shell.unref();

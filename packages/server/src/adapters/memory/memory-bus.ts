@@ -4,8 +4,9 @@ import { Mailboxes } from "../../ports/mailboxes.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 
 /**
- * The bus of a server that is alone: its roles talk within one process. Delivers in order, once, unless nobody listens.
- * @param runtime gives long messages a turn of the event loop of their own; left out: they have none
+ * Bus of a server without other nodes: its roles communicate within one process. The bus delivers in order and once,
+ * unless no role listens.
+ * @param runtime gives each long message a turn of the event loop of its own; absent: long messages get none
  */
 export function memoryBus(node: Incarnation, runtime?: Pick<Runtime, "defer" | "setTimer">): Bus {
   const mailboxes = new Mailboxes(runtime && ((run) => atEndOfTurn(runtime, run)));
@@ -15,7 +16,7 @@ export function memoryBus(node: Incarnation, runtime?: Pick<Runtime, "defer" | "
     nodes: (role) => (mailboxes.hasListener(role) ? [node] : []),
     connected: () => [node],
     send: (to, message) => {
-      // A message to a node that is no more is lost, as on a network.
+      // A message to a node that no longer lives is lost, as on a network.
       if (to.node === node) mailboxes.put(node, to.role, message);
     },
     listen: mailboxes.listen,

@@ -1,6 +1,6 @@
 import type { Leases, NodeLease } from "../../ports/leases.ts";
 
-/** The leases of a server that is alone with its store: it lives, and nobody else does, who could take its work. */
+/** Leases of a server that has its store to itself: this server lives, and no other node could take its work. */
 export function soloLeases(): Leases {
   let me: NodeLease | null = null;
   return {

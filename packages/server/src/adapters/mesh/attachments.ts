@@ -1,10 +1,11 @@
 import type { Mail, Role } from "../../ports/bus.ts";
+import type { Assignment } from "../../ports/messages.ts";
 
 type Message = Mail[Role];
-/** Something that has bytes on one side, and the number of an attachment on the other. */
+/** A value with bytes on one side, and the number of an attachment on the other. */
 type Holder<Field extends string> = { [field in Field]: Uint8Array | number | null };
 
-/** The bytes of a packet's messages, which travel beside the JSON. */
+/** Bytes of a packet's messages, which the packet carries beside the JSON. */
 export class Attachments {
   readonly all: Uint8Array[];
 
@@ -12,26 +13,33 @@ export class Attachments {
     this.all = all;
   }
 
-  /** The message with numbers for its bytes. */
+  /** Copy of the message with numbers instead of its bytes. */
   detached(message: Message): unknown {
     const put = (bytes: Uint8Array | null) => (bytes === null ? null : this.all.push(bytes) - 1);
-    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- only these three messages hold bytes
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- only these four messages hold bytes
     switch (message.kind) {
       case "HINT":
         return { ...message, rows: message.rows.map((row) => ({ ...row, payload: put(row.payload) })) };
       case "ASSIGN":
-        return { ...message, assigns: message.assigns.map((item) => ({ ...item, payload: put(item.payload) })) };
+        return { ...message, assigns: message.assigns.map((item) => detachedAssignment(item, put)) };
       case "FINISHED":
         return { ...message, results: message.results.map((item) => ({ ...item, result: put(item.result) })) };
+      case "STEPS":
+        return { ...message, steps: message.steps.map((item) => ({ ...item, data: put(item.data) })) };
       default:
         return message;
     }
   }
 
-  /** Puts the bytes back into a message that has just been read. @returns false where some are missing */
+  /** Puts the bytes back into a message that has just been parsed. @returns false if some are missing */
   attach(message: Message): boolean {
     if (message.kind === "HINT") return message.rows.every((row) => this.#fill(row, "payload"));
-    if (message.kind === "ASSIGN") return message.assigns.every((item) => this.#fill(item, "payload"));
+    if (message.kind === "ASSIGN") {
+      return message.assigns.every((item) => {
+        return this.#fill(item, "payload") && (item.steps === undefined || this.#fill(item, "steps"));
+      });
+    }
+    if (message.kind === "STEPS") return message.steps.every((item) => this.#fill(item, "data"));
     if (message.kind === "FINISHED") return message.results.every((item) => this.#fill(item, "result"));
     return true;
   }
@@ -42,8 +50,14 @@ export class Attachments {
     if (number === null) return true;
     const bytes = this.all[number as number];
     if (bytes === undefined) return false;
-    // A copy: what is kept for long must not keep the whole packet.
+    // The bytes are copied, because a message that is kept for long must not keep the whole packet in memory.
     open[field] = new Uint8Array(bytes);
     return true;
   }
+}
+
+function detachedAssignment(assignment: Assignment, put: (bytes: Uint8Array | null) => number | null): unknown {
+  const payload = put(assignment.payload);
+  const { steps } = assignment;
+  return steps === undefined ? { ...assignment, payload } : { ...assignment, payload, steps: put(steps) };
 }

@@ -5,70 +5,70 @@ import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { LEASE_WITHIN_MS } from "./limits.ts";
 
 /** Credentials of this node, and the checks of other nodes. */
-export interface DoorParts {
+export interface DoorDependencies {
   node: Incarnation;
   /** Credential between nodes without a cluster secret; null: the mesh asks for none. */
   apiKey: string | null;
   /** Secrets of the cluster, the one in use first; none: nodes show each other the API key. */
   secrets: readonly string[];
-  /** Judges the metadata `authorization` of a stream. */
+  /** Checks the metadata `authorization` of a stream. */
   isAuthorized(authorization: string | undefined): boolean;
-  /** How long a node is waited for whose lease is not known here; default 4_000. */
+  /** Longest wait for a lease of a node that is not known here, in milliseconds; default 4_000. */
   leaseWithinMs?: number;
   runtime: Runtime;
   log: Logger;
 }
 
 /**
- * Decides who may speak as which node. A secret is given to one node after the other: until every living node has one, nodes
- * without one are believed by the API key, and only as a node that stands in the leases.
+ * Decides which streams may speak for which node. Operators give a cluster secret to one node after the other: until
+ * every living node has one, nodes without one are accepted by the API key, and only if the leases list them.
  */
 export class Door {
   readonly secrets: readonly string[];
-  readonly isAuthorized: DoorParts["isAuthorized"];
-  readonly #parts: DoorParts;
+  readonly isAuthorized: DoorDependencies["isAuthorized"];
+  readonly #deps: DoorDependencies;
   #living: ReadonlyMap<Incarnation, NodeProfile> = new Map();
   readonly #waiting = new Set<{ node: Incarnation; known: () => void }>();
   readonly #warned = new Set<Incarnation>();
-  /** Ends of the streams of nodes that were believed without a proof. */
+  /** Functions that end the streams of nodes that were accepted without a proof. */
   readonly #unproven = new Set<() => void>();
 
-  constructor(parts: DoorParts) {
-    this.#parts = parts;
-    this.secrets = parts.secrets;
-    this.isAuthorized = parts.isAuthorized;
+  constructor(deps: DoorDependencies) {
+    this.#deps = deps;
+    this.secrets = deps.secrets;
+    this.isAuthorized = deps.isAuthorized;
   }
 
-  /** These nodes live, all of them. */
+  /** Records the nodes that live now; the list is complete. */
   meet(nodes: readonly NodeProfile[]): void {
     this.#living = new Map(nodes.map((node) => [node.incarnation, node]));
     for (const waiting of this.#waiting) if (this.#living.has(waiting.node)) waiting.known();
     for (const node of this.#warned) if (!this.#living.has(node)) this.#warned.delete(node);
-    // A stream that was opened by an API key before must not outlast the change.
+    // A stream that was opened with an API key must not outlast the change to proofs.
     if (this.needsProof) for (const end of this.#unproven) end();
   }
 
-  /** Whether a node has to prove that it has a secret. */
+  /** Whether a node must prove that it has a secret. */
   get needsProof(): boolean {
     if (this.secrets.length === 0 || this.#living.size === 0) return false;
     return [...this.#living.values()].every(({ hasSecret }) => hasSecret === true);
   }
 
-  /** For the metadata of a stream; null: nothing is shown. A node that has to prove itself is not shown the key. */
+  /** Metadata for a stream; null: none is sent. A node that must prove itself does not get the API key. */
   get authorization(): string | null {
-    const { apiKey } = this.#parts;
+    const { apiKey } = this.#deps;
     return apiKey === null || this.needsProof ? null : `Bearer ${apiKey}`;
   }
 
   /** A nonce for a stream. */
   nonce(): string {
-    return this.#parts.runtime.uuid();
+    return this.#deps.runtime.uuid();
   }
 
   /**
-   * A node was believed without a proof.
+   * Records that a node was accepted without a proof.
    * @param end called once every living node has a secret
-   * @returns to be called when the stream is over
+   * @returns function to call when the stream is over
    */
   believed(node: Incarnation, end: () => void): () => void {
     this.#warnOf(node);
@@ -76,9 +76,12 @@ export class Door {
     return () => this.#unproven.delete(end);
   }
 
-  /** Tells once whether the node stands in the leases; a new node may be a moment ahead of what is known here. */
+  /**
+   * Calls `tell` once with whether the leases list the node. The wait is needed because a new node may connect a moment
+   * before its lease is known here.
+   */
   whenKnown(node: Incarnation, tell: (isKnown: boolean) => void): Timer {
-    if (node === this.#parts.node || this.#living.has(node)) {
+    if (node === this.#deps.node || this.#living.has(node)) {
       tell(true);
       return { cancel: () => undefined };
     }
@@ -87,7 +90,7 @@ export class Door {
       tell(isKnown);
     };
     const waiting = { node, known: () => end(true) };
-    const timer = this.#parts.runtime.setTimer(this.#parts.leaseWithinMs ?? LEASE_WITHIN_MS, () => end(false));
+    const timer = this.#deps.runtime.setTimer(this.#deps.leaseWithinMs ?? LEASE_WITHIN_MS, () => end(false));
     const cancel = () => {
       this.#waiting.delete(waiting);
       timer.cancel();
@@ -100,7 +103,7 @@ export class Door {
     if (this.secrets.length === 0 || this.#warned.has(node)) return;
     this.#warned.add(node);
     const address = this.#living.get(node)?.address;
-    this.#parts.log.warn(
+    this.#deps.log.warn(
       { node, address },
       "another node speaks without a secret of the cluster and is believed by its API key: set MAINSPRING_CLUSTER_SECRET there",
     );

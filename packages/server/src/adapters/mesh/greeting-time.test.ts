@@ -16,7 +16,7 @@ describe("the time of a greeting", () => {
     return cluster.close();
   });
 
-  /** A node with a secret or without, whose greetings end when the test says so. */
+  /** A node with or without a secret, whose greetings end when the test says so. */
   const scene = async (...secrets: string[]) => {
     const open = new Set<() => void>();
     const system = systemRuntime();

@@ -1,17 +1,17 @@
-/** A part of a text: from `start` on, before `end`. */
+/** Part of a text: from `start`, up to but not including `end`. */
 export interface Slice {
   start: number;
   end: number;
 }
 
-/** Bytes that are looked at in one step. */
+/** Number of bytes that one step examines. */
 const STEP_BYTES = 256 * 1024;
 
 /**
- * Finds the elements of a JSON list, or the members of an object, without parsing them: what they are is left to the parser. Each
- * null is a step in which none ended.
+ * Finds the elements of a JSON list, or the members of an object, without parsing them; the parser does that later.
+ * Each null is a step in which no element ended.
  * @param whole the list or object, with its brackets
- * @throws {SyntaxError} it is neither, or does not end
+ * @throws {SyntaxError} the text is neither, or does not end
  */
 export function* elementsOf(text: Buffer, whole: Slice): Generator<Slice | null> {
   const outer = trimmed(text, whole);
@@ -41,7 +41,7 @@ function closing(bracket: number | undefined): number {
   return bracket === OPEN_BRACKET ? CLOSE_BRACKET : CLOSE_BRACE;
 }
 
-/** The part without blanks at its ends. */
+/** The slice without whitespace at its ends. */
 export function trimmed(text: Buffer, { start, end }: Slice): Slice {
   while (start < end && isBlank(text[start])) start++;
   while (start < end && isBlank(text[end - 1])) end--;
@@ -52,7 +52,7 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
-/** @returns the place of the closing quote */
+/** @returns position of the closing quote */
 function endOfText(text: Buffer, open: number, end: number): number {
   for (let at = open + 1; at < end; at++) {
     if (text[at] === BACKSLASH) at++;

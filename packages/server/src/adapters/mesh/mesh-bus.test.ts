@@ -74,7 +74,7 @@ describe("the mesh between nodes", () => {
     const [a, b] = await cluster.start("a", "b");
     await b.kill();
     await cluster.until(() => !a.bus.nodes("gateway").includes("b"));
-    // Nothing is kept for it.
+    // The sender keeps no message for the node.
     a.bus.send({ node: "b", role: "api" }, final("lost"));
     assert.deepEqual(a.bus.load(), { connections: 0, dropped: 1, waitingBytes: 0 });
     const again = await cluster.startAt(b.address, "b-again");

@@ -5,25 +5,25 @@ import type { NodeProfile } from "../../ports/leases.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { Turns } from "../../ports/turns.ts";
-import { Door, type DoorParts } from "./door.ts";
+import { Door, type DoorDependencies } from "./door.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
 import { type Losses, Peer } from "./peer.ts";
 import { reach } from "./reach.ts";
 
-export interface MeshParts extends DoorParts {
+export interface MeshDependencies extends DoorDependencies {
   /** Feature level of this node; the mesh refuses nodes that are more than one level away. */
   level: number;
   runtime: Runtime;
   log: Logger;
 }
 
-/** A bus between the nodes of a cluster, over gRPC. Within a node it delivers in order, once. */
+/** Bus between the nodes of a cluster, over gRPC. Within a node, the bus delivers in order and once. */
 export class MeshBus implements Bus {
   readonly node: Incarnation;
-  /** To be offered by this node's gRPC server. */
+  /** Service that this node's gRPC server must offer. */
   readonly service: MeshServer;
-  readonly #parts: MeshParts;
+  readonly #deps: MeshDependencies;
   readonly #door: Door;
   readonly #mailboxes: Mailboxes;
   readonly #peers = new Map<Incarnation, Peer>();
@@ -31,11 +31,11 @@ export class MeshBus implements Bus {
   readonly #turns: Turns;
   #isClosed = false;
 
-  constructor(parts: MeshParts) {
-    this.#parts = parts;
-    this.node = parts.node;
-    this.#door = new Door(parts);
-    const { node, level, runtime, log } = parts;
+  constructor(deps: MeshDependencies) {
+    this.#deps = deps;
+    this.node = deps.node;
+    this.#door = new Door(deps);
+    const { node, level, runtime, log } = deps;
     this.#turns = new Turns(runtime);
     this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
     this.service = new MeshServer({
@@ -64,20 +64,20 @@ export class MeshBus implements Bus {
   send: Bus["send"] = ({ node, role }, message) => {
     if (node === this.node) this.#mailboxes.put(node, role, message);
     else if (this.#peers.has(node)) this.#peers.get(node)?.send({ role, message } as Letter);
-    // To a node that nobody knows it is lost, as on a network.
+    // A message to an unknown node is lost, as on a network.
     else this.#losses.messages++;
   };
 
   /**
-   * Whether others will reach this node at an address: its server listens by now.
-   * @returns null: they will; else what is there instead
+   * Checks whether other nodes will reach this node at an address, once its server listens.
+   * @returns null: they will; else a description of what answers there instead
    */
   reachesItself(address: string): Promise<string | null> {
-    const { node, level, runtime } = this.#parts;
+    const { node, level, runtime } = this.#deps;
     return reach({ from: node, to: node, level, address, door: this.#door }, runtime);
   }
 
-  /** How it does with the other nodes; `dropped` are messages, ever. */
+  /** Load of the connections to other nodes; `dropped` counts messages since the start. */
   load(): { connections: number; dropped: number; waitingBytes: number } {
     const peers = [...this.#peers.values()];
     return {
@@ -87,7 +87,7 @@ export class MeshBus implements Bus {
     };
   }
 
-  /** These nodes live, all of them: to be told whenever the leases were looked at. */
+  /** Records the nodes that live now; the list is complete. Call this whenever the leases were read. */
   meet(nodes: readonly NodeProfile[]): void {
     if (this.#isClosed) return;
     this.#door.meet(nodes);
@@ -100,7 +100,7 @@ export class MeshBus implements Bus {
     for (const profile of nodes) if (profile.incarnation !== this.node) this.#meet(profile);
   }
 
-  /** Says nothing any more, and hears nothing of others. */
+  /** Closes all connections: the bus neither sends nor receives any more. */
   close(): void {
     this.#isClosed = true;
     this.service.close();
@@ -112,7 +112,7 @@ export class MeshBus implements Bus {
     let peer = this.#peers.get(profile.incarnation);
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
-      const { node: from, level, runtime, log } = this.#parts;
+      const { node: from, level, runtime, log } = this.#deps;
       const link = { from, to, level, address, door: this.#door };
       peer = new Peer({ link, losses: this.#losses, turns: this.#turns, runtime, log });
       this.#peers.set(to, peer);

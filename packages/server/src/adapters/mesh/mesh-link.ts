@@ -23,11 +23,11 @@ import { isProven, proofsOf } from "./proofs.ts";
 export const PATH = `/${MeshService.typeName}/${MeshService.method.connect.name}`;
 
 const CHANNEL: ClientOptions = {
-  // A peer that vanished without a word is noticed; the leases know it sooner.
+  // The pings detect a peer that vanished without closing; the leases show it sooner.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // Each connection finds out by itself whether the peer is reachable: the channel has no backoff of its own and shares
-  // none with an earlier one.
+  // Each connection finds out by itself whether the peer is reachable, so the channel has no backoff of its own and
+  // shares none with an earlier channel.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
   "grpc.initial_reconnect_backoff_ms": 60_000,
@@ -38,17 +38,17 @@ export interface LinkTo {
   to: Incarnation;
   /** Feature level of the sender. */
   level: number;
-  /** host:port */
+  /** Address of the peer, as host:port. */
   address: string;
   door: Door;
 }
 
 export interface LinkEvents {
-  /** The node that is meant listens. */
+  /** Called when the right node has accepted the stream. */
   opened(): void;
-  /** There is room again after it was congested. */
+  /** Called when there is room again after the stream was congested. */
   drained(): void;
-  /** Once, whatever ended it. */
+  /** Called once, when the stream has ended for any reason. */
   closed(reason: string): void;
 }
 
@@ -59,10 +59,10 @@ export class MeshLink {
   readonly #events: LinkEvents;
   readonly #to: LinkTo;
   readonly #nonce: string;
-  /** Whether the other node has proven that it has a secret of the cluster. */
+  /** Whether the other node has proved that it has a secret of the cluster. */
   #isProven = false;
   #unsentBytes = 0;
-  /** Why this end gave the stream up; null: it did not. */
+  /** Reason why this end closed the stream; null: it did not. */
   #fault: string | null = null;
   #isOver = false;
 
@@ -77,7 +77,7 @@ export class MeshLink {
     this.#client = new Client(address, ChannelCredentials.createInsecure(), CHANNEL);
     this.#call = this.#client.makeBidiStreamRequest(PATH, serialize, deserialize, metadata);
     this.#call.on("data", (reply: MeshReply) => this.#hear(reply));
-    // The status says the same and always comes; without a listener an error would be thrown.
+    // The status event always follows and says the same. Without this listener, Node would throw the error.
     this.#call.on("error", () => undefined);
     this.#call.on("status", ({ code, details }: StatusObject) =>
       this.#end(this.#fault ?? (details || `gRPC status ${code}`)),
@@ -99,7 +99,7 @@ export class MeshLink {
     }
   }
 
-  /** At once: what is on its way may be lost. */
+  /** Closes the stream at once; messages on their way may be lost. */
   close(): void {
     this.#call.cancel();
   }
@@ -122,7 +122,7 @@ export class MeshLink {
     this.#call.cancel();
   }
 
-  /** It was handed to the network, which flow control allows only as the other node reads. */
+  /** Records that bytes were handed to the network, which flow control allows only as the other node reads. */
   #wasTaken(bytes: number): void {
     const wasCongested = this.isCongested();
     this.#unsentBytes -= bytes;

@@ -30,7 +30,7 @@ describe("the secret of a cluster", () => {
     cluster.meet();
     return nodes;
   };
-  /** Both ways. */
+  /** Sends messages in both directions. */
   const talk = async (a: TestNode, b: TestNode) => {
     for (const [from, to] of [
       [a, b],
@@ -133,7 +133,7 @@ describe("the secret of a cluster", () => {
 
   it("is proven by the node that was called as well", async () => {
     const a = await cluster.startAs("a", { secrets: [OLD] });
-    // It takes every stream: a stranger at the address of a node.
+    // A foreign server at the address of a node, which accepts every stream.
     const stranger = await cluster.startAs("b", {});
     cluster.meet();
     await talk(a, stranger);

@@ -12,10 +12,10 @@ import type { Letter } from "./packet.ts";
 import { PacketReader } from "./packet-reader.ts";
 import { Reception } from "./reception.ts";
 
-/** Both ways bytes, so that nothing is read before its size is known. */
+/** A stream of bytes in both directions, so that nothing is parsed before its size is known. */
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
-export interface MeshServiceParts {
+export interface MeshServiceDependencies {
   node: Incarnation;
   /** Feature level of this node. */
   level: number;
@@ -30,16 +30,16 @@ export interface MeshServiceParts {
 /** Part of this node's gRPC server that serves the streams of other nodes. */
 export class MeshServer {
   readonly path = PATH;
-  /** Nodes prove themselves by more than the API key. */
+  /** Whether the service checks its callers itself: nodes prove more than the API key. */
   readonly admitsByItself = true;
-  readonly #parts: MeshServiceParts;
+  readonly #deps: MeshServiceDependencies;
   readonly #calls = new Set<Call>();
-  /** Streams that nobody has been welcomed on yet, the oldest first. */
+  /** Streams that have not been welcomed yet, the oldest first. */
   readonly #greetings = new Set<IncomingStream>();
   #isClosed = false;
 
-  constructor(parts: MeshServiceParts) {
-    this.#parts = parts;
+  constructor(deps: MeshServiceDependencies) {
+    this.#deps = deps;
   }
 
   read = (bytes: Buffer): Buffer => bytes;
@@ -49,7 +49,7 @@ export class MeshServer {
   serve = (call: Call): void => {
     if (this.#isClosed) return refuse(call, "UNAVAILABLE", "this node is stopping");
     this.#calls.add(call);
-    const stream = new IncomingStream(call, this.#parts, () => this.#greetings.delete(stream));
+    const stream = new IncomingStream(call, this.#deps, () => this.#greetings.delete(stream));
     this.#greetings.add(stream);
     this.#makeRoom();
     call.on("data", (bytes: Buffer) => stream.hear(bytes));
@@ -64,7 +64,10 @@ export class MeshServer {
     });
   };
 
-  /** A greeting takes moments: the stream that waits longest is the one least likely to be a node's. */
+  /**
+   * Ends the oldest greeting. A greeting takes moments, so the stream that has waited longest is the least likely to be
+   * a node's.
+   */
   #makeRoom(): void {
     const [oldest] = this.#greetings;
     if (this.#greetings.size > GREETINGS_MAX)
@@ -81,19 +84,19 @@ export class MeshServer {
 /** One stream of another node: a greeting, then packets. */
 class IncomingStream {
   readonly #call: Call;
-  readonly #parts: MeshServiceParts;
+  readonly #deps: MeshServiceDependencies;
   readonly #reception: Reception;
-  /** Ends the time that a greeting may take. */
+  /** Ends the time limit of the greeting. */
   readonly #greeted: () => void;
-  /** null: nobody was welcomed yet. */
+  /** Reader of packets; null: the stream has not been welcomed yet. */
   #reader: PacketReader | null = null;
   #isOver = false;
 
-  /** @param greeted called once, when nobody waits for a welcome any more */
-  constructor(call: Call, parts: MeshServiceParts, greeted: () => void) {
-    const { node, level, door, runtime } = parts;
+  /** @param greeted called once, when the stream no longer waits for a welcome */
+  constructor(call: Call, deps: MeshServiceDependencies, greeted: () => void) {
+    const { node, level, door, runtime } = deps;
     this.#call = call;
-    this.#parts = parts;
+    this.#deps = deps;
     let isGreeted = false;
     const timer = runtime.setTimer(GREETING_WITHIN_MS, () =>
       this.refuse("DEADLINE_EXCEEDED", "no greeting came in time"),
@@ -109,7 +112,7 @@ class IncomingStream {
       refuse: (code, details) => this.refuse(code, details),
       opened: (from) => {
         this.#greeted();
-        this.#reader = new PacketReader(from, parts, this);
+        this.#reader = new PacketReader(from, deps, this);
       },
     });
   }
@@ -139,7 +142,7 @@ class IncomingStream {
 
   fail(error: unknown): void {
     if (this.#isOver) return;
-    this.#parts.log.warn({ err: error }, "the mesh ends the stream of another node, which said what is no packet");
+    this.#deps.log.warn({ err: error }, "the mesh ends the stream of another node, which said what is no packet");
     this.refuse("INVALID_ARGUMENT", "that was no packet");
   }
 
@@ -155,7 +158,7 @@ class IncomingStream {
   }
 }
 
-/** @throws {Error} it is none */
+/** @throws {Error} the bytes are no message */
 function messageOf(bytes: Buffer): MeshMessage {
   if (countFields(MeshMessageSchema, bytes, MESSAGE_MAX_FIELDS) > MESSAGE_MAX_FIELDS)
     throw new Error("too many fields");

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { authorizes } from "../../api/security.ts";
+import { authorizes } from "../../api/http/security.ts";
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { type GrpcServer, startGrpcServer } from "../../gateway/connections/grpc-server.ts";
 import { createLog } from "../../ops/logging.ts";
@@ -11,14 +11,14 @@ import { MeshBus } from "./mesh-bus.ts";
 import { Wire } from "./wire.fixture.ts";
 
 export const KEY = "a-key-of-the-cluster";
-/** A node that differs from the others. */
+/** Options of a node that differs from the others. */
 export interface Making {
   apiKey?: string;
   level?: number;
-  /** Default: none. */
+  /** Secrets of the cluster; default: none. */
   secrets?: readonly string[];
   leaseWithinMs?: number;
-  /** Default: the system's. */
+  /** Runtime of the node; default: the system's. */
   runtime?: Runtime;
   log?: Logger;
 }
@@ -26,19 +26,19 @@ export interface Making {
 const log = createLog("silent");
 const runtime = systemRuntime();
 
-/** Nodes with real servers in one process, each reached through a wire that a test can cut. */
+/** Nodes with real servers in one process, each reached through a proxy that a test can cut. */
 export class Cluster {
   #nodes: TestNode[] = [];
   #buses: MeshBus[] = [];
 
-  /** A bus that knows nobody. */
+  /** A bus that knows no other node. */
   bus(node: string, { apiKey = KEY, level = FEATURE_LEVEL, secrets = [], ...rest }: Making = {}): MeshBus {
     const bus = new MeshBus({ node, level, apiKey, secrets, isAuthorized: authorizes(apiKey), runtime, log, ...rest });
     this.#buses.push(bus);
     return bus;
   }
 
-  /** Nodes that have found each other. */
+  /** Starts nodes and waits until they have found each other. */
   async start<const Names extends string[]>(...names: Names): Promise<{ [At in keyof Names]: TestNode }> {
     const nodes: TestNode[] = [];
     for (const name of names) nodes.push(await this.startAs(name, {}));
@@ -46,7 +46,7 @@ export class Cluster {
     return nodes as { [At in keyof Names]: TestNode };
   }
 
-  /** With another key, level or secrets. */
+  /** Starts a node with another key, level or secrets. */
   startAs(name: string, making: Making): Promise<TestNode> {
     return this.#open(name, 0, making);
   }
@@ -55,7 +55,7 @@ export class Cluster {
     return this.#open(name, Number(address.split(":")[1]), {});
   }
 
-  /** Everybody is told who lives. */
+  /** Tells every node which nodes live. */
   meet(): void {
     const living = this.#nodes.filter(({ isAlive }) => isAlive);
     for (const { bus } of living) bus.meet(living.map(({ profile }) => profile));
@@ -113,12 +113,12 @@ export class TestNode {
     return { incarnation: this.bus.node, ...said };
   }
 
-  /** Next messages for the api. */
+  /** Next messages for the API role. */
   heard(): Promise<Envelope<unknown>[]> {
     return this.heardBy("api", ({ length }) => length > 0);
   }
 
-  /** All that comes for the role until it is enough. */
+  /** All messages for the role until `isEnough` returns true. */
   heardBy(role: Role, isEnough: (messages: readonly Envelope<unknown>[]) => boolean): Promise<Envelope<unknown>[]> {
     const got: Envelope<unknown>[] = [];
     return new Promise((resolve) => {
@@ -131,7 +131,7 @@ export class TestNode {
     });
   }
 
-  /** As SIGKILL does: its connections are reset, and new ones refused. */
+  /** Kills the node as SIGKILL does: resets its connections and refuses new ones. */
   async kill(): Promise<void> {
     this.isAlive = false;
     await this.wire.close();

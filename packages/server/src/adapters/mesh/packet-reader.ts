@@ -6,7 +6,7 @@ import { AT_ONCE_BYTES, PACKET_MAX_BYTES, PACKET_MAX_PARTS } from "./limits.ts";
 import { type Letter, type Understood, unpacking } from "./packet.ts";
 
 export interface PacketEvents {
-  /** This node, which never writes to itself. */
+  /** Id of this node, which never writes to itself. */
   node: Incarnation;
   log: Logger;
   /** Turns of the event loop for the packets of all nodes: small packets do not wait for large ones. */
@@ -14,23 +14,26 @@ export interface PacketEvents {
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
-/** The stream that packets come on. */
+/** The stream on which packets arrive. */
 export interface PacketStream {
-  /** No more is to come, until the stream is resumed. */
+  /** Stops the stream from delivering until it is resumed. */
   pause(): void;
   resume(): void;
-  /** A packet that was read in later turns is no packet. */
+  /** Ends the stream because a packet that was read in later turns is invalid. */
   fail(error: unknown): void;
 }
 
-/** Puts the parts of packets together, and reads each packet: a small one at once, a large one in turns of the event loop. */
+/**
+ * Joins the parts of packets and reads each packet: a small one at once, a large one in several turns of the event
+ * loop.
+ */
 export class PacketReader {
   readonly #from: Incarnation;
   readonly #events: PacketEvents;
   readonly #stream: PacketStream;
   #pieces: Uint8Array[] = [];
   #bytes = 0;
-  /** Packets, in parts, that are read in turns, in order. */
+  /** Packets, in parts, that wait to be read in turns, in order. */
   readonly #waiting: Uint8Array[][] = [];
   #isReading = false;
 
@@ -40,7 +43,7 @@ export class PacketReader {
     this.#stream = stream;
   }
 
-  /** @throws {Error} it is no packet */
+  /** @throws {Error} the bytes are no packet */
   take({ part, more }: MeshMessage): void {
     if (this.#from === this.#events.node) throw new Error("a stream that was opened under this node's own name");
     this.#pieces.push(part);
@@ -84,7 +87,7 @@ export class PacketReader {
     this.#warn(strange);
   }
 
-  /** @returns number of letters that were not understood */
+  /** @returns number of letters that this node does not understand */
   #tell({ letters, strange }: Understood): number {
     if (letters.length > 0) this.#events.receive(this.#from, letters);
     return strange;

@@ -22,6 +22,16 @@ describe("a packet between nodes", () => {
     assert.deepEqual(arrived(...letters), { letters, strange: 0 });
   });
 
+  it("carries which handlers the workers of a gateway offer", () => {
+    const declared = [{ isHome: true, policies: '{"timeoutSec":5}', workers: 2 }];
+    const offers = [{ pool: "p", handler: "h", workers: 3, declared }];
+    const letters: Letter[] = [
+      { role: "gateway", message: { kind: "LIST_HANDLERS", request: "r" } },
+      { role: "api", message: { kind: "HANDLERS", request: "r", offers, isWhole: true } },
+    ];
+    assert.deepEqual(arrived(...letters), { letters, strange: 0 });
+  });
+
   it("carries what a node of the release before says of workers", () => {
     const letters: Letter[] = [
       { role: "gateway", message: { kind: "LIST_WORKERS", request: "r" } },

@@ -9,7 +9,7 @@ import { toGateway } from "./schemas/to-gateway.ts";
 import { toScheduler } from "./schemas/to-scheduler.ts";
 import { wireLetters } from "./wire-letters.ts";
 
-/** A message and who is to have it. */
+/** A message and the role that receives it. */
 export type Letter = { [R in Role]: { role: R; message: Mail[R] } }[Role];
 
 type Checks = ReadonlyMap<unknown, { Check(value: unknown): boolean }>;
@@ -20,7 +20,10 @@ const CHECKS = new Map<unknown, Checks>(
   ]),
 );
 
-/** JSON, because it is quick and new fields harm nobody; bytes beside it, because as text they would grow. */
+/**
+ * Packs letters: messages as JSON, which is fast and ignores new fields, and bytes beside the JSON, because text would
+ * be larger.
+ */
 export function packed(letters: readonly Letter[]): Buffer {
   const attachments = new Attachments();
   const wire = letters.map(({ role, message }) => [role, attachments.detached(message)]);
@@ -30,14 +33,14 @@ export function packed(letters: readonly Letter[]): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Outcome of one step of reading a packet. */
+/** Result of one step of reading a packet. */
 export interface Understood {
   letters: Letter[];
-  /** Letters that this node does not understand: a newer node may say what is new. */
+  /** Number of letters that this node does not understand; a newer node may send new kinds. */
   strange: number;
 }
 
-/** @throws {Error} it is no packet */
+/** @throws {Error} the bytes are no packet */
 export function unpacked(bytes: Uint8Array): Understood {
   const steps = [...unpacking(bytes)];
   const strange = steps.reduce((sum, step) => sum + step.strange, 0);
@@ -45,8 +48,8 @@ export function unpacked(bytes: Uint8Array): Understood {
 }
 
 /**
- * Reads a packet in steps of some milliseconds: it may have 16 MiB of text and thousands of payloads.
- * @throws {Error} it is no packet
+ * Reads a packet in steps of some milliseconds, because a packet may have 16 MiB of text and thousands of payloads.
+ * @throws {Error} the bytes are no packet
  */
 export function* unpacking(bytes: Uint8Array): Generator<Understood> {
   const attachments = new Attachments();

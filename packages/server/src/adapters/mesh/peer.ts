@@ -8,7 +8,7 @@ import { type LinkTo, MeshLink } from "./mesh-link.ts";
 import { type Letter, packed } from "./packet.ts";
 import { portions } from "./portions.ts";
 
-/** Messages that were dropped, over all peers. */
+/** Number of dropped messages, over all peers. */
 export interface Losses {
   messages: number;
 }
@@ -18,7 +18,7 @@ interface Packet {
   messages: number;
 }
 
-export interface PeerParts {
+export interface PeerDependencies {
   link: LinkTo;
   losses: Losses;
   /** Turns of the event loop for large packets to all nodes. */
@@ -27,25 +27,28 @@ export interface PeerParts {
   log: Logger;
 }
 
-/** Another node, as this one sends to it. */
+/** Another node, as the target of this node's messages. */
 export class Peer {
-  readonly #parts: PeerParts;
+  readonly #deps: PeerDependencies;
   #roles: readonly Role[] = [];
   #link: MeshLink | null = null;
   #isOpen = false;
-  /** Refused or reset, and not come back since. One that is only silent is not: then its lease says what became of it. */
+  /**
+   * Whether the connection was refused or reset and has not come back. A peer that is only silent does not count as
+   * broken; its lease shows whether it lives.
+   */
   #isBroken = false;
   #failures = 0;
   #timer: Timer | null = null;
   #isClosed = false;
-  /** Letters of this turn, and of the time while earlier letters are made into packets. */
+  /** Letters of this turn, and of the time while earlier letters are packed. */
   #letters: Letter[] = [];
   #isPacking = false;
   #waiting: Packet[] = [];
   #waitingBytes = 0;
 
-  constructor(parts: PeerParts) {
-    this.#parts = parts;
+  constructor(deps: PeerDependencies) {
+    this.#deps = deps;
     this.#connect();
   }
 
@@ -53,12 +56,12 @@ export class Peer {
     this.#roles = roles;
   }
 
-  /** Whether it has the role and can be reached, as far as is known. */
+  /** Whether the peer has the role and is reachable, as far as this node knows. */
   canBe(role: Role): boolean {
     return !this.#isBroken && this.#roles.includes(role);
   }
 
-  /** Whether it listens now. */
+  /** Whether the connection is open now. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -70,7 +73,7 @@ export class Peer {
   send(letter: Letter): void {
     if (this.#isBroken || this.#isClosed) return this.#lost(1);
     if (this.#letters.push(letter) > 1 || this.#isPacking) return;
-    atEndOfTurn(this.#parts.runtime, () => void this.#leave());
+    atEndOfTurn(this.#deps.runtime, () => void this.#leave());
   }
 
   close(): void {
@@ -79,14 +82,14 @@ export class Peer {
     this.#link?.close();
   }
 
-  /** One packet at once, the others in turns of the event loop; nothing that is said meanwhile overtakes them. */
+  /** Sends one packet at once, the others in later turns of the event loop. Later messages do not overtake them. */
   async #leave(): Promise<void> {
     this.#isPacking = true;
     while (this.#letters.length > 0) {
       const letters = this.#letters;
       this.#letters = [];
       for (const [index, portion] of portions(letters).entries()) {
-        if (index > 0 && this.#parts.turns.isOver) await this.#parts.turns.next();
+        if (index > 0 && this.#deps.turns.isOver) await this.#deps.turns.next();
         if (this.#isBroken || this.#isClosed) this.#lost(portion.length);
         else this.#carry({ bytes: packed(portion), messages: portion.length });
       }
@@ -108,7 +111,7 @@ export class Peer {
   }
 
   #lost(messages: number): void {
-    this.#parts.losses.messages += messages;
+    this.#deps.losses.messages += messages;
   }
 
   #sendWaiting(): void {
@@ -120,13 +123,13 @@ export class Peer {
   }
 
   #connect(): void {
-    const link = new MeshLink(this.#parts.link, {
+    const link = new MeshLink(this.#deps.link, {
       opened: () => this.#opened(),
       drained: () => this.#sendWaiting(),
       closed: (reason) => this.#closed(reason),
     });
     this.#link = link;
-    this.#timer = this.#parts.runtime.setTimer(WELCOME_WITHIN_MS, () => {
+    this.#timer = this.#deps.runtime.setTimer(WELCOME_WITHIN_MS, () => {
       this.#timer = null;
       link.close();
     });
@@ -141,8 +144,8 @@ export class Peer {
   }
 
   #closed(reason: string): void {
-    const { log, runtime, link } = this.#parts;
-    // The timer has run out: nobody has refused.
+    const { log, runtime, link } = this.#deps;
+    // The timer has fired, so no node has refused.
     const wasSilent = this.#timer === null && !this.#isOpen;
     this.#timer?.cancel();
     this.#isOpen = false;

@@ -1,20 +1,20 @@
 import { PORTION_MAX_BYTES, PORTION_MAX_ITEMS } from "./limits.ts";
 import type { Letter } from "./packet.ts";
 
-/** Content of a packet. */
+/** Load of a packet. */
 interface Load {
   /** Size of payloads and results, in bytes. */
   bytes: number;
-  /** Messages and items of their lists, which are the text. */
+  /** Number of messages and of items of their lists, which form the text. */
   items: number;
 }
 
-/** Cuts letters that leave together into packets. No packet exceeds its bounds, unless one letter alone does. */
+/** Divides letters that leave together into packets. No packet exceeds its limits, unless a single letter does. */
 export function portions(letters: readonly Letter[]): Letter[][] {
   return packs(letters.flatMap(cut), loadOf);
 }
 
-/** A list may as well come as several: the bus promises no more. */
+/** Divides a letter with a long list into several letters; the bus does not promise to keep lists together. */
 function cut(letter: Letter): Letter[] {
   const { role, message } = letter;
   if (fits(loadOf(letter))) return [letter];
@@ -24,7 +24,7 @@ function cut(letter: Letter): Letter[] {
     );
   }
   if (message.kind === "ASSIGN") {
-    return packs(message.assigns, ({ payload }) => itemOf(payload)).map(
+    return packs(message.assigns, ({ payload, steps }) => itemOf(payload, steps)).map(
       (assigns) => ({ role, message: { ...message, assigns } }) as Letter,
     );
   }
@@ -33,10 +33,15 @@ function cut(letter: Letter): Letter[] {
       (results) => ({ role, message: { ...message, results } }) as Letter,
     );
   }
+  if (message.kind === "STEPS") {
+    return packs(message.steps, ({ data }) => itemOf(data)).map(
+      (steps) => ({ role, message: { ...message, steps } }) as Letter,
+    );
+  }
   return [letter];
 }
 
-/** Neighbours put together; what does not fit by itself is alone. */
+/** Groups consecutive items up to the limits. An item above the limits is a group of its own. */
 function packs<T>(items: readonly T[], weigh: (item: T) => Load): T[][] {
   const all: T[][] = [];
   let sum: Load = { bytes: 0, items: 0 };
@@ -56,8 +61,8 @@ function fits({ bytes, items }: Load): boolean {
   return bytes <= PORTION_MAX_BYTES && items <= PORTION_MAX_ITEMS;
 }
 
-function itemOf(bytes: Uint8Array | null): Load {
-  return { bytes: bytes?.length ?? 0, items: 1 };
+function itemOf(bytes: Uint8Array | null, more?: Uint8Array | null): Load {
+  return { bytes: (bytes?.length ?? 0) + (more?.length ?? 0), items: 1 };
 }
 
 function loadOf({ message }: Letter): Load {
@@ -66,9 +71,11 @@ function loadOf({ message }: Letter): Load {
 }
 
 function bytesOf(message: Letter["message"]): number {
-  const sum = (sizes: readonly (Uint8Array | null)[]) => sizes.reduce((all, one) => all + (one?.length ?? 0), 0);
+  const sum = (sizes: readonly (Uint8Array | null | undefined)[]) =>
+    sizes.reduce((all, one) => all + (one?.length ?? 0), 0);
   if (message.kind === "HINT") return sum(message.rows.map(({ payload }) => payload));
-  if (message.kind === "ASSIGN") return sum(message.assigns.map(({ payload }) => payload));
+  if (message.kind === "ASSIGN") return sum(message.assigns.flatMap(({ payload, steps }) => [payload, steps]));
+  if (message.kind === "STEPS") return sum(message.steps.map(({ data }) => data));
   if (message.kind === "FINISHED") return sum(message.results.map(({ result }) => result));
   return 0;
 }

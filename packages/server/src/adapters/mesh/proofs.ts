@@ -2,11 +2,12 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Incarnation } from "../../domain/ids.ts";
 
 /**
- * How nodes show each other that they have the same secret, without sending it: each makes a keyed digest of the names of both,
- * of a nonce from each side, and of the side that it is on, so that no proof is of use in another stream, or the other way.
+ * Proofs with which two nodes show each other that they have the same secret, without sending it. Each node computes a
+ * keyed digest of both names, of a nonce from each side, and of its own side, so that a proof is useless in another
+ * stream or in the other direction.
  */
 
-/** One stream, as its two ends know it. */
+/** One stream, described by data that both ends know. */
 export interface Encounter {
   from: Incarnation;
   to: Incarnation;
@@ -17,17 +18,17 @@ export interface Encounter {
 
 export type Side = "from" | "to";
 
-/** A node has two secrets at most; more proofs are nobody's. */
+/** Largest number of proofs; a node has at most two secrets. */
 const PROOFS_MAX = 4;
 
-/** @returns one for each secret */
+/** @returns one proof for each secret */
 export function proofsOf(secrets: readonly string[], side: Side, encounter: Encounter): Uint8Array[] {
   const { from, to, fromNonce, toNonce } = encounter;
   const text = JSON.stringify(["mainspring mesh 1", side, from, to, fromNonce, toNonce]);
   return secrets.map((secret) => createHmac("sha256", secret).update(text).digest());
 }
 
-/** Whether the other end, which is on that side, has one of the secrets. */
+/** Whether the node at the other side has one of the secrets. */
 export function isProven(
   secrets: readonly string[],
   side: Side,

@@ -4,7 +4,7 @@ import { MESH_PROTOCOL_VERSION, MeshMessageSchema, type MeshReply, MeshReplySche
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { PATH } from "./mesh-link.ts";
 
-/** A stream to a node, on which a test says what it likes. */
+/** A stream to a node, on which a test can send any message. */
 export class RawStream {
   readonly #client: Client;
   readonly #call: ClientDuplexStream<Uint8Array, MeshReply>;
@@ -12,7 +12,7 @@ export class RawStream {
   #wake: () => void = () => undefined;
   readonly status: Promise<StatusObject>;
 
-  /** @param apiKey left out: none is shown */
+  /** @param apiKey API key for the stream; absent: none is sent */
   constructor(address: string, apiKey?: string) {
     const metadata = new Metadata();
     if (apiKey !== undefined) metadata.set("authorization", `Bearer ${apiKey}`);

@@ -3,8 +3,8 @@ import { WELCOME_WITHIN_MS } from "./limits.ts";
 import { type LinkTo, MeshLink } from "./mesh-link.ts";
 
 /**
- * Connects as other nodes will.
- * @returns null: the node that is meant answers there; else what came instead, for people
+ * Connects in the same way as other nodes will.
+ * @returns null: the right node answers; else a description of what answers instead, for people
  */
 export function reach(link: LinkTo, runtime: Runtime): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();

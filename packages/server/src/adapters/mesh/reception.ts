@@ -16,47 +16,47 @@ import { type Encounter, isProven, proofsOf } from "./proofs.ts";
 const NAME_MAX_CHARS = 256;
 const NONCE_MAX_CHARS = 128;
 
-export interface ReceptionParts {
+export interface ReceptionDependencies {
   node: Incarnation;
   /** Feature level of this node. */
   level: number;
   door: Door;
-  /** The metadata of the stream. */
+  /** Metadata `authorization` of the stream. */
   authorization: string | undefined;
   reply(reply: MeshReply): void;
   refuse(code: keyof typeof status, details: string): void;
-  /** The other end is the node that it says it is. */
+  /** Called when the other end has proved to be the node `from`. */
   opened(from: Incarnation): void;
 }
 
-/** Handshake of one end of a stream, until the other end has proved that it is a node or is refused. */
+/** Handshake at one end of a stream, until the other end has proved that it is a node or is refused. */
 export class Reception {
-  readonly #parts: ReceptionParts;
+  readonly #deps: ReceptionDependencies;
   #encounter: Encounter | null = null;
   #wait: Timer | null = null;
   #forget: () => void = () => undefined;
 
-  constructor(parts: ReceptionParts) {
-    this.#parts = parts;
+  constructor(deps: ReceptionDependencies) {
+    this.#deps = deps;
   }
 
   hear({ hello, proof }: MeshMessage): void {
-    if (this.#wait !== null) return this.#parts.refuse("INVALID_ARGUMENT", "nothing is said before the welcome");
+    if (this.#wait !== null) return this.#deps.refuse("INVALID_ARGUMENT", "nothing is said before the welcome");
     if (this.#encounter !== null) return this.#judge(this.#encounter, proof?.proofs ?? []);
-    if (hello === undefined) return this.#parts.refuse("INVALID_ARGUMENT", "hello comes first");
-    const fault = helloFault(hello, this.#parts);
-    if (fault !== null) return this.#parts.refuse(...fault);
+    if (hello === undefined) return this.#deps.refuse("INVALID_ARGUMENT", "hello comes first");
+    const fault = helloFault(hello, this.#deps);
+    if (fault !== null) return this.#deps.refuse(...fault);
     this.#greet(hello);
   }
 
-  /** The stream is over. */
+  /** Ends the handshake because the stream is over. */
   end(): void {
     this.#wait?.cancel();
     this.#forget();
   }
 
   #greet({ from, nonce }: MeshHello): void {
-    const { node, door, authorization, refuse } = this.#parts;
+    const { node, door, authorization, refuse } = this.#deps;
     if (nonce !== "" && door.secrets.length > 0) {
       this.#encounter = { from, to: node, fromNonce: nonce, toNonce: door.nonce() };
       const proofs = proofsOf(door.secrets, "to", this.#encounter);
@@ -70,16 +70,16 @@ export class Reception {
   }
 
   #judge(encounter: Encounter, proofs: readonly Uint8Array[]): void {
-    const { door, refuse } = this.#parts;
+    const { door, refuse } = this.#deps;
     if (!isProven(door.secrets, "from", encounter, proofs)) return refuse("UNAUTHENTICATED", OTHER_SECRET);
     this.#findLease(encounter.from, () => undefined);
   }
 
   #findLease(from: Incarnation, found: () => void): void {
-    const { node, level, door, refuse, opened } = this.#parts;
+    const { node, level, door, refuse, opened } = this.#deps;
     const wait = door.whenKnown(from, (isKnown) => {
       if (!isKnown) return refuse("PERMISSION_DENIED", `no lease says that a node ${from} lives`);
-      // A node that tries its own address has nothing to say there.
+      // A node that tries its own address has no messages for itself.
       if (from !== node) found();
       this.#reply({ welcome: { protocolVersion: MESH_PROTOCOL_VERSION, featureLevel: level } });
       opened(from);
@@ -88,7 +88,7 @@ export class Reception {
   }
 
   #reply(reply: MessageInitShape<typeof MeshReplySchema>): void {
-    this.#parts.reply(create(MeshReplySchema, reply));
+    this.#deps.reply(create(MeshReplySchema, reply));
   }
 }
 
@@ -98,8 +98,8 @@ const OTHER_SECRET =
   "the proof was made with another secret: set MAINSPRING_CLUSTER_SECRET, or MAINSPRING_CLUSTER_SECRET_ALSO, to the same value on both nodes";
 const NEEDS_KEY = "send the metadata authorization: Bearer <key>";
 
-/** @returns why the hello is not for this node, or is none; null: it is */
-function helloFault(hello: MeshHello, { node, level }: ReceptionParts): [keyof typeof status, string] | null {
+/** @returns reason why the hello is invalid or not for this node; null: it is valid */
+function helloFault(hello: MeshHello, { node, level }: ReceptionDependencies): [keyof typeof status, string] | null {
   const { from, to, nonce, protocolVersion } = hello;
   if (from === "" || from.length > NAME_MAX_CHARS) return ["INVALID_ARGUMENT", "hello: from must name a node"];
   if (nonce.length > NONCE_MAX_CHARS)
@@ -107,7 +107,7 @@ function helloFault(hello: MeshHello, { node, level }: ReceptionParts): [keyof t
   if (protocolVersion !== MESH_PROTOCOL_VERSION) {
     return ["FAILED_PRECONDITION", `this node speaks version ${MESH_PROTOCOL_VERSION} of the mesh`];
   }
-  // A node that says none is of a release without levels.
+  // A hello without a level comes from a release without levels.
   const theirs = hello.featureLevel || FIRST_LEVEL;
   if (!areAdjacent(level, theirs)) {
     return ["FAILED_PRECONDITION", `this node has feature level ${level}, and ${theirs} is too far from it`];

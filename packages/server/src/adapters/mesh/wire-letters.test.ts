@@ -6,9 +6,9 @@ import { wireLetters } from "./wire-letters.ts";
 const read = (text: string) => [...wireLetters(Buffer.from(text))];
 const all = (text: string) => read(text).flat();
 const MIB = 1024 * 1024;
-/** Texts that could be taken for the end of one, or of a list. */
+/** Texts that look like the end of a text or of a list. */
 const TRICKY = ["", "\\", '"', '\\"', "],[", "}{", ',"a":[', "\u00e9\ud83d\ude00", "\n", "\u2028"];
-/** So many items with everything that JSON has. */
+/** That number of items, with every kind of JSON value. */
 const items = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
     n,

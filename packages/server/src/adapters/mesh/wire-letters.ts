@@ -1,19 +1,19 @@
 import { elementsOf, type Slice, trimmed } from "./json-elements.ts";
 import { AT_ONCE_BYTES, ITEM_MAX_BYTES, LETTER_MAX_BYTES } from "./limits.ts";
 
-/** Lists that may as well come as several, by the kind of their message. */
+/** Lists that the sender may divide over several messages, by the kind of their message. */
 const DIVIDED: Readonly<Record<string, string>> = { HINT: "rows", ASSIGN: "assigns", FINISHED: "results" };
-/** Letter that nobody understands, in place of one that is too large to be read. */
+/** Stands for a letter that is too large to be read; no node understands it. */
 const STRANGE = null;
 
-/** List of a message that is too long to be parsed at once. */
+/** A list of a message that is too long to be parsed at once. */
 interface LongList extends Slice {
   key: string;
 }
 
 /**
- * Reads the letters of a packet in steps that take some milliseconds at most; between them the caller may leave the turn of the event
- * loop. A long list that may come as several comes as several letters.
+ * Reads the letters of a packet in steps that take at most some milliseconds; between them the caller may end the turn
+ * of the event loop. A long list that may be divided arrives as several letters.
  * @throws {SyntaxError} the text is no list, or no JSON
  */
 export function* wireLetters(text: Buffer): Generator<readonly unknown[]> {
@@ -26,7 +26,7 @@ export function* wireLetters(text: Buffer): Generator<readonly unknown[]> {
   }
 }
 
-/** A letter whose message has long lists. */
+/** Reads a letter whose message has long lists. */
 function* longLetter(text: Buffer, letter: Slice): Generator<readonly unknown[]> {
   const parts: Slice[] = [];
   for (const part of elementsOf(text, letter)) {
@@ -69,7 +69,7 @@ function* wholeLetter(
   yield [[address, message]];
 }
 
-/** @throws {SyntaxError} it is no list */
+/** @throws {SyntaxError} the text is no list */
 function longList(text: Buffer, member: Slice): LongList {
   const colon = text.indexOf(COLON, text.indexOf(QUOTE, text.indexOf(QUOTE, member.start) + 1));
   if (colon === -1 || colon >= member.end) throw new SyntaxError("a member of a message has no value");
@@ -81,7 +81,10 @@ function* itemsOf(text: Buffer, list: Slice): Generator<readonly unknown[]> {
   for (const group of groupsOf(text, list)) yield group === null ? [] : parseList(text, group);
 }
 
-/** Neighbours that are parsed at once; null: nothing yet. One that is too large for that is a group by itself. */
+/**
+ * Groups of consecutive elements that are parsed at once; null: no group is complete yet. An element that is too large
+ * for a group is one by itself.
+ */
 function* groupsOf(text: Buffer, list: Slice): Generator<Slice | null> {
   let group: Slice | null = null;
   for (const element of elementsOf(text, list)) {

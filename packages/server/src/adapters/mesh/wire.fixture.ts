@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A TCP connection's way to a server, which a test can hold up and cut. */
+/** TCP proxy to a server, which a test can pause and cut. */
 export class Wire {
   readonly #listener: Server;
   readonly #pairs = new Set<[Socket, Socket]>();
-  /** How many connections were taken. */
+  /** Number of connections that the proxy accepted. */
   connections = 0;
 
   constructor(targetPort: number) {
@@ -22,7 +22,7 @@ export class Wire {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
   }
 
-  /** Bytes on their way stay there. */
+  /** Holds back bytes that are on their way. */
   hold(): void {
     for (const [near, far] of this.#pairs) near.unpipe(far);
   }
@@ -40,7 +40,7 @@ export class Wire {
 
   #join(near: Socket, targetPort: number): void {
     near.on("error", () => undefined);
-    // Taken while it was being closed.
+    // The connection was accepted while the proxy was being closed.
     if (!this.#listener.listening) return void near.destroy();
     this.connections++;
     const far = connect({ port: targetPort, host: "127.0.0.1" });

@@ -1,48 +1,55 @@
-import type {
-  Incarnation,
-  Store,
-  StoreDeadLetters,
-  StoreJobs,
-  StoreQueries,
-  StoreRecurrences,
-  StoreTimeZones,
-} from "@mainspring/server/testing";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Store } from "../../ports/store.ts";
+import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreHandlers } from "../../ports/store-handlers.ts";
+import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { StoreLogs } from "../../ports/store-logs.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 
-/** Operations of the store that a node can call, by the names of the port. */
+/** Operations of the store that a node can call, by their names in the port. */
 export type StoreOperation =
-  | Exclude<keyof Store, "queries" | "jobs" | "recurrences" | "deadLetters" | "timeZones" | "close">
+  | Exclude<
+      keyof Store,
+      "queries" | "jobs" | "recurrences" | "deadLetters" | "timeZones" | "handlers" | "logs" | "steps" | "close"
+    >
   | keyof StoreQueries
   | keyof StoreJobs
   | keyof StoreRecurrences
   | keyof StoreDeadLetters
-  | keyof StoreTimeZones;
+  | keyof StoreTimeZones
+  | keyof StoreHandlers
+  | keyof StoreLogs
+  | keyof StoreSteps;
 
-/** A request as the network sees it. */
+/** A request to the simulated store. */
 export interface StoreCall {
   node: Incarnation;
   operation: StoreOperation;
 }
 
 /**
- * Course of one call, decided when it is sent. Two delays and a time-out tell every fault there is:
- * - down, or lost on the way there: no effect, so the caller gives up;
- * - done but the answer lost: an effect, no answer;
+ * Course of one call, decided when it is sent. Two delays and a timeout describe every fault:
+ * - down, or lost on the way: no effect, so the caller gives up;
+ * - answer lost: an effect, no answer;
  * - late: an effect after the caller has given up, unless a takeover shuts it out before.
  */
 export interface Fate {
-  /** From the call to its effect, in milliseconds; null: it never arrives. */
+  /** Time from the call to its effect, in milliseconds; null: the call never arrives. */
   effectAfterMs: number | null;
-  /** From the effect to the answer's arrival, in milliseconds; null: the answer is lost. */
+  /** Time from the effect to the arrival of the answer, in milliseconds; null: the answer is lost. */
   answerAfterMs: number | null;
-  /** From the call until the caller gives up waiting, in milliseconds. */
+  /** Time from the call until the caller gives up, in milliseconds. */
   givesUpAfterMs: number;
 }
 
-/** Asked once for every call. */
+/** Chooses the fate of a call; called once for every call. */
 export type Latency = (call: StoreCall) => Fate;
 
-/** A fault that has come about, told when it did. */
-export interface StoreSighting extends StoreCall {
+/** A fault of a call, reported when it happens. */
+export interface StoreFault extends StoreCall {
   /**
    * - NEVER_ARRIVED: the caller gave up on something that never reached the store
    * - ANSWER_LOST: the caller gave up on something that was done

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type NewJob, Scene, StoreUnavailable, takeShards } from "@mainspring/server/testing";
+import { Scene, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import { type NewJob, StoreUnavailable } from "../../ports/store.ts";
 import { StoreStage, WELL } from "./store.fixture.ts";
 
 const NEVER = { effectAfterMs: null };
 const LOST = { answerAfterMs: null };
-/** Done five times later than the caller waits. */
+/** The effect happens after five times the caller's timeout. */
 const LATE = { effectAfterMs: 5 * WELL.givesUpAfterMs };
 
 describe("a call to the simulated store", () => {
@@ -14,7 +15,7 @@ describe("a call to the simulated store", () => {
     stage.befalls("commit", LOST);
     await assert.rejects(succeed(), StoreUnavailable);
     assert.equal(state(stage, job), "SUCCEEDED");
-    assert.deepEqual(stage.sightings, [{ kind: "ANSWER_LOST", node: "a", operation: "commit" }]);
+    assert.deepEqual(stage.faults, [{ kind: "ANSWER_LOST", node: "a", operation: "commit" }]);
     assert.deepEqual(await scene.store.load([job.executionId]), []);
   });
 
@@ -99,7 +100,7 @@ describe("a call to the simulated store", () => {
   });
 });
 
-/** Node `a` owns all shards, and there is a job in shard 1 that it may commit. */
+/** Node `a` owns all shards, and shard 1 has a job that the node may commit. */
 async function told() {
   const stage = new StoreStage();
   const scene = await stage.scene("a");
@@ -113,5 +114,5 @@ function state(stage: StoreStage, { executionId }: NewJob) {
 }
 
 function kinds(stage: StoreStage) {
-  return stage.sightings.map(({ kind }) => kind);
+  return stage.faults.map(({ kind }) => kind);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { StoreUnavailable, takeShards } from "@mainspring/server/testing";
+import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
 import { StoreStage } from "./store.fixture.ts";
 
 describe("a simulated store that goes back to an earlier state", () => {

@@ -1,26 +1,23 @@
+import type { Epoch, EpochMs, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { Pool } from "../../domain/pool.ts";
+import type { Skip } from "../../domain/recurrence.ts";
 import type {
-  Command,
-  DeadLetterAction,
-  Epoch,
-  EpochMs,
-  Incarnation,
-  Pool,
   Recovered,
   ShardCommit,
   ShardHolder,
-  ShardId,
   ShardOutcome,
-  Skip,
   Submission,
   SubmitOutcome,
-} from "@mainspring/server/testing";
-import type { ExecutionRow } from "./execution-row.ts";
-import type { JobRow } from "./job-table.ts";
-import type { PlanRow } from "./plan-table.ts";
+} from "../../ports/store.ts";
+import type { Command } from "../../ports/store-commands.ts";
+import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
+import type { ExecutionRow } from "./rows/execution-row.ts";
+import type { JobRow } from "./rows/job-table.ts";
+import type { PlanRow } from "./rows/plan-table.ts";
 
 /**
- * Events of the store, at the instant at which they became true, in that order. It is told to whoever judges, outside
- * the system: nothing in it is ever changed afterwards.
+ * Events of the store, in the order in which they became true, each at its instant. Checkers outside the system read
+ * them; an event never changes.
  */
 export type StoreEvent =
   | Submitted
@@ -39,7 +36,7 @@ export interface Submitted {
   by: Incarnation;
   submission: Submission;
   outcome: SubmitOutcome;
-  /** The rows that are new. */
+  /** Rows that are new. */
   rows: readonly ExecutionRow[];
 }
 
@@ -48,14 +45,14 @@ export interface Committed {
   kind: "COMMITTED";
   at: EpochMs;
   by: Incarnation;
-  /** As it was asked for; of a FENCED one nothing is true. */
+  /** The commit as requested. A FENCED commit has no effect. */
   asked: ShardCommit;
   outcome: ShardOutcome;
   /** The changes that were neither missed nor refused. */
   applied: readonly AppliedChange[];
-  /** Plans that moved on. */
+  /** Plans that changed. */
   planned: readonly AppliedPlan[];
-  /** Rows that are new; those whose unique key was held are SKIPPED. */
+  /** Rows that are new. Rows whose unique key was held are SKIPPED. */
   born: readonly ExecutionRow[];
 }
 
@@ -70,7 +67,7 @@ export interface AppliedChange {
   after: ExecutionRow;
 }
 
-/** Somebody set up a pool. */
+/** A pool got settings. */
 export interface PoolSet {
   kind: "POOL_SET";
   at: EpochMs;
@@ -82,7 +79,7 @@ export interface TakenOver {
   at: EpochMs;
   owner: Incarnation;
   shards: readonly { shard: ShardId; epoch: Epoch; from: Incarnation | null }[];
-  /** How many commits and takeovers that were on their way never take effect because of it. */
+  /** Number of commits and takeovers on their way that this takeover keeps from taking effect. */
   shutOut: number;
 }
 
@@ -93,36 +90,36 @@ export interface Commanded {
   command: Command;
 }
 
-/** A job was replaced, deleted, or is run again or out of turn. */
+/** A job was replaced or deleted, or got an additional execution. */
 export interface JobChanged {
   kind: "JOB_CHANGED";
   at: EpochMs;
   by: Incarnation;
   job: JobRow;
-  /** The row that a run made. */
+  /** Row of the new execution; null: none. */
   row: ExecutionRow | null;
 }
 
-/** Dead letters were replayed or discarded, at once. */
+/** Dead letters were replayed or discarded in one instant. */
 export interface Settled {
   kind: "SETTLED";
   at: EpochMs;
   by: Incarnation;
   action: DeadLetterAction;
-  /** As they were before. */
+  /** Rows of the letters as they were before. */
   letters: readonly ExecutionRow[];
-  /** The replays. */
+  /** Rows of the replays. */
   rows: readonly ExecutionRow[];
 }
 
-/** Retention let these go. */
+/** Retention deleted these rows. */
 export interface Forgotten {
   kind: "FORGOTTEN";
   at: EpochMs;
   rows: readonly ExecutionRow[];
 }
 
-/** The store was put back to an earlier state: nothing is true any more but what is named here. */
+/** The store was restored to an earlier state, which these fields describe completely. */
 export interface WentBack {
   kind: "WENT_BACK";
   at: EpochMs;

@@ -1,30 +1,31 @@
-import { type Runtime, StoreUnavailable, type Timer } from "@mainspring/server/testing";
-import { type Fate, isAnswered, type StoreSighting } from "./fate.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
+import { type Fate, isAnswered, type StoreFault } from "./fate.ts";
 
-/** The store's own time, in the simulation. */
+/** Clock of the store in the simulation. */
 export type StoreTime = Pick<Runtime, "now" | "setTimer">;
 
-/** How a node is connected to the store. */
+/** Connection of a node to the store. */
 export interface Wire {
   time: StoreTime;
-  /** Hands something that has come back to the node: later if it is paused, never if it is dead. */
+  /** Delivers an answer to the node: later if the node is paused, never if it is dead. */
   deliver: (run: () => void) => void;
-  /** Told of every fault that has come about. */
-  sighted: (kind: StoreSighting["kind"]) => void;
+  /** Called for every fault that happens. */
+  onFault: (kind: StoreFault["kind"]) => void;
 }
 
-/** Load of a journey, and its receivers. */
+/** Effect and receivers of a call. */
 export interface Errand<T> {
-  /** It has arrived and takes effect now. */
+  /** Applies the call to the store, at its arrival. */
   effect: () => T;
-  /** The caller hears what came of it, once at most. */
+  /** Receives the answer, at most once. */
   resolve: (answer: T) => void;
   reject: (error: StoreUnavailable) => void;
 }
 
 /**
- * One call on its way to the store and back, along its fate. The effect happens in one instant, and may happen although
- * the caller has long given up.
+ * One call on its way to the store and back, according to its fate. The effect happens in one instant, possibly long
+ * after the caller has given up.
  */
 export class Journey<T> {
   readonly #wire: Wire;
@@ -34,7 +35,7 @@ export class Journey<T> {
   #state: "SENT" | "DONE" | "SHUT_OUT" = "SENT";
   #gaveUp = false;
   #giveUpAt: Timer | null = null;
-  /** The caller has heard, or never will. */
+  /** Whether the caller has received an answer or an error. */
   #isOver = false;
 
   constructor(wire: Wire, fate: Fate, errand: Errand<T>) {
@@ -47,19 +48,19 @@ export class Journey<T> {
     const { time } = this.#wire;
     const { effectAfterMs, givesUpAfterMs } = this.#fate;
     if (effectAfterMs !== null) this.#arrival = time.setTimer(effectAfterMs, () => this.#arrive());
-    // A call that is answered in time needs no time-out. Most calls are, and timers make up the cost of a simulation.
+    // A call that is answered in time needs no timeout. Most calls are, and timers are the main cost of a simulation.
     if (!isAnswered(this.#fate)) this.#giveUpAt = time.setTimer(givesUpAfterMs, () => this.#giveUp());
   }
 
-  /** It is not to take effect any more. A caller that still waits sees its connection break. */
+  /** Keeps the call from taking effect. A caller that still waits gets a broken connection. */
   shutOut(): void {
     this.#arrival?.cancel();
     this.#state = "SHUT_OUT";
-    this.#wire.sighted("SHUT_OUT");
+    this.#wire.onFault("SHUT_OUT");
     if (isAnswered(this.#fate)) this.#comeBack(() => this.#errand.reject(unavailable("ended the connection")));
   }
 
-  /** The connection breaks: what has not arrived never will, and what was answered is not heard. */
+  /** Breaks the connection: a call that has not arrived never will, and an answer on its way is lost. */
   breakOff(): void {
     if (this.#isOver) return;
     this.#arrival?.cancel();
@@ -72,7 +73,7 @@ export class Journey<T> {
   #arrive(): void {
     this.#state = "DONE";
     const answer = this.#errand.effect();
-    if (this.#gaveUp) this.#wire.sighted("LATE_EFFECT");
+    if (this.#gaveUp) this.#wire.onFault("LATE_EFFECT");
     else if (isAnswered(this.#fate)) this.#comeBack(() => this.#errand.resolve(answer));
   }
 
@@ -87,8 +88,8 @@ export class Journey<T> {
   #giveUp(): void {
     this.#gaveUp = true;
     this.#isOver = true;
-    if (this.#fate.effectAfterMs === null) this.#wire.sighted("NEVER_ARRIVED");
-    else if (this.#state === "DONE") this.#wire.sighted("ANSWER_LOST");
+    if (this.#fate.effectAfterMs === null) this.#wire.onFault("NEVER_ARRIVED");
+    else if (this.#state === "DONE") this.#wire.onFault("ANSWER_LOST");
     this.#wire.deliver(() => this.#errand.reject(unavailable("did not answer")));
   }
 }

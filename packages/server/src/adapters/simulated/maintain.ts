@@ -1,13 +1,15 @@
-import { type EpochMs, isRecurringJobId, type Retention } from "@mainspring/server/testing";
-import type { ExecutionRow } from "./execution-row.ts";
-import type { JobRow } from "./job-table.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { isRecurringJobId } from "../../domain/recurrence.ts";
+import type { Retention } from "../../ports/store.ts";
+import type { ExecutionRow } from "./rows/execution-row.ts";
+import type { JobRow } from "./rows/job-table.ts";
 import type { StoreData } from "./store-data.ts";
 
 const DAY_MS = 86_400_000;
-/** How long a repeated request is recognised by its idempotency key. */
+/** Time for which a repeated request is recognised by its idempotency key, in days. */
 const IDEMPOTENCY_DAYS = 7;
 
-/** See Store.maintain. There are no months here: what is over is let go on its own day. */
+/** See Store.maintain. This store has no months, so each row is deleted on its own day. */
 export function maintain(data: StoreData, now: EpochMs, retention: Retention): void {
   const keepFrom = now - retention.days * DAY_MS;
   const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
@@ -16,6 +18,8 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   const rows = [...data.executions.all()].filter(isOver);
   for (const row of rows) {
     data.executions.remove(row);
+    data.steps.forget(row.id);
+    data.logs.forget(row.id);
     const job = data.jobs.get(row.job.jobId);
     const isLast = data.executions.ofJob(row.job.jobId).length === 0;
     if (job !== undefined && isLast && !isRecurringJobId(row.job.jobId)) data.jobs.remove(job);
@@ -26,7 +30,10 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   if (rows.length > 0) data.tell({ kind: "FORGOTTEN", at: data.now(), rows });
 }
 
-/** Recurring jobs are kept for as long as they are not deleted, and after that for as long as what they did. */
+/**
+ * Whether retention deletes a recurring job. A recurring job is kept until it is deleted, and then for as long as its
+ * executions.
+ */
 function isGone(data: StoreData, { job, deletedAt }: JobRow, keepFrom: EpochMs): boolean {
   const isOver = isRecurringJobId(job.jobId) && deletedAt !== null && deletedAt < keepFrom;
   return isOver && data.executions.ofJob(job.jobId).length === 0 && !data.commands.isAbout(job.jobId);

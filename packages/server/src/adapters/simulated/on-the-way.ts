@@ -1,14 +1,14 @@
-import type { Incarnation } from "@mainspring/server/testing";
+import type { Incarnation } from "../../domain/ids.ts";
 
 /** A commit or a takeover that was sent and has not taken effect. */
 interface Underway {
-  /** It is not to take effect any more. */
+  /** Keeps the call from taking effect. */
   shutOut(): void;
 }
 
 /**
- * The commits and takeovers that each node has sent and that have not taken effect: what they will do is in doubt, also
- * after the node has given up waiting for them. A takeover ends them, as ending the backends of a node does in PostgreSQL.
+ * Commits and takeovers that each node has sent and that have not taken effect. Their outcome is unknown, even after
+ * the node has given up. A takeover ends them, as PostgreSQL does by terminating a node's backends.
  */
 export class OnTheWay {
   readonly #byOwner = new Map<Incarnation, Set<Underway>>();
@@ -19,14 +19,14 @@ export class OnTheWay {
     else known.add(call);
   }
 
-  /** It has taken effect. */
+  /** Removes a call that has taken effect. */
   remove(owner: Incarnation, call: Underway): void {
     const calls = this.#byOwner.get(owner);
     calls?.delete(call);
     if (calls?.size === 0) this.#byOwner.delete(owner);
   }
 
-  /** @returns how many calls were shut out */
+  /** @returns number of calls that were shut out */
   shutOut(owner: Incarnation): number {
     const calls = this.#byOwner.get(owner);
     if (calls === undefined) return 0;

@@ -1,26 +1,29 @@
 import type { Fate, Latency } from "./fate.ts";
 
-/** Both ends included, in milliseconds. */
+/** Range in milliseconds, both ends included. */
 type RangeMs = readonly [least: number, most: number];
 
-/** How the store and the way to it are at the moment. May be changed at any time; what was sent before is not affected. */
-export interface StoreWeather {
-  /** The way there and the work. */
+/**
+ * Present faults of the store and its network. They may change at any time; calls that were sent before are not
+ * affected.
+ */
+export interface StoreFaultProfile {
+  /** Time of the request's way and of the work. */
   requestMs: RangeMs;
-  /** The way back. */
+  /** Time of the answer's way. */
   answerMs: RangeMs;
-  /** How long callers wait. */
+  /** Timeout of callers, in milliseconds. */
   timeoutMs: number;
-  /** Nobody answers: callers hear so at once or after up to `timeoutMs`. */
+  /** Whether the store is down: callers get an error at once or after up to `timeoutMs`. */
   isDown: boolean;
-  /** How many of all calls, 0 to 1, befalls what; together at most 1. */
+  /** Share of all calls that suffer each fault, 0 to 1; together at most 1. */
   shares: { slow: number; neverArrives: number; answerLost: number; late: number };
-  /** How much longer a slow call is on its way, and how long after its time-out a late one is done. */
+  /** Additional time of a slow call, and time from a late call's timeout to its effect. */
   slowMs: RangeMs;
 }
 
-/** A store that is well. */
-export function fairWeather(): StoreWeather {
+/** Profile of a store without faults. */
+export function noFaults(): StoreFaultProfile {
   return {
     requestMs: [0.2, 2],
     answerMs: [0.1, 1],
@@ -31,15 +34,15 @@ export function fairWeather(): StoreWeather {
   };
 }
 
-/** Decides by dice, in the present weather. @param random evenly spread in [0, 1) */
-export function diceLatency(random: () => number, weather: StoreWeather): Latency {
+/** Chooses fates at random, by the present fault profile. @param random random number, evenly spread in [0, 1) */
+export function randomLatency(random: () => number, profile: StoreFaultProfile): Latency {
   const within = ([least, most]: RangeMs) => least + random() * (most - least);
   return () => {
-    const { timeoutMs, shares } = weather;
-    if (weather.isDown) return { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: random() * timeoutMs };
+    const { timeoutMs, shares } = profile;
+    if (profile.isDown) return { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: random() * timeoutMs };
     const fate: Fate = {
-      effectAfterMs: within(weather.requestMs),
-      answerAfterMs: within(weather.answerMs),
+      effectAfterMs: within(profile.requestMs),
+      answerAfterMs: within(profile.answerMs),
       givesUpAfterMs: timeoutMs,
     };
     let roll = random();
@@ -49,19 +52,19 @@ export function diceLatency(random: () => number, weather: StoreWeather): Latenc
       return is;
     };
     const effectAfterMs = fate.effectAfterMs as number;
-    if (befalls(shares.slow)) return { ...fate, effectAfterMs: effectAfterMs + within(weather.slowMs) };
+    if (befalls(shares.slow)) return { ...fate, effectAfterMs: effectAfterMs + within(profile.slowMs) };
     if (befalls(shares.neverArrives)) return { ...fate, effectAfterMs: null };
-    if (befalls(shares.late)) return { ...fate, effectAfterMs: timeoutMs + within(weather.slowMs) };
+    if (befalls(shares.late)) return { ...fate, effectAfterMs: timeoutMs + within(profile.slowMs) };
     if (!befalls(shares.answerLost)) return fate;
-    // The connection breaks at some time after, or nobody notices that it has until the time is up.
+    // The connection breaks at some time after the effect, or the caller notices nothing until its timeout.
     const givesUpAfterMs = effectAfterMs + random() * Math.max(0, timeoutMs - effectAfterMs);
     return { ...fate, answerAfterMs: null, givesUpAfterMs };
   };
 }
 
-/** Answers at once while the store is up, and throws no dice, so that what it is used for shifts nothing else. */
-export function latencyAtOnce(weather: Pick<StoreWeather, "isDown">): Latency {
+/** Answers at once while the store is up, and draws no random number, so that its use does not shift other draws. */
+export function latencyAtOnce(profile: Pick<StoreFaultProfile, "isDown">): Latency {
   const down: Fate = { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: 1_000 };
   const up: Fate = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 1_000 };
-  return () => (weather.isDown ? down : up);
+  return () => (profile.isDown ? down : up);
 }

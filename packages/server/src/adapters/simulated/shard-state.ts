@@ -1,32 +1,26 @@
-import {
-  type Epoch,
-  type ExecutionId,
-  type Incarnation,
-  invariant,
-  type JournalEntry,
-  type JournalRef,
-  type RowChange,
-} from "@mainspring/server/testing";
+import type { Epoch, ExecutionId, Incarnation } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
+import type { JournalEntry, JournalRef, RowChange } from "../../ports/store.ts";
 
 interface OpenJournal {
   ref: JournalRef;
   entries: readonly JournalEntry[];
 }
 
-/** Journal rows that stay open although they were settled, until these executions are written after all. */
+/** Journal rows that stay open although they were settled, until these executions are written. */
 interface Withheld {
   waitsFor: Set<ExecutionId>;
   refs: JournalRef[];
 }
 
-/** The fence of a shard and its journal. */
+/** Fence of a shard, and its journal. */
 export class ShardState {
   #epoch: Epoch = 0;
   #owner: Incarnation | null = null;
   readonly #journal = new Map<string, OpenJournal>();
   #withheld: Withheld | null = null;
 
-  /** Another one that says the same. */
+  /** A copy with the same content. */
   copy(): ShardState {
     const copy = new ShardState();
     copy.#epoch = this.#epoch;
@@ -41,25 +35,25 @@ export class ShardState {
     return this.#epoch;
   }
 
-  /** null: nobody owns it. */
+  /** Owner of the shard; null: none. */
   get owner(): Incarnation | null {
     return this.#owner;
   }
 
-  letGo(): void {
+  release(): void {
     this.#owner = null;
   }
 
-  /** @param atLeast what the new epoch is not below */
+  /** @param atLeast lower bound of the new epoch */
   takeOver(owner: Incarnation, atLeast: Epoch): Epoch {
     this.#owner = owner;
-    // The successor finds in the journal what was withheld.
+    // The new owner finds the withheld rows in the journal.
     this.#withheld = null;
     this.#epoch = Math.max(this.#epoch + 1, atLeast);
     return this.#epoch;
   }
 
-  /** In order of epoch and number. */
+  /** Open journal rows, in order of epoch and number. */
   journals(): OpenJournal[] {
     return [...this.#journal.values()].sort((a, b) => a.ref.epoch - b.ref.epoch || a.ref.seq - b.ref.seq);
   }
@@ -70,9 +64,9 @@ export class ShardState {
   }
 
   /**
-   * Deletes journal rows, unless the commit that settles them had to leave a row out: then the journal may be all that
-   * knows of that row's attempt.
-   * @param refused what this commit left out
+   * Deletes journal rows, unless the commit that settles them had to omit a row: then the journal may be the only
+   * record of that row's attempt.
+   * @param refused executions that this commit omitted
    */
   settle(refs: readonly JournalRef[], changes: readonly RowChange[], refused: readonly ExecutionId[]): void {
     if (this.#withheld === null && refused.length === 0) {

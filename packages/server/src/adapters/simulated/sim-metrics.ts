@@ -1,10 +1,10 @@
-import type { ApiMetrics, Metrics } from "@mainspring/server/testing";
+import type { ApiMetrics, Metrics } from "../../ports/metrics.ts";
 
 type Readings = ReturnType<Parameters<Metrics["watch"]>[0]>;
 
 const nothing = () => undefined;
 
-/** Counts of one life of a server, compared with a recount. The rest is counted by those who watch it. */
+/** Metrics of one server process, which the simulator compares with a recount. Checkers count the rest. */
 export class SimMetrics implements Metrics, ApiMetrics {
   /** Executions that became final, by state. */
   readonly finals = new Map<string, number>();
@@ -18,7 +18,7 @@ export class SimMetrics implements Metrics, ApiMetrics {
     this.#watched.push(read);
   }
 
-  /** Present readings, added up over the labels. */
+  /** Present values of gauges, summed over their labels. */
   shown(): Record<string, number> {
     const shown: Record<string, number> = {};
     for (const read of this.#watched) {

@@ -1,4 +1,4 @@
-import { storeConformance } from "@mainspring/server/testing";
+import { storeConformance } from "../../ports/conformance/store.conformance.ts";
 import { StoreStage } from "./store.fixture.ts";
 
 storeConformance("the simulated store", async () => {

@@ -1,51 +1,54 @@
+import type { Epoch, ExecutionId, Incarnation, ShardId } from "../../domain/ids.ts";
 import {
-  type Command,
-  type Epoch,
-  type Incarnation,
   type SeenShard,
   type ShardCommit,
-  type ShardId,
   type ShardOutcome,
   type Store,
-  type StoreDeadLetters,
-  type StoreJobs,
-  type StoreQueries,
-  type StoreRecurrences,
-  type StoreTimeZones,
   StoreUnavailable,
   type Submission,
   type SubmitOutcome,
-} from "@mainspring/server/testing";
-import { commit } from "./commit.ts";
-import * as deadLetters from "./dead-letters.ts";
-import type { Latency, StoreOperation, StoreSighting } from "./fate.ts";
-import * as changes from "./job-changes.ts";
+} from "../../ports/store.ts";
+import type { Command } from "../../ports/store-commands.ts";
+import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreHandlers } from "../../ports/store-handlers.ts";
+import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { StoreLogs } from "../../ports/store-logs.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
+import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
 import { Journey, type StoreTime } from "./journey.ts";
-import { ledger, recurringJobs, traces } from "./ledger.ts";
 import { maintain } from "./maintain.ts";
-import * as queries from "./queries.ts";
-import * as reads from "./reads.ts";
-import * as recurrences from "./recurrences.ts";
+import { commit } from "./rows/commit.ts";
+import * as deadLetters from "./rows/dead-letters.ts";
+import * as flows from "./rows/flows.ts";
+import * as changes from "./rows/job-changes.ts";
+import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
+import * as queries from "./rows/queries.ts";
+import * as reads from "./rows/reads.ts";
+import * as recurrences from "./rows/recurrences.ts";
+import { answeredBefore, submit } from "./rows/submit.ts";
+import { changeOver } from "./rows/time-zones.ts";
 import type { StoreData } from "./store-data.ts";
-import { answeredBefore, submit } from "./submit.ts";
-import { letGo, takeOver } from "./take-over.ts";
-import { changeOver } from "./time-zones.ts";
+import { releaseShards, takeOver } from "./take-over.ts";
 
 export interface SimStoreOptions {
   data: StoreData;
-  /** Node that is connected. */
+  /** Node that uses the connection. */
   node: Incarnation;
   time: StoreTime;
   latency: Latency;
-  /** Hands answers to the node; by default at once. */
+  /** Delivers answers to the node; default: at once. */
   deliver?: (run: () => void) => void;
-  /** Told of every fault that has come about. */
-  sighted?: (sighting: StoreSighting) => void;
+  /** Called for every fault that happens. */
+  onFault?: (fault: StoreFault) => void;
 }
 
 /**
- * One node's connection to a simulated store. The latency decides when a call takes effect and when it is answered. The
- * commits and takeovers of a node go one after the other, as on the one connection that the real store has for them.
+ * One node's connection to a simulated store. The latency decides when a call takes effect and when it is answered.
+ * Commits and takeovers of a node run one after the other, as on the single connection that the real store has for
+ * them.
  */
 export class SimStore implements Store {
   readonly #options: Required<SimStoreOptions>;
@@ -55,12 +58,12 @@ export class SimStore implements Store {
   #isClosed = false;
   /** Calls that were sent and not answered. */
   readonly #journeys = new Set<{ breakOff(): void }>();
-  /** In which timeline of the store each shard was taken over. */
+  /** Timeline of the store in which each shard was taken over. */
   readonly #takenIn = new Map<ShardId, number>();
   #tellTakeoversEnded: () => void = () => undefined;
 
   constructor(options: SimStoreOptions) {
-    this.#options = { deliver: (run) => run(), sighted: () => undefined, ...options };
+    this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
   }
 
@@ -97,6 +100,8 @@ export class SimStore implements Store {
 
   readonly recurrences: StoreRecurrences = {
     readDue: (...asked) => this.#call("readDue", () => recurrences.readDue(this.#data, ...asked)),
+    dueFlows: (...asked) => this.#call("dueFlows", () => flows.dueFlows(this.#data, ...asked)),
+    readDueFlows: (...asked) => this.#call("readDueFlows", () => flows.readDueFlows(this.#data, ...asked)),
     readAwaiting: (...asked) => this.#call("readAwaiting", () => recurrences.readAwaiting(this.#data, ...asked)),
     readOtherZones: (...asked) => this.#call("readOtherZones", () => recurrences.readOtherZones(this.#data, ...asked)),
     load: (jobIds) => this.#call("load", () => recurrences.load(this.#data, jobIds)),
@@ -110,9 +115,35 @@ export class SimStore implements Store {
     changeOver: (...asked) => this.#call("changeOver", () => changeOver(this.#data, ...asked)),
   };
 
-  /** In two steps where only some have keys: the second may fail when the first is done. */
+  readonly steps: StoreSteps = {
+    read: (ids) =>
+      this.#call("read", () => {
+        const found = ids.map((id) => [id, this.#data.steps.of(id)] as const);
+        return new Map(found.filter(([, steps]) => steps.length > 0));
+      }),
+  };
+
+  readonly handlers: StoreHandlers = {
+    read: (known) => this.#call("read", () => this.#data.handlers.read(known)),
+    keep: (declared, at) => {
+      const sent = declared.map((one) => ({ ...one }));
+      return this.#call("keep", () => this.#data.handlers.keep(sent, at));
+    },
+  };
+
+  readonly logs: StoreLogs = {
+    keep: (parts) => {
+      const sent = parts.map((part) => ({ ...part, lines: [...part.lines] }));
+      return this.#call("keep", () => this.#data.logs.keep(sent.filter((part) => this.#has(part.executionId))));
+    },
+    read: (...asked) => this.#call("read", () => this.#data.logs.read(...asked)),
+  };
+
+  /**
+   * Submits in two steps if only some submissions have keys; the second step may fail after the first has succeeded.
+   */
   async submit(batch: readonly Submission[]): Promise<SubmitOutcome[]> {
-    // As they are now: whatever becomes of the caller's objects, this is what was sent.
+    // The submissions are copied, because the caller may change its objects after the call.
     const sent = batch.map((submission) => ({ ...submission, jobs: [...submission.jobs] }));
     const outcomes = new Map<Submission, SubmitOutcome>();
     for (const part of [sent.filter((submission) => !isKeyed(submission)), sent.filter(isKeyed)]) {
@@ -145,21 +176,24 @@ export class SimStore implements Store {
     this.#tellTakeoversEnded = tell;
   }
 
-  /** All connections of the node break; it connects again by itself. */
+  /** Breaks all connections of the node, which reconnects by itself. */
   breakOff(): void {
     for (const journey of this.#journeys) journey.breakOff();
     this.#options.deliver(() => this.#tellTakeoversEnded());
   }
 
-  letGo(shards: readonly SeenShard[]): Promise<void> {
+  releaseShards(shards: readonly SeenShard[]): Promise<void> {
     const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
-    return this.#inTurn("letGo", () => letGo(this.#data, sent));
+    return this.#inTurn("releaseShards", () => releaseShards(this.#data, sent));
   }
 
   recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
-  lookOut: Store["lookOut"] = (...asked) => this.#call("lookOut", () => reads.lookOut(this.#data, ...asked));
+  poll: Store["poll"] = (...asked) => this.#call("poll", () => reads.poll(this.#data, ...asked));
   readWaiting: Store["readWaiting"] = (...asked) =>
     this.#call("readWaiting", () => reads.readWaiting(this.#data, ...asked));
+  waitingFlows: Store["waitingFlows"] = (...asked) =>
+    this.#call("waitingFlows", () => flows.waitingFlows(this.#data, ...asked));
+  readFlows: Store["readFlows"] = (...asked) => this.#call("readFlows", () => flows.readFlows(this.#data, ...asked));
   readReady: Store["readReady"] = (...asked) => this.#call("readReady", () => reads.readReady(this.#data, ...asked));
   readLanes: Store["readLanes"] = (...asked) => this.#call("readLanes", () => this.#data.executions.lanes(...asked));
   load: Store["load"] = (ids) => this.#call("load", () => reads.load(this.#data, ids));
@@ -183,13 +217,17 @@ export class SimStore implements Store {
     if (this.#journeys.size > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
-  #inTurn<T>(operation: "commit" | "takeOver" | "letGo", effect: () => T): Promise<T> {
+  #has(executionId: ExecutionId): boolean {
+    return this.#data.executions.get(executionId) !== undefined;
+  }
+
+  #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {
     const turn = this.#commits.then(() => this.#call(operation, effect, true));
     this.#commits = turn.catch(() => undefined);
     return turn;
   }
 
-  /** @param canBeShutOut a takeover may end it while it is on its way */
+  /** @param canBeShutOut whether a takeover may end the call while it is on its way */
   #call<T>(operation: StoreOperation, effect: () => T, canBeShutOut = false): Promise<T> {
     if (this.#isClosed) return Promise.reject(new StoreUnavailable("The simulated store's connection was closed"));
     const { node, latency } = this.#options;
@@ -198,7 +236,7 @@ export class SimStore implements Store {
     return new Promise((resolve, reject) => {
       const journey: Journey<T> = new Journey<T>(this.#wire(operation), fate, {
         effect: () => {
-          // Before its effect: a takeover does not shut out itself.
+          // The call leaves the list before its effect, because a takeover must not shut out itself.
           onTheWay.remove(node, journey);
           return effect();
         },
@@ -212,8 +250,8 @@ export class SimStore implements Store {
   }
 
   #wire(operation: StoreOperation) {
-    const { node, time, deliver, sighted } = this.#options;
-    return { time, deliver, sighted: (kind: StoreSighting["kind"]) => sighted({ kind, node, operation }) };
+    const { node, time, deliver, onFault } = this.#options;
+    return { time, deliver, onFault: (kind: StoreFault["kind"]) => onFault({ kind, node, operation }) };
   }
 
   #settled(journey: { breakOff(): void }, tell: () => void): void {
@@ -231,7 +269,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 }
 
 function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, plans, commandsDone } = commit;
+  const { changes, assigned, settledJournals, expected, plans, commandsDone, steps } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -240,5 +278,6 @@ function copied(commit: ShardCommit): ShardCommit {
     expected: [...expected],
     plans: [...plans],
     commandsDone: [...commandsDone],
+    steps: [...steps],
   };
 }

@@ -1,19 +1,19 @@
-import { invariant } from "@mainspring/server/testing";
+import { invariant } from "../../domain/invariant.ts";
 
-/** Where a bucket is cut in two: moving this many pointers costs less than looking for something cleverer. */
+/** Size at which a bucket is divided. Moving this many pointers costs less than a more complex structure. */
 const BUCKET_MAX = 512;
 
 /**
- * Items in order, each once: the index of a simulated table. Adding, deleting and finding a place cost a binary search
- * and the move of one bucket, however many items there are.
- * @typeParam K what the order depends on; a place may be asked for by it
+ * Items in order, each once: the index of a simulated table. Adding, deleting and finding cost a binary search and the
+ * move of one bucket, however many items there are.
+ * @typeParam K part of an item that decides its position; lookups need only this part
  */
 export class SortedList<K, T extends K = K> {
   readonly #compare: (a: K, b: K) => number;
   readonly #buckets: T[][] = [];
   #size = 0;
 
-  /** @param compare negative, 0 or positive; 0 for the same item only */
+  /** @param compare negative, 0 or positive; 0 only for the same item */
   constructor(compare: (a: K, b: K) => number) {
     this.#compare = compare;
   }
@@ -37,7 +37,7 @@ export class SortedList<K, T extends K = K> {
     if (bucket.length > BUCKET_MAX) this.#buckets.splice(index + 1, 0, bucket.splice(bucket.length >> 1));
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the list had the item */
   delete(key: K): boolean {
     const index = this.#bucketOf(key);
     const bucket = this.#buckets[index];
@@ -50,7 +50,9 @@ export class SortedList<K, T extends K = K> {
     return true;
   }
 
-  /** Visits what comes after the key, or everything, in order. @param visit false ends it; must not change the list */
+  /**
+   * Visits the items after the key, or all items, in order. @param visit return false to stop; must not change the list
+   */
   ascend(after: K | null, visit: (item: T) => boolean): void {
     const first = after === null ? 0 : this.#bucketOf(after);
     for (let index = first; index < this.#buckets.length; index++) {
@@ -61,7 +63,10 @@ export class SortedList<K, T extends K = K> {
     }
   }
 
-  /** Visits what comes before the key, or everything, backwards. @param visit false ends it; must not change the list */
+  /**
+   * Visits the items before the key, or all items, backwards. @param visit return false to stop; must not change the
+   * list
+   */
   descend(before: K | null, visit: (item: T) => boolean): void {
     const last = before === null ? this.#buckets.length : this.#bucketOf(before);
     for (let index = Math.min(last, this.#buckets.length - 1); index >= 0; index--) {
@@ -71,7 +76,7 @@ export class SortedList<K, T extends K = K> {
     }
   }
 
-  /** The first bucket that does not end before the key; the number of buckets if there is none. */
+  /** Index of the first bucket that does not end before the key; the number of buckets if there is none. */
   #bucketOf(key: K): number {
     let low = 0;
     let high = this.#buckets.length;
@@ -84,7 +89,7 @@ export class SortedList<K, T extends K = K> {
     return low;
   }
 
-  /** Where the first item stands that does not come before the key; the bucket's length if there is none. */
+  /** Index of the first item that does not come before the key; the bucket's length if there is none. */
   #placeIn(bucket: readonly T[], key: K): number {
     let low = 0;
     let high = bucket.length;

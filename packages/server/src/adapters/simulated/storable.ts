@@ -1,8 +1,9 @@
-import type { Birth, NewJob, NewRecurringJob, RowChange, Submission } from "@mainspring/server/testing";
+import type { NewJob, NewRecurringJob, RowChange, Submission } from "../../ports/store.ts";
+import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
 
 /**
- * Values that the columns of the real store cannot hold. A simulated store that took everything would hide what the others do
- * with a refusal.
+ * Types of values that the columns of the real store can hold. If the simulated store accepted everything, it would
+ * hide refusals of the real one.
  */
 type Column = "bits16" | "bits32" | "bits53" | "finite" | "text";
 
@@ -32,7 +33,7 @@ const RECURRING_JOB: Columns<NewRecurringJob> = [
   ["tzdata", "text"],
 ];
 
-const BORN: Columns<Birth["row"]> = [
+const BORN: Columns<CreatedOccurrence["row"]> = [
   ["tenant", "text"],
   ["pool", "text"],
   ["handler", "text"],
@@ -46,7 +47,7 @@ const BORN: Columns<Birth["row"]> = [
   ["payloadBytes", "bits32"],
 ];
 
-const BIRTH: Columns<Birth> = [
+const BIRTH: Columns<CreatedOccurrence> = [
   ["laneHash", "bits53"],
   ["uniqueKey", "text"],
   ["createdAt", "bits53"],
@@ -84,23 +85,23 @@ const IDEMPOTENCY: Columns<NonNullable<Submission["idempotency"]>> = [
   ["requestHash", "text"],
 ];
 
-/** @returns what is wrong with it; null: it can be stored */
+/** @returns reason why the job cannot be stored; null: it can */
 export function unstorableJob(job: NewJob | NewRecurringJob): string | null {
   const own = job.executionId === null ? unstorable(job, RECURRING_JOB) : unstorable(job, JOB);
   return own ?? unstorable(job.definition, DEFINITION);
 }
 
-/** @returns what is wrong with it; null: it can be stored */
-export function unstorableBirth(birth: Birth): string | null {
-  return unstorable(birth, BIRTH) ?? unstorable(birth.row, BORN);
+/** @returns reason why the occurrence cannot be stored; null: it can */
+export function unstorableBirth(occurrence: CreatedOccurrence): string | null {
+  return unstorable(occurrence, BIRTH) ?? unstorable(occurrence.row, BORN);
 }
 
-/** @returns what is wrong with it; null: it can be stored */
+/** @returns reason why the change cannot be stored; null: it can */
 export function unstorableChange(change: RowChange): string | null {
   return unstorable(change, CHANGE);
 }
 
-/** @returns what is wrong with it; null: it can be stored */
+/** @returns reason why the key cannot be stored; null: it can */
 export function unstorableKey(key: NonNullable<Submission["idempotency"]>): string | null {
   return unstorable(key, IDEMPOTENCY);
 }

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultPool, isFinal, type NewJob, type RowChange, type Scene, SHARD_COUNT } from "@mainspring/server/testing";
 import fc from "fast-check";
-import type { ExecutionRow } from "./execution-row.ts";
+import { isFinal } from "../../domain/execution.ts";
+import { SHARD_COUNT } from "../../domain/ids.ts";
+import { defaultPool } from "../../domain/pool.ts";
+import type { Scene } from "../../ports/conformance/store-scene.conformance.ts";
+import type { NewJob, RowChange } from "../../ports/store.ts";
 import type { AppliedChange } from "./history.ts";
+import type { ExecutionRow } from "./rows/execution-row.ts";
 import { StoreStage } from "./store.fixture.ts";
 import type { StoreData } from "./store-data.ts";
 
 const ALL = new Set(Array.from({ length: SHARD_COUNT }, (_, shard) => shard));
 const SHARDS = 3;
-/** States as an owner writes them, with the queue that belongs to each. */
+/** States as an owner writes them, each with its queue. */
 const TARGETS = [
   { state: "SUCCEEDED", queue: "NONE" },
   { state: "DEAD", queue: "NONE" },
@@ -95,7 +99,7 @@ describe("the simulated store's truth", () => {
   });
 });
 
-/** Plays a story and checks after each step; what was applied is told by the history alone. */
+/** Runs a sequence of steps and checks the tables after each; only the history records which changes were applied. */
 async function play(told: readonly (typeof steps extends fc.Arbitrary<(infer T)[]> ? T : never)[]) {
   const stage = new StoreStage();
   const scene = await stage.scene("a");
@@ -146,7 +150,7 @@ function assertKeysUnique(data: StoreData): void {
   }
 }
 
-/** The indexes say what a look at every row says. */
+/** Checks that each index agrees with a scan of all rows. */
 function assertIndexed(data: StoreData): void {
   const rows = [...data.executions.all()];
   const idsOf = (some: readonly ExecutionRow[]) => some.map(({ id }) => id).sort();

@@ -1,49 +1,50 @@
-import {
-  type EpochMs,
-  invariant,
-  type Pool,
-  type RowChange,
-  SHARD_COUNT,
-  type ShardHolder,
-  type ShardId,
-} from "@mainspring/server/testing";
-import { CommandInbox } from "./command-inbox.ts";
-import type { StoredRun } from "./dead-letters.ts";
-import { ExecutionTable } from "./execution-table.ts";
+import { type EpochMs, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
+import type { Pool } from "../../domain/pool.ts";
+import type { RowChange, ShardHolder } from "../../ports/store.ts";
 import type { StoreEvent } from "./history.ts";
-import { JobTable } from "./job-table.ts";
-import { IdempotencyKeys, JobNames, UniqueKeys } from "./keys.ts";
 import { OnTheWay } from "./on-the-way.ts";
-import { PlanTable } from "./plan-table.ts";
-import { recover } from "./reads.ts";
+import { CommandInbox } from "./rows/command-inbox.ts";
+import type { StoredRun } from "./rows/dead-letters.ts";
+import { ExecutionTable } from "./rows/execution-table.ts";
+import { HandlerTable } from "./rows/handler-table.ts";
+import { JobTable } from "./rows/job-table.ts";
+import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
+import { LogTable } from "./rows/log-table.ts";
+import { PlanTable } from "./rows/plan-table.ts";
+import { recover } from "./rows/reads.ts";
+import { StepTable } from "./rows/step-table.ts";
+import type { StoredZones } from "./rows/time-zones.ts";
 import { ShardState } from "./shard-state.ts";
-import type { StoredZones } from "./time-zones.ts";
 
-/** Everything that the store keeps. */
+/** All tables of the store. */
 export interface Tables {
   jobs: JobTable;
   executions: ExecutionTable;
   plans: PlanTable;
+  steps: StepTable;
   uniqueKeys: UniqueKeys;
   jobNames: JobNames;
   idempotencyKeys: IdempotencyKeys;
   commands: CommandInbox;
   zones: StoredZones;
+  handlers: HandlerTable;
+  logs: LogTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
 }
 
 export interface StoreDataOptions {
-  /** The store's own clock. */
+  /** Clock of the store. */
   now: () => EpochMs;
-  /** Data that the store will not hold, beyond what its columns cannot: says why, or null. Must be the same each time. */
+  /** Refuses data that the columns could hold: returns the reason, or null. The answer must be the same each time. */
   refuses?: (change: RowChange) => string | null;
 }
 
 /**
- * The truth of a simulated store: tables and what was told of their changes. Nothing here waits, so whatever is done to
- * it by one call is atomic. The operations are the functions beside it (submit.ts, commit.ts, …).
+ * Content of a simulated store: tables, and the observers of their changes. Nothing here is asynchronous, so each call
+ * is atomic. The operations are the functions beside it (submit.ts, commit.ts, …).
  */
 export class StoreData {
   readonly now: () => EpochMs;
@@ -52,18 +53,21 @@ export class StoreData {
     jobs: new JobTable(),
     executions: new ExecutionTable(),
     plans: new PlanTable(),
+    steps: new StepTable(),
     uniqueKeys: new UniqueKeys(),
     jobNames: new JobNames(),
     idempotencyKeys: new IdempotencyKeys(),
     commands: new CommandInbox(),
     zones: { changeovers: [], versions: new Map() },
+    handlers: new HandlerTable(),
+    logs: new LogTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
   };
-  /** How often the store went back to an earlier state. */
+  /** Number of times that the store was restored to an earlier state. */
   timeline = 0;
-  /** Calls that have been sent and have not taken effect. */
+  /** Calls that were sent and have not taken effect. */
   readonly onTheWay = new OnTheWay();
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
@@ -83,6 +87,11 @@ export class StoreData {
 
   get plans(): PlanTable {
     return this.#tables.plans;
+  }
+
+  /** Records of handlers. */
+  get steps(): StepTable {
+    return this.#tables.steps;
   }
 
   get uniqueKeys(): UniqueKeys {
@@ -105,7 +114,17 @@ export class StoreData {
     return this.#tables.zones;
   }
 
-  /** Pools that have settings of their own, by name. */
+  /** Policies of handlers. */
+  get handlers(): HandlerTable {
+    return this.#tables.handlers;
+  }
+
+  /** Log lines of attempts. */
+  get logs(): LogTable {
+    return this.#tables.logs;
+  }
+
+  /** Pools with settings, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
   }
@@ -114,25 +133,28 @@ export class StoreData {
     return this.#tables.deadLetterRuns;
   }
 
-  /** All that is in the store now, for a backup or a standby: later changes do not touch it. */
+  /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */
   copy(): Tables {
     const { zones, pools, deadLetterRuns, shards } = this.#tables;
     return {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
       plans: this.plans.copy(),
+      steps: this.steps.copy(),
       uniqueKeys: this.uniqueKeys.copy(),
       jobNames: this.jobNames.copy(),
       idempotencyKeys: this.idempotencyKeys.copy(),
       commands: this.commands.copy(),
       zones: { changeovers: [...zones.changeovers], versions: new Map(zones.versions) },
+      handlers: this.handlers.copy(),
+      logs: this.logs.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),
     };
   }
 
-  /** The store is what it was when the copy was made; whatever is on its way to it or back has to be ended by the caller. */
+  /** Restores the store from a copy. The caller must end the calls that are on their way. */
   goBack(copy: Tables): void {
     this.#tables = copy;
     this.timeline += 1;
@@ -141,7 +163,7 @@ export class StoreData {
     this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows: [...this.executions.all()], inFlight, journals });
   }
 
-  /** Tells of everything that becomes true from now on, before anybody else can act on it. */
+  /** Calls the listener with every later event, before any other code can react to the change. */
   observe(listener: (event: StoreEvent) => void): void {
     this.#listeners.push(listener);
   }

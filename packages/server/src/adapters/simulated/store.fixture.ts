@@ -1,5 +1,7 @@
-import { type Incarnation, type Runtime, Scene, type Timer } from "@mainspring/server/testing";
-import type { Fate, StoreOperation, StoreSighting } from "./fate.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import { Scene } from "../../ports/conformance/store-scene.conformance.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Fate, StoreFault, StoreOperation } from "./fate.ts";
 import { SimStore } from "./sim-store.ts";
 import { byText, SortedList } from "./sorted-list.ts";
 import { StoreData, type StoreDataOptions } from "./store-data.ts";
@@ -8,12 +10,12 @@ const START_MS = Date.UTC(2030, 0, 15);
 
 interface Planned {
   atMs: number;
-  /** In the order in which they were planned. */
+  /** Number of the event, in the order of planning. */
   number: string;
   run: () => void;
 }
 
-/** Time that passes when everybody waits for it, and only then. */
+/** A clock that moves only when all code waits for it. */
 class IdleTime implements Runtime {
   readonly #planned = new SortedList<Planned>((a, b) => a.atMs - b.atMs || byText(a.number, b.number));
   #nowMs = START_MS;
@@ -23,7 +25,11 @@ class IdleTime implements Runtime {
   now = (): number => Math.floor(this.#nowMs);
   monotonicMs = (): number => this.#nowMs - START_MS;
   random = (): number => 0.5;
-  uuid = (): string => `01900000-0000-7000-8000-${this.#next()}`;
+  /** As in real ids, the counter is before the last group, of which other ids are derived. */
+  uuid = (): string => {
+    const number = this.#next().slice(-6);
+    return `01900000-0000-7${number.slice(0, 3)}-8${number.slice(3)}-000000000000`;
+  };
 
   setTimer = (delayMs: number, run: () => void): Timer => {
     const planned = { atMs: this.#nowMs + delayMs, number: this.#next(), run };
@@ -32,7 +38,7 @@ class IdleTime implements Runtime {
     return { cancel: () => void this.#planned.delete(planned) };
   };
 
-  /** Resolves when so much time has passed. */
+  /** Resolves when the time has passed. */
   pass(ms: number): Promise<void> {
     return new Promise((resolve) => this.setTimer(ms, resolve));
   }
@@ -40,7 +46,7 @@ class IdleTime implements Runtime {
   #goOn(): void {
     if (this.#isGoingOn) return;
     this.#isGoingOn = true;
-    // All that was promised and can be kept is kept before.
+    // All promises that can settle have settled before.
     setImmediate(() => {
       this.#isGoingOn = false;
       const first = this.#first();
@@ -73,14 +79,14 @@ export const WELL: Fate = { effectAfterMs: 1, answerAfterMs: 1, givesUpAfterMs: 
 export class StoreStage {
   readonly time = new IdleTime();
   readonly data: StoreData;
-  readonly sightings: StoreSighting[] = [];
+  readonly faults: StoreFault[] = [];
   readonly #fates: { operation: StoreOperation; fate: Partial<Fate> }[] = [];
 
   constructor(options: Omit<StoreDataOptions, "now"> = {}) {
     this.data = new StoreData({ ...options, now: this.time.now });
   }
 
-  /** The next call of that kind does not go as usual. */
+  /** Sets the fate of the next call of an operation. */
   befalls(operation: StoreOperation, fate: Partial<Fate>): void {
     this.#fates.push({ operation, fate });
   }
@@ -95,11 +101,11 @@ export class StoreStage {
         const at = this.#fates.findIndex((told) => told.operation === operation);
         return { ...WELL, ...(at < 0 ? {} : this.#fates.splice(at, 1)[0]?.fate) };
       },
-      sighted: (sighting) => void this.sightings.push(sighting),
+      onFault: (fault) => void this.faults.push(fault),
     });
   }
 
-  /** Somebody who owns all shards, over a connection of its own. */
+  /** A node that owns all shards, over a connection of its own. */
   scene(node: Incarnation): Promise<Scene> {
     const store = this.connect(node);
     return Scene.open({ store, runtime: this.time, close: () => store.close() });

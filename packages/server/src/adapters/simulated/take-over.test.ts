@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Epoch, type NewJob, type ShardCommit, StoreUnavailable, takeShards } from "@mainspring/server/testing";
+import type { Epoch } from "../../domain/ids.ts";
+import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import { type NewJob, type ShardCommit, StoreUnavailable } from "../../ports/store.ts";
 import type { TakenOver } from "./history.ts";
 import { StoreStage, WELL } from "./store.fixture.ts";
 
@@ -14,7 +16,7 @@ describe("a takeover of the simulated store's shards", () => {
     await takeShards(a, [1], "a");
     await stage.time.pass(LATE.effectAfterMs);
     assert.deepEqual(states(stage, jobs), ["PENDING", "PENDING"]);
-    assert.deepEqual(stage.sightings, [{ kind: "SHUT_OUT", node: "a", operation: "commit" }]);
+    assert.deepEqual(stage.faults, [{ kind: "SHUT_OUT", node: "a", operation: "commit" }]);
   });
 
   it("shuts out the whole of what the owner before has in doubt, also what it keeps", async () => {

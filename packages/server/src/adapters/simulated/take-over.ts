@@ -1,20 +1,21 @@
-import type { Epoch, Incarnation, SeenShard } from "@mainspring/server/testing";
+import type { Epoch, Incarnation } from "../../domain/ids.ts";
+import type { SeenShard } from "../../ports/store.ts";
 import type { TakenOver } from "./history.ts";
 import type { StoreData } from "./store-data.ts";
 
-/** Microseconds of a millisecond. */
+/** Number of microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
 
 /**
- * See Store.takeOver. Shuts out all that the owners before, and the same owner, have sent and that has not taken effect:
- * whole calls, whatever other shards they are about, because it is a node's connection that is ended.
+ * See Store.takeOver. Shuts out all calls that the previous owners, and the same owner, have sent and that have not
+ * taken effect: whole calls, whichever other shards they concern, because PostgreSQL terminates a node's connection.
  */
 export function takeOver(data: StoreData, seen: readonly SeenShard[], owner: Incarnation): (Epoch | null)[] {
   const wanted = seen.filter(({ shard, epoch }) => data.shard(shard).epoch === epoch);
   const former = wanted.map(({ shard }) => data.shard(shard).owner);
   let shutOut = 0;
   for (const name of new Set([...former, owner])) if (name !== null) shutOut += data.onTheWay.shutOut(name);
-  // As in PostgreSQL the time, which goes on where the store goes back.
+  // The epoch is the time, as in PostgreSQL, because the clock goes on when the store is restored to an earlier state.
   const time = data.now() * MICROSECONDS;
   const taken: TakenOver["shards"] = wanted.map(({ shard, epoch, knownEpoch = epoch }, i) => ({
     shard,
@@ -26,7 +27,7 @@ export function takeOver(data: StoreData, seen: readonly SeenShard[], owner: Inc
   return seen.map(({ shard }) => epochs.get(shard) ?? null);
 }
 
-/** See Store.letGo. */
-export function letGo(data: StoreData, seen: readonly SeenShard[]): void {
-  for (const { shard, epoch } of seen) if (data.shard(shard).epoch === epoch) data.shard(shard).letGo();
+/** See Store.releaseShards. */
+export function releaseShards(data: StoreData, seen: readonly SeenShard[]): void {
+  for (const { shard, epoch } of seen) if (data.shard(shard).epoch === epoch) data.shard(shard).release();
 }

@@ -1,22 +1,24 @@
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Leases } from "../../ports/leases.ts";
-import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { Claim, ClaimOptions } from "./cluster/claim.ts";
 import { addCommand, readCommands } from "./cluster/commands.ts";
+import { checkCompatibility, levelOfNodes } from "./cluster/compatibility.ts";
+import { handlers } from "./cluster/handlers.ts";
 import { sqlLeases } from "./cluster/leases.ts";
-import { checkNeighbours } from "./cluster/neighbours.ts";
 import { putPool, readPools } from "./cluster/pools.ts";
 import { backlog } from "./commit/backlog.ts";
 import { Committer } from "./commit/commit.ts";
-import { lookOut } from "./commit/look-out.ts";
+import { poll } from "./commit/poll.ts";
 import { recover } from "./commit/recover.ts";
-import { letGo, readShards, takeOver } from "./commit/take-over.ts";
+import { steps } from "./commit/step-records.ts";
+import { readShards, releaseShards, takeOver } from "./commit/take-over.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connection/connections.ts";
 import { persistently } from "./connection/persistently.ts";
 import { explained, preflight } from "./connection/preflight.ts";
+import { logs } from "./executions/attempt-logs.ts";
 import { deadLetters } from "./executions/dead-letters.ts";
 import { listExecutions } from "./executions/execution-lists.ts";
 import { countExecutions, getExecution } from "./executions/execution-queries.ts";
@@ -28,7 +30,7 @@ import { run } from "./jobs/job-run.ts";
 import { putNamed } from "./jobs/named-jobs.ts";
 import { ledger } from "./recurring/ledger.ts";
 import { overdue } from "./recurring/overdue.ts";
-import { order } from "./recurring/plan-orders.ts";
+import { order } from "./recurring/plan-commands.ts";
 import { recurrences } from "./recurring/recurrences.ts";
 import { timeZones } from "./recurring/time-zones.ts";
 import { recurringJobs, traces } from "./recurring/traces.ts";
@@ -42,13 +44,13 @@ import { submit } from "./submit/submit.ts";
 import { isVanishedKey } from "./submit/submit-keyed.ts";
 
 export interface SqlStore extends Store {
-  /** Which nodes live, kept in the same database. */
+  /** Leases of the nodes, kept in the same database. */
   readonly leases: Leases;
-  /** How busy its connections are, by purpose. */
+  /** Load of the connections, by purpose. */
   connectionLoad(): ConnectionLoad[];
   /**
-   * Whether PostgreSQL writes: asked only where it has refused a write.
-   * @throws {StoreUnavailable} it does not
+   * Checks whether PostgreSQL writes, if it has refused a write before.
+   * @throws {StoreUnavailable} PostgreSQL refuses writes
    */
   checkWrites(): Promise<void>;
 }
@@ -56,16 +58,15 @@ export interface SqlStore extends Store {
 export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pick<ClaimOptions, "isShared"> {
   /** Schema of PostgreSQL for the store, as MAINSPRING_STORE_SCHEMA names it; null, the default: not set. */
   schema?: string | null;
-  /** Feature level of the program; default: that of this one. */
+  /** Feature level of the program; default: that of this program. */
   level?: number;
 }
 
 /**
- * The store on PostgreSQL 14 to 18. Brings the schema up to date and claims the database for this server, or for
- * its cluster.
- * @throws {StoreUnusable} too old, in use by another server or by nodes of another age, of a newer schema, or refusing us;
- * says what to do
- * @throws {StoreUnavailable} it does not answer (yet)
+ * Opens the store on PostgreSQL 14 to 18: upgrades the schema and claims the database for this server, or for its
+ * cluster.
+ * @throws {StoreUnusable} PostgreSQL is too old, in use by another server or by nodes of incompatible versions, has a newer schema, or refuses the login; the message says what to do
+ * @throws {StoreUnavailable} PostgreSQL does not answer (yet)
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const outside = new Connections({ ...options, schema: null });
@@ -82,7 +83,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       await db.close();
       throw error;
     }
-    return store(db, claim, options.runtime);
+    return store(db, claim, options);
   } finally {
     await outside.close();
   }
@@ -90,13 +91,14 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
 
 async function prepare(db: Connections, home: Home, options: SqlStoreOptions): Promise<void> {
   const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
-  if (isShared) await checkNeighbours(db, level);
+  if (isShared) await checkCompatibility(db, level);
   await explained(() => migrate(db, home.schema, level));
   await makePartitions(db, runtime.now());
   db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
 }
 
-function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
+function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
+  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
   const committer = new Committer(db, () => runtime.now());
   return {
     queries: queries(db),
@@ -107,10 +109,13 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     recurrences: recurrences(db),
     deadLetters: deadLetters(db),
     timeZones: timeZones(db),
+    handlers: handlers(db),
+    steps: steps(db),
+    logs: logs(db),
     submit: (batch) => submit(db, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
-      // Without the claim somebody else may be the owner by right, and would take them back.
+      // Without the claim, another server may rightfully own the shards, and would take them back.
       await claim.take();
       const { epochs, connection } = await takeOver(db, shards, owner);
       committer.tookOver(
@@ -124,10 +129,12 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
         if (committer.tookOverOn(connection)) tell();
       }),
     readShards: () => readShards(db),
-    letGo: (shards) => letGo(db, shards),
+    releaseShards: (shards) => releaseShards(db, shards),
     recover: (shards) => recover(db, shards),
-    lookOut: (shards, ahead) => lookOut(db, shards, ahead),
+    poll: (shards, ahead) => poll(db, shards, ahead),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
+    waitingFlows: (...asked) => reads.waitingFlows(db, ...asked),
+    readFlows: (...asked) => reads.readFlows(db, ...asked),
     readReady: (shards, laneHash, after, limit) => reads.readReady(db, shards, laneHash, after, limit),
     readLanes: (after, limit) => reads.readLanes(db, after, limit),
     load: (ids) => reads.load(db, ids),
@@ -137,7 +144,7 @@ function store(db: Connections, claim: Claim, runtime: Runtime): SqlStore {
     readPools: () => readPools(db),
     putPool: (change) => putPool(db, change),
     clock: () => reads.clock(db),
-    maintain: (now, retention) => maintain(db, now, retention),
+    maintain: (now, retention) => maintain(db, now, retention, (session) => levelOfNodes(session, level, isShared)),
     close: async () => {
       await db.close();
       await claim.release();

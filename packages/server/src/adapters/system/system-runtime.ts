@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 
-/** The platform's clock, timers and randomness: the one file of the server that asks for them. */
+/** Clock, timers and randomness of the platform. Only this file of the server uses them. */
 export function systemRuntime(): Runtime {
   return {
     now: () => Date.now(),
@@ -13,7 +13,10 @@ export function systemRuntime(): Runtime {
   };
 }
 
-/** The platform runs a timer at once whose delay is larger than it can hold: such a one is set in stages. */
+/**
+ * Longest timer of the platform, in milliseconds. The platform runs a timer with a larger delay at once, so such a
+ * timer is set in stages.
+ */
 const STAGE_MS = 2 ** 31 - 1;
 
 function startTimer(delayMs: number, run: () => void): Timer {
@@ -27,14 +30,14 @@ function startTimer(delayMs: number, run: () => void): Timer {
 }
 
 const POOL_BYTES = 8 * 1024;
-/** Bytes of randomness in each id, and of its counter. */
+/** Number of random bytes in each id, its counter included. */
 const RANDOM_BYTES = 8;
 const COUNTER_BYTES = 2;
 const VARIANTS = "89ab";
 
 /**
- * UUIDv7 (RFC 9562, method 1: a counter of 12 bits in rand_a): growing within the process, also when many are made in
- * one millisecond or the clock steps back, so that rows made together lie together in an index.
+ * Creates UUIDv7 (RFC 9562, method 1: a counter of 12 bits in rand_a). Ids grow within the process, even if many are
+ * created in one millisecond or the clock steps back, so that rows that are created together are adjacent in an index.
  */
 export function uuidSource(clock: () => number): () => string {
   const pool = Buffer.alloc(POOL_BYTES);

@@ -18,7 +18,7 @@ function fileWith(content: string): string {
   return path;
 }
 
-/** As an operating system has it. */
+/** A folder of zones as operating systems have it. */
 function folderWith({ version, zones }: ZoneFilesText): string {
   const path = join(folder, String(++made));
   for (const [name, text] of Object.entries(zones)) {

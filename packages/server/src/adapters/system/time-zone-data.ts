@@ -9,22 +9,22 @@ import {
   zoneFilesOf,
 } from "../../domain/schedule/zones/zone-files.ts";
 
-/** The folder of compiled zones of the operating system, on every Unix. */
+/** Folder of the operating system's compiled zones, on every Unix. */
 const SYSTEM_FOLDER = "/usr/share/zoneinfo";
-/** Files of a folder of zones. The database has 600. */
+/** Largest number of files in a folder of zones; the database has 600. */
 const FILES_MAX = 5_000;
 const FILE_BYTES_MAX = 65_536;
 const FOLDERS_DEEP = 4;
-/** Greatest size of a database as one JSON file, which has about 300 KB. */
+/** Largest size of a database as one JSON file, in bytes; the usual size is about 300 KB. */
 const JSON_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Time zone data that cannot be used; the message names the place and what would be right. */
+/** Error for time zone data that cannot be used; the message names the place and says what would be right. */
 class TimeZoneDataUnusable extends Error {
   override readonly name = "TimeZoneDataUnusable";
 }
 
 /**
- * Data that a server can plan by: its own, the system's where that is newer, and the operator's.
+ * Time zone data with which the server can plan: its own, the system's if newer, and the operator's.
  * @throws {TimeZoneDataUnusable}
  */
 export function offeredZones(given: string | null): ZoneFilesText[] {
@@ -32,20 +32,20 @@ export function offeredZones(given: string | null): ZoneFilesText[] {
   return [packagedZones(), ...(system === null ? [] : [system]), ...(given === null ? [] : [givenZones(given)])];
 }
 
-/** The data that comes with the server. */
+/** Data that is part of the server's package. */
 export function packagedZones(): ZoneFilesText {
   return packaged as ZoneFilesText;
 }
 
-/** Keeps the data that comes with the server, so that schedules can be read. @returns its version */
+/** Loads the packaged data, so that schedules can be computed. @returns version of the data */
 export function usePackagedZones(): string {
   keepZoneData(new ZoneData(zoneFilesOf(packagedZones())));
   return packaged.version;
 }
 
 /**
- * Time zone data from the operating system's folder, where it has another version than `known`; null: there is none that
- * can be read, or it has that version. The system's data is not asked for, so that whatever is wrong with it harms nobody.
+ * Time zone data from the operating system's folder, if its version differs from `known`; null: it has that version, or
+ * cannot be read. The operator did not ask for the system's data, so errors in it are ignored.
  */
 export function systemZones(known: string, folder = SYSTEM_FOLDER): ZoneFilesText | null {
   try {
@@ -58,7 +58,7 @@ export function systemZones(known: string, folder = SYSTEM_FOLDER): ZoneFilesTex
 }
 
 /**
- * Time zone data that the operator names: a folder of compiled zones, or a JSON file as @mainspring/tzdata has it.
+ * Time zone data that the operator configured: a folder of compiled zones, or a JSON file as in @mainspring/tzdata.
  * @throws {TimeZoneDataUnusable}
  */
 export function givenZones(path: string): ZoneFilesText {
@@ -75,7 +75,7 @@ export function givenZones(path: string): ZoneFilesText {
   }
 }
 
-/** Zones of a folder that says its version. @throws {Error} it is no such folder */
+/** Zones of a folder with a version. @throws {Error} the folder is not of this kind */
 export function readZoneFolder(folder: string): ZoneFilesText {
   const version = versionIn(folder);
   if (version === null) throw new Error('it has neither "tzdata.zi" nor "+VERSION", which say the version');
@@ -88,7 +88,7 @@ function readJson(path: string): ZoneFilesText {
   return parseZoneFiles(readFileSync(path, "utf8"));
 }
 
-/** As the folder says it: `2026f`. null: it does not. */
+/** Version that the folder contains, such as `2026f`; null: none. */
 function versionIn(folder: string): string | null {
   const texts = ["tzdata.zi", "+VERSION"].map((name) => beginningOf(join(folder, name)));
   const found = /^# version (\S+)/.exec(texts[0] ?? "") ?? /^(\S+)/.exec(texts[1] ?? "");
@@ -119,7 +119,10 @@ function readFolder(folder: string, version: string): ZoneFilesText {
   return { version, releasedOn, zones };
 }
 
-/** `posix` and `right` hold the same zones again, the latter with leap seconds. */
+/**
+ * Files of zones. The folders `posix` and `right` are skipped: they hold the same zones again, the latter with leap
+ * seconds.
+ */
 function zoneFilesIn(folder: string, within: string, deep: number): string[] {
   const names: string[] = [];
   const entries = readdirSync(join(folder, within)).sort();

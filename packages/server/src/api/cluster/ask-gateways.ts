@@ -1,12 +1,15 @@
-import type { WorkerId } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Inbox } from "./inbox.ts";
+import type { WorkerId } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { ToGateway, WorkerStatus } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Inbox } from "../inbox.ts";
 
 const ANSWER_TIMEOUT_MS = 500;
 
-/** The workers that the gateways know, newest connection first; of one that two know, the newer connection. */
+/**
+ * Lists the workers that the gateways know, the newest connection first. If two gateways know a worker, the newer
+ * connection counts.
+ */
 export async function listWorkers(bus: Bus, inbox: Inbox, runtime: Runtime): Promise<WorkerStatus[]> {
   const found = await askGateways(bus, inbox, runtime, (request) => ({ kind: "LIST_WORKERS", request }));
   const workers = new Map<string, WorkerStatus>();
@@ -14,18 +17,21 @@ export async function listWorkers(bus: Bus, inbox: Inbox, runtime: Runtime): Pro
   return [...workers.values()].sort((a, b) => b.connectedAt - a.connectedAt || (a.workerId < b.workerId ? -1 : 1));
 }
 
-/** One worker with the attempts that it holds. @returns null: no gateway knows the worker */
+/** Finds one worker with the attempts that it holds. @returns the worker; null: no gateway knows it */
 export async function findWorker(
   { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },
   workerId: WorkerId,
 ): Promise<WorkerStatus | null> {
   const found = await askGateways(bus, inbox, runtime, (request) => ({ kind: "LIST_WORKERS", request, workerId }));
-  // An older gateway answers with all of its workers.
+  // A gateway of an older release answers with all of its workers.
   const named = found.filter((worker) => worker.workerId === workerId);
   return named.sort((a, b) => b.connectedAt - a.connectedAt)[0] ?? null;
 }
 
-/** Has the worker take no more work and end when it is done. @returns what it is then; null: no gateway knows it */
+/**
+ * Drains a worker: the worker takes no more work and ends when the rest is finished. @returns the worker after the
+ * request; null: no gateway knows it
+ */
 export async function drainWorker(
   { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },
   workerId: WorkerId,

@@ -1,33 +1,33 @@
 import { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
 import { Type } from "typebox";
-import { lackingNode } from "../domain/cluster/feature-level.ts";
-import type { Incarnation } from "../domain/ids.ts";
-import type { Role } from "../ports/bus.ts";
-import type { KnownNode } from "../ports/leases.ts";
-import { type ClusterParts, viewCluster } from "./cluster-view.ts";
-import { answer, problems } from "./documented.ts";
-import { ProblemError, problem } from "./errors.ts";
-import { lackingText } from "./feature-gate.ts";
-import type { HttpApp } from "./http-app.ts";
-import { refuseBody } from "./no-body.ts";
+import { lackingNode } from "../../domain/cluster/feature-level.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Role } from "../../ports/bus.ts";
+import type { KnownNode } from "../../ports/leases.ts";
+import { lackingText } from "../feature-gate.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { type ClusterDependencies, viewCluster } from "./cluster-view.ts";
 
 const tags = ["node"];
 const params = Type.Object({ nodeId: Type.String({ minLength: 1, maxLength: 128 }) });
 
-/** GET /v1/cluster, POST /v1/cluster/nodes/{nodeId}/drain and …/undrain */
-export function clusterRoutes(app: HttpApp, parts: ClusterParts): void {
+/** Routes GET /v1/cluster, POST /v1/cluster/nodes/{nodeId}/drain and …/undrain */
+export function clusterRoutes(app: HttpApp, deps: ClusterDependencies): void {
   const schema = {
     operationId: "getCluster",
     tags,
     summary: "The nodes, which shards they own, and how far they are behind",
     response: { 200: answer(ClusterBody, "As it is now"), ...problems() },
   };
-  app.get("/v1/cluster", { schema }, () => viewCluster(parts));
-  drainRoute(app, parts);
-  undrainRoute(app, parts);
+  app.get("/v1/cluster", { schema }, () => viewCluster(deps));
+  drainRoute(app, deps);
+  undrainRoute(app, deps);
 }
 
-function drainRoute(app: HttpApp, parts: ClusterParts): void {
+function drainRoute(app: HttpApp, deps: ClusterDependencies): void {
   const schema = {
     operationId: "drainNode",
     tags,
@@ -45,13 +45,13 @@ function drainRoute(app: HttpApp, parts: ClusterParts): void {
   app.post("/v1/cluster/nodes/:nodeId/drain", { schema }, async (request, reply) => {
     refuseBody(request.body);
     const { nodeId } = request.params;
-    const nodes = (await parts.leases.list()).filter(({ isLiving }) => isLiving);
+    const nodes = (await deps.leases.list()).filter(({ isLiving }) => isLiving);
     refuseToDrain(nodes, nodeId);
-    return reply.code(202).send(await setDraining(parts, nodeId, true));
+    return reply.code(202).send(await setDraining(deps, nodeId, true));
   });
 }
 
-function undrainRoute(app: HttpApp, parts: ClusterParts): void {
+function undrainRoute(app: HttpApp, deps: ClusterDependencies): void {
   const schema = {
     operationId: "undrainNode",
     tags,
@@ -61,19 +61,23 @@ function undrainRoute(app: HttpApp, parts: ClusterParts): void {
   };
   app.post("/v1/cluster/nodes/:nodeId/undrain", { schema }, async (request, reply) => {
     refuseBody(request.body);
-    return reply.code(202).send(await setDraining(parts, request.params.nodeId, false));
+    return reply.code(202).send(await setDraining(deps, request.params.nodeId, false));
   });
 }
 
-async function setDraining(parts: ClusterParts, nodeId: Incarnation, isDraining: boolean): Promise<ClusterNodeBody> {
-  if (!(await parts.leases.drain(nodeId, isDraining))) throw unknown(nodeId);
-  const { nodes } = await viewCluster(parts);
+async function setDraining(
+  deps: ClusterDependencies,
+  nodeId: Incarnation,
+  isDraining: boolean,
+): Promise<ClusterNodeBody> {
+  if (!(await deps.leases.drain(nodeId, isDraining))) throw unknown(nodeId);
+  const { nodes } = await viewCluster(deps);
   const body = nodes.find((node) => node.nodeId === nodeId);
   if (body === undefined) throw unknown(nodeId);
   return body;
 }
 
-/** @throws {ProblemError} there is nobody who could take what it has */
+/** @throws {ProblemError} no other node could take the node's work */
 function refuseToDrain(living: readonly KnownNode[], nodeId: Incarnation): void {
   const node = living.find(({ incarnation }) => incarnation === nodeId);
   if (node === undefined) throw unknown(nodeId);

@@ -1,22 +1,22 @@
 import type { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
-import { clusterLevel } from "../domain/cluster/feature-level.ts";
-import { isCutOff, largestGroup } from "../domain/cluster/reach.ts";
-import type { Incarnation } from "../domain/ids.ts";
-import type { Bus, Role } from "../ports/bus.ts";
-import type { KnownNode, Leases } from "../ports/leases.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { ShardHolder, Store } from "../ports/store.ts";
-import type { Inbox } from "./inbox.ts";
-import { formatInstant } from "./instants.ts";
+import { clusterLevel } from "../../domain/cluster/feature-level.ts";
+import { isCutOff, largestGroup } from "../../domain/cluster/reach.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Bus, Role } from "../../ports/bus.ts";
+import type { KnownNode, Leases } from "../../ports/leases.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { ShardHolder, Store } from "../../ports/store.ts";
+import { formatInstant } from "../http/instants.ts";
+import type { Inbox } from "../inbox.ts";
 
 const ASK_TIMEOUT_MS = 500;
-/** Counting further costs more than anybody gains by it. */
+/** Largest count of ready executions; counting further would cost more than the figure is worth. */
 const COUNT_MAX = 10_000;
-/** A node that cannot be reached and has missed a renewal of its lease has probably died. */
+/** Age of a lease renewal in milliseconds above which an unreachable node has probably died. */
 const SUSPECT_AFTER_MS = 400;
 const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
 
-export interface ClusterParts {
+export interface ClusterDependencies {
   bus: Bus;
   runtime: Runtime;
   inbox: Inbox;
@@ -24,14 +24,14 @@ export interface ClusterParts {
   leases: Pick<Leases, "list" | "drain">;
 }
 
-/** Living nodes and owners of shards from the store, with the nodes' own figures as far as they answer. */
-export async function viewCluster(parts: ClusterParts): Promise<ClusterBody> {
-  const { bus, leases, runtime, store } = parts;
+/** View of the cluster: living nodes and owners of shards from the store, with the figures of the nodes that answer. */
+export async function viewCluster(deps: ClusterDependencies): Promise<ClusterBody> {
+  const { bus, leases, runtime, store } = deps;
   const [nodes, holders, counts, answers] = await Promise.all([
     leases.list(),
     store.readShards(),
     store.queries.countExecutions(COUNT_MAX),
-    askNodes(parts),
+    askNodes(deps),
   ]);
   const living = nodes.filter(({ isLiving }) => isLiving);
   const owners = living.filter(({ roles }) => roles.includes("scheduler"));
@@ -77,27 +77,27 @@ function nodeBody(node: KnownNode, { bus, holders, living, group, workers }: Aro
   };
 }
 
-/** A node that has probably died: it is counted as the schedulers do. */
+/** Whether a node has probably died, by the same rule as in the schedulers. */
 function isSuspect({ incarnation, renewedAgoMs }: KnownNode, bus: Bus): boolean {
   return renewedAgoMs > SUSPECT_AFTER_MS && !bus.nodes("scheduler").includes(incarnation);
 }
 
-/** A node's own figures. */
+/** Figures that a node reports about itself. */
 interface Told {
   isOwner: boolean;
   oldestReadyAt: number | null;
-  /** null: it is no gateway. */
+  /** Number of connected workers; null: the node is no gateway. */
   workers: number | null;
 }
 
-async function askNodes({ bus, runtime, inbox }: ClusterParts): Promise<Map<Incarnation, Told>> {
-  const [tally, workers] = [runtime.uuid(), runtime.uuid()];
+async function askNodes({ bus, runtime, inbox }: ClusterDependencies): Promise<Map<Incarnation, Told>> {
+  const [stats, workers] = [runtime.uuid(), runtime.uuid()];
   const [schedulers, gateways] = [bus.nodes("scheduler"), bus.nodes("gateway")];
   const answered = Promise.all([
-    inbox.collectBySender(tally, schedulers.length, ASK_TIMEOUT_MS),
+    inbox.collectBySender(stats, schedulers.length, ASK_TIMEOUT_MS),
     inbox.collectBySender(workers, gateways.length, ASK_TIMEOUT_MS),
   ]);
-  for (const node of schedulers) bus.send({ node, role: "scheduler" }, { kind: "ASK_TALLY", request: tally });
+  for (const node of schedulers) bus.send({ node, role: "scheduler" }, { kind: "ASK_TALLY", request: stats });
   for (const node of gateways) bus.send({ node, role: "gateway" }, { kind: "LIST_WORKERS", request: workers });
   const [tallies, lists] = await answered;
   const told = new Map<Incarnation, Told>();

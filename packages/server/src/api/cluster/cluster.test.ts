@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
-import { FEATURE_LEVEL, levelOf } from "../domain/cluster/feature-level.ts";
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { NodeProfile } from "../ports/leases.ts";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
+import { SHARD_COUNT } from "../../domain/ids.ts";
+import type { NodeProfile } from "../../ports/leases.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 
 const LEASE_MS = 60_000;
 

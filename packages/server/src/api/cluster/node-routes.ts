@@ -1,50 +1,50 @@
 import { HealthBody, pageOf, pageQuery, ReadinessBody, type StatsBody, WorkerBody } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import type { WorkerStatus } from "../ports/messages.ts";
-import type { ApiMetrics } from "../ports/metrics.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { answer, problems } from "./documented.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { MissedFound } from "./missed-watch.ts";
-import { workerBody } from "./views.ts";
+import type { WorkerStatus } from "../../ports/messages.ts";
+import type { ApiMetrics } from "../../ports/metrics.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import type { MissedFound } from "../recurring/missed-watch.ts";
+import { workerBody } from "../views.ts";
 
-/** A node's facts about itself. */
+/** Data about this node. */
 export interface About {
   version: string;
-  /** The time zone data that schedules go by. */
+  /** Time zone data by which schedules are computed. */
   zones: TimeZoneRules;
-  /** null where it does not listen (yet). */
+  /** Addresses of the node; null: it does not listen there (yet). */
   addresses(): { http: string | null; grpc: string | null };
-  /** How busy the store's connections are, by what they are for. */
+  /** Load of the connections to the store, by purpose. */
   storeConnections(): StatsBody["store"];
-  /** Whether work should be sent here, and if not, why. Never throws. */
+  /** Whether the node is ready for requests, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
-  /** Result of the search for missed instants; left out: this node does not search. */
+  /** Result of the search for missed instants; absent: this node does not search. */
   missed?(): MissedFound;
-  /** Whether this node goes, so that clients are to come again on another connection. */
+  /** Whether this node is stopping, so that clients should reconnect elsewhere. */
   isStopping?(): boolean;
 }
 
-export interface HealthParts {
+export interface HealthDependencies {
   metrics: ApiMetrics;
   about: Pick<About, "readiness">;
 }
 
-export interface NodeParts extends HealthParts {
+export interface NodeDependencies extends HealthDependencies {
   workers(): Promise<WorkerStatus[]>;
 }
 
 const tags = ["node"];
 
-/** GET /v1/workers, /healthz, /readyz and /metrics */
-export function nodeRoutes(app: HttpApp, parts: NodeParts): void {
-  workersRoute(app, parts);
-  healthRoutes(app, parts);
+/** Routes GET /v1/workers, /healthz, /readyz and /metrics */
+export function nodeRoutes(app: HttpApp, deps: NodeDependencies): void {
+  workersRoute(app, deps);
+  healthRoutes(app, deps);
 }
 
-function workersRoute(app: HttpApp, { workers }: NodeParts): void {
+function workersRoute(app: HttpApp, { workers }: NodeDependencies): void {
   const schema = {
     operationId: "listWorkers",
     tags,
@@ -64,13 +64,13 @@ function workersRoute(app: HttpApp, { workers }: NodeParts): void {
   });
 }
 
-/** Grows along the list, and stays when its worker has gone. */
+/** Sort key of a worker, which grows along the list and stays valid after its worker has gone. */
 function placeOf({ connectedAt, workerId }: WorkerStatus): string {
   return `${String(Number.MAX_SAFE_INTEGER - connectedAt).padStart(16, "0")}:${workerId}`;
 }
 
-/** Routes of every node, whatever its roles. */
-export function healthRoutes(app: HttpApp, { about, metrics }: HealthParts): void {
+/** Routes of every node, independent of its roles. */
+export function healthRoutes(app: HttpApp, { about, metrics }: HealthDependencies): void {
   app.get(
     "/healthz",
     {

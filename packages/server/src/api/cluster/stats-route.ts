@@ -1,25 +1,25 @@
 import { StatsBody } from "@mainspring/contract";
-import { addBuckets, delayQuantile } from "../domain/delay-buckets.ts";
-import { FINAL_STATES } from "../domain/execution.ts";
-import { SHARD_COUNT } from "../domain/ids.ts";
-import type { PlannedOutcome } from "../domain/recurrence.ts";
-import type { Bus, Role } from "../ports/bus.ts";
-import type { Tally, WorkerStatus } from "../ports/messages.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { StoreQueries } from "../ports/store-queries.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { answer, problems } from "./documented.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { Inbox } from "./inbox.ts";
+import { addBuckets, delayQuantile } from "../../domain/delay-buckets.ts";
+import { FINAL_STATES } from "../../domain/execution.ts";
+import { SHARD_COUNT } from "../../domain/ids.ts";
+import type { PlannedOutcome } from "../../domain/recurrence.ts";
+import type { Bus, Role } from "../../ports/bus.ts";
+import type { SchedulerStats, WorkerStatus } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import type { Inbox } from "../inbox.ts";
 import type { About } from "./node-routes.ts";
 
 const ASK_TIMEOUT_MS = 500;
 const DAY_MS = 86_400_000;
-/** Counting further costs more than anybody gains by it. */
+/** Largest count of executions; counting further would cost more than the figure is worth. */
 const COUNT_MAX = 10_000;
 const ROLES: readonly Role[] = ["api", "scheduler", "gateway"];
 
-interface StatsParts {
+interface StatsDependencies {
   bus: Bus;
   runtime: Runtime;
   inbox: Inbox;
@@ -28,37 +28,33 @@ interface StatsParts {
   workers(): Promise<WorkerStatus[]>;
 }
 
-/** GET /v1/stats */
-export function statsRoute(app: HttpApp, parts: StatsParts): void {
-  const { bus, about, queries, workers } = parts;
+/** Route GET /v1/stats */
+export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
+  const { bus, about, queries, workers } = deps;
   const schema = {
     operationId: "getStats",
     tags: ["node"],
-    summary: "What the servers are and have to do",
+    summary: "Read the version, settings and load of the servers",
     response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
   };
   app.get("/v1/stats", { schema }, async () => {
-    const [tallies, known, counts] = await Promise.all([
-      askTallies(parts),
-      workers(),
-      queries.countExecutions(COUNT_MAX),
-    ]);
+    const [stats, known, counts] = await Promise.all([askStats(deps), workers(), queries.countExecutions(COUNT_MAX)]);
     const { waiting, ready, held: running, deadLetters } = counts;
     const connected = known.filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
     const owners = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard));
     return {
       version: about.version,
       node: bus.node,
-      ...timeZonesOf(about.zones, parts.runtime.now()),
+      ...timeZonesOf(about.zones, deps.runtime.now()),
       addresses: about.addresses(),
       nodes: nodesOf(bus),
       workers: { connected },
       shards: { total: SHARD_COUNT, owned: owners.filter((owner) => owner !== null).length },
       executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
       store: about.storeConnections(),
-      finished: finishedOf(tallies),
-      recurring: { ...recurringOf(tallies), missed: about.missed?.().instants ?? null },
-      lateness: latenessOf(tallies),
+      finished: finishedOf(stats),
+      recurring: { ...recurringOf(stats), missed: about.missed?.().instants ?? null },
+      lateness: latenessOf(stats),
     };
   });
 }
@@ -72,7 +68,7 @@ function timeZonesOf(zones: TimeZoneRules, now: number): Pick<StatsBody, "timeZo
   };
 }
 
-async function askTallies({ bus, runtime, inbox }: StatsParts): Promise<Tally[]> {
+async function askStats({ bus, runtime, inbox }: StatsDependencies): Promise<SchedulerStats[]> {
   const schedulers = bus.nodes("scheduler");
   const request = runtime.uuid();
   const answered = inbox.collect(request, schedulers.length, ASK_TIMEOUT_MS);
@@ -89,16 +85,16 @@ function nodesOf(bus: Bus): StatsBody["nodes"] {
   }));
 }
 
-function finishedOf(tallies: readonly Tally[]): StatsBody["finished"] {
-  const all = tallies.flatMap(({ finished }) => finished);
+function finishedOf(stats: readonly SchedulerStats[]): StatsBody["finished"] {
+  const all = stats.flatMap(({ finished }) => finished);
   return FINAL_STATES.map((state) => ({
     state,
     count: all.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0),
   }));
 }
 
-function recurringOf(tallies: readonly Tally[]): Omit<StatsBody["recurring"], "missed"> {
-  const all = tallies.flatMap(({ planned = [] }) => planned);
+function recurringOf(stats: readonly SchedulerStats[]): Omit<StatsBody["recurring"], "missed"> {
+  const all = stats.flatMap(({ planned = [] }) => planned);
   const sum = (isWanted: (outcome: PlannedOutcome) => boolean) =>
     all.reduce((total, { outcome, count }) => total + (isWanted(outcome) ? count : 0), 0);
   const hasRun = (outcome: PlannedOutcome) => outcome === "ON_TIME" || outcome === "LATE";
@@ -110,8 +106,8 @@ function recurringOf(tallies: readonly Tally[]): Omit<StatsBody["recurring"], "m
   };
 }
 
-function latenessOf(tallies: readonly Tally[]): StatsBody["lateness"] {
-  const buckets = addBuckets(tallies.map(({ lateness }) => lateness));
+function latenessOf(stats: readonly SchedulerStats[]): StatsBody["lateness"] {
+  const buckets = addBuckets(stats.map(({ lateness }) => lateness));
   return {
     p50Ms: delayQuantile(buckets, 0.5),
     p99Ms: delayQuantile(buckets, 0.99),

@@ -1,13 +1,13 @@
 import { TimeZonesBody, TimeZonesRequest } from "@mainspring/contract";
-import type { Store } from "../ports/store.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError, problem } from "./errors.ts";
-import { type Lacking, requireFeature } from "./feature-gate.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant } from "./instants.ts";
+import type { Store } from "../../ports/store.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { type Lacking, requireFeature } from "../feature-gate.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant } from "../http/instants.ts";
 
-interface TimeZoneParts {
+interface TimeZoneDependencies {
   store: Pick<Store, "timeZones">;
   zones: TimeZoneRules;
   lacking?: Lacking | undefined;
@@ -16,15 +16,15 @@ interface TimeZoneParts {
 const tags = ["schedules"];
 const path = "/v1/time-zone-data";
 
-/** GET and PUT /v1/time-zone-data */
-export function timeZoneRoutes(app: HttpApp, parts: TimeZoneParts): void {
+/** Routes GET and PUT /v1/time-zone-data */
+export function timeZoneRoutes(app: HttpApp, deps: TimeZoneDependencies): void {
   const read = {
     operationId: "getTimeZoneData",
     tags,
     summary: "Which time zone data recurring jobs are planned by, and which there was before",
     response: { 200: answer(TimeZonesBody, "As this node knows it"), ...problems() },
   };
-  app.get(path, { schema: read }, () => bodyOf(parts));
+  app.get(path, { schema: read }, () => bodyOf(deps));
   const put = {
     operationId: "putTimeZoneData",
     tags,
@@ -36,15 +36,15 @@ export function timeZoneRoutes(app: HttpApp, parts: TimeZoneParts): void {
     },
   };
   app.put(path, { schema: put }, async ({ body }) => {
-    requireFeature("TIME_ZONE_DATA", parts.lacking);
-    await changeTo(parts, body.version);
-    return bodyOf(parts);
+    requireFeature("TIME_ZONE_DATA", deps.lacking);
+    await changeTo(deps, body.version);
+    return bodyOf(deps);
   });
 }
 
-async function changeTo(parts: TimeZoneParts, version: string): Promise<void> {
-  const { zones } = parts;
-  const known = await availableIn(parts);
+async function changeTo(deps: TimeZoneDependencies, version: string): Promise<void> {
+  const { zones } = deps;
+  const known = await availableIn(deps);
   if (!known.includes(version)) {
     const message = `${JSON.stringify(version.slice(0, 40))} is not available: give one of ${known.join(", ")}, or name its data with MAINSPRING_TZDATA and restart this node`;
     throw new ProblemError(invalid([{ field: "version", message }]));
@@ -56,14 +56,14 @@ async function changeTo(parts: TimeZoneParts, version: string): Promise<void> {
   );
 }
 
-async function availableIn({ store, zones }: TimeZoneParts): Promise<string[]> {
+async function availableIn({ store, zones }: TimeZoneDependencies): Promise<string[]> {
   return [...new Set([...(await store.timeZones.versions()), ...zones.offered()])].sort();
 }
 
-async function bodyOf(parts: TimeZoneParts): Promise<TimeZonesBody> {
-  const { version, releasedOn } = parts.zones.inForce();
-  const changeovers = parts.zones.changeovers().map(({ version, since }) => {
+async function bodyOf(deps: TimeZoneDependencies): Promise<TimeZonesBody> {
+  const { version, releasedOn } = deps.zones.inForce();
+  const changeovers = deps.zones.changeovers().map(({ version, since }) => {
     return { version, since: since === 0 ? null : formatInstant(since) };
   });
-  return { version, releasedOn, changeovers, available: await availableIn(parts) };
+  return { version, releasedOn, changeovers, available: await availableIn(deps) };
 }

@@ -1,14 +1,14 @@
 import { WorkerBody, WorkerDetailBody } from "@mainspring/contract";
 import { Type } from "typebox";
-import type { WorkerId } from "../domain/ids.ts";
-import type { WorkerStatus } from "../ports/messages.ts";
-import { answer, problems } from "./documented.ts";
-import { ProblemError, problem } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import { refuseBody } from "./no-body.ts";
-import { workerBody, workerDetailBody } from "./views.ts";
+import type { WorkerId } from "../../domain/ids.ts";
+import type { WorkerStatus } from "../../ports/messages.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { workerBody, workerDetailBody } from "../views.ts";
 
-interface WorkerParts {
+interface WorkerDependencies {
   find(workerId: WorkerId): Promise<WorkerStatus | null>;
   drain(workerId: WorkerId): Promise<WorkerStatus | null>;
 }
@@ -16,13 +16,13 @@ interface WorkerParts {
 const tags = ["node"];
 const params = Type.Object({ workerId: Type.String({ minLength: 1, maxLength: 128 }) });
 
-/** GET /v1/workers/{workerId} and POST /v1/workers/{workerId}/drain */
-export function workerRoutes(app: HttpApp, { find, drain }: WorkerParts): void {
+/** Routes GET /v1/workers/{workerId} and POST /v1/workers/{workerId}/drain */
+export function workerRoutes(app: HttpApp, { find, drain }: WorkerDependencies): void {
   getRoute(app, find);
   drainRoute(app, drain);
 }
 
-function getRoute(app: HttpApp, find: WorkerParts["find"]): void {
+function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
   const schema = {
     operationId: "getWorker",
     tags,
@@ -37,7 +37,7 @@ function getRoute(app: HttpApp, find: WorkerParts["find"]): void {
   });
 }
 
-function drainRoute(app: HttpApp, drain: WorkerParts["drain"]): void {
+function drainRoute(app: HttpApp, drain: WorkerDependencies["drain"]): void {
   const schema = {
     operationId: "drainWorker",
     tags,

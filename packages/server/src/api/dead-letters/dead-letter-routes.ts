@@ -11,20 +11,25 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT } from "../domain/ids.ts";
-import type { Store } from "../ports/store.ts";
-import type { DeadLetterAction, DeadLetterFilter, DeadLetterRun, SettledLetter } from "../ports/store-dead-letters.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { Store } from "../../ports/store.ts";
+import type {
+  DeadLetterAction,
+  DeadLetterFilter,
+  DeadLetterRun,
+  SettledLetter,
+} from "../../ports/store-dead-letters.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant, formatInstantOrNull, parseInstant } from "../http/instants.ts";
+import { executionSummaryBody } from "../views.ts";
 import type { DeadLetterRuns } from "./dead-letter-runs.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError, problem } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant, formatInstantOrNull, parseInstant } from "./instants.ts";
-import { executionSummaryBody } from "./views.ts";
 
 const tags = ["dead letters"];
 
-/** GET /v1/dead-letters, POST /v1/dead-letters/replay and /discard, GET /v1/dead-letters/runs/{runId} */
+/** Routes GET /v1/dead-letters, POST /v1/dead-letters/replay and /discard, GET /v1/dead-letters/runs/{runId} */
 export function deadLetterRoutes(app: HttpApp, store: Store, runs: DeadLetterRuns): void {
   listRoute(app, store);
   settleRoute(app, runs, "REPLAY");

@@ -1,36 +1,44 @@
 import type { Logger } from "pino";
-import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
-import type { DeadLetterAction, DeadLetterFilter, DeadLetterRun, SettledLetter } from "../ports/store-dead-letters.ts";
-import { hintRows } from "./hints.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type {
+  DeadLetterAction,
+  DeadLetterFilter,
+  DeadLetterRun,
+  SettledLetter,
+} from "../../ports/store-dead-letters.ts";
+import { hintRows } from "../submit/hints.ts";
 
-/** Letters that one transaction settles. */
+/** Largest number of letters that one transaction settles. */
 export const CHUNK_LETTERS = 1_000;
-/** How soon a run that a killed server or an outage has left behind is gone on with. */
+/** Interval at which a node looks for runs that a killed server or an outage has interrupted, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-export interface DeadLetterParts {
+export interface DeadLetterDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   log: Logger;
 }
 
-/** Settles dead letters: some by their ids at once, all that a filter matches chunk by chunk, whoever is killed meanwhile. */
+/**
+ * Settles dead letters: a list of ids at once, or all matches of a filter chunk by chunk. Any node can continue a run
+ * after the node that started it was killed.
+ */
 export class DeadLetterRuns {
-  readonly #parts: DeadLetterParts;
+  readonly #deps: DeadLetterDependencies;
   #timer: Timer | null = null;
   #isWorking = false;
   #isAskedAgain = false;
   #isClosed = false;
 
-  constructor(parts: DeadLetterParts) {
-    this.#parts = parts;
+  constructor(deps: DeadLetterDependencies) {
+    this.#deps = deps;
   }
 
-  /** Goes on with what is not over, now and every few seconds. */
+  /** Continues unfinished runs, now and every few seconds. */
   start(): void {
     void this.#look();
   }
@@ -40,9 +48,12 @@ export class DeadLetterRuns {
     this.#timer?.cancel();
   }
 
-  /** @param executionIds at most 1,000. @throws {StoreUnavailable} some of it may or may not have happened */
+  /**
+   * Settles the letters with these ids, at most 1,000. @throws {StoreUnavailable} some of it may or may not have
+   * happened
+   */
   async settle(action: DeadLetterAction, executionIds: readonly ExecutionId[]): Promise<SettledLetter[]> {
-    const { store, runtime } = this.#parts;
+    const { store, runtime } = this.#deps;
     const newIds = executionIds.map(() => runtime.uuid());
     const at = runtime.now();
     const settled = await store.deadLetters.settle({ tenant: DEFAULT_TENANT, action, executionIds, newIds, at });
@@ -50,9 +61,12 @@ export class DeadLetterRuns {
     return settled;
   }
 
-  /** Durable when it returns; the work itself goes on behind. @throws {StoreUnavailable} it may or may not go on */
+  /**
+   * Starts a run. The run is durable when the promise resolves; the work goes on in the background. @throws
+   * {StoreUnavailable} the run may or may not have started
+   */
   async begin(action: DeadLetterAction, filter: DeadLetterFilter): Promise<DeadLetterRun> {
-    const { store, runtime } = this.#parts;
+    const { store, runtime } = this.#deps;
     const run = { runId: runtime.uuid(), tenant: DEFAULT_TENANT, action, filter, createdAt: runtime.now() };
     await store.deadLetters.begin(run);
     void this.#look();
@@ -69,18 +83,18 @@ export class DeadLetterRuns {
     try {
       do {
         this.#isAskedAgain = false;
-        for (const runId of await this.#parts.store.deadLetters.openRuns()) await this.#goOn(runId);
+        for (const runId of await this.#deps.store.deadLetters.openRuns()) await this.#goOn(runId);
       } while (this.#isAskedAgain);
     } catch (error) {
       if (!this.#isClosed)
-        this.#parts.log.warn({ err: error }, "the api could not go on with a run over dead letters and tries again");
+        this.#deps.log.warn({ err: error }, "the api could not go on with a run over dead letters and tries again");
     }
     this.#isWorking = false;
-    if (!this.#isClosed) this.#timer = this.#parts.runtime.setTimer(LOOK_EVERY_MS, () => void this.#look());
+    if (!this.#isClosed) this.#timer = this.#deps.runtime.setTimer(LOOK_EVERY_MS, () => void this.#look());
   }
 
   async #goOn(runId: string): Promise<void> {
-    const { store, runtime, log } = this.#parts;
+    const { store, runtime, log } = this.#deps;
     while (!this.#isClosed) {
       const newIds = Array.from({ length: CHUNK_LETTERS }, () => runtime.uuid());
       const advance = await store.deadLetters.advance(runId, newIds, runtime.now());
@@ -92,12 +106,12 @@ export class DeadLetterRuns {
     }
   }
 
-  /** A hint only: without it they are found within a second. */
+  /** Sends hints about new executions. Without a hint, the owners find them within a second. */
   async #hint(made: readonly ExecutionId[]): Promise<void> {
     if (made.length === 0) return;
-    const rows = await this.#parts.store.load(made).catch(() => []);
+    const rows = await this.#deps.store.load(made).catch(() => []);
     hintRows(
-      this.#parts.bus,
+      this.#deps.bus,
       rows.map((row) => ({ row, payload: null })),
     );
   }

@@ -1,24 +1,24 @@
 import { CancelBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
-import { isFinal } from "../domain/execution.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { ExecutionView } from "../ports/store-queries.ts";
-import type { Commands } from "./commands.ts";
-import { answer, problems } from "./documented.ts";
-import { ProblemError, problem } from "./errors.ts";
+import { isFinal } from "../../domain/execution.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { ExecutionView } from "../../ports/store-queries.ts";
+import type { Commands } from "../commands.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
-import type { HttpApp } from "./http-app.ts";
-import { refuseBody } from "./no-body.ts";
 
-interface CancelParts {
+interface CancelDependencies {
   runtime: Runtime;
   commands: Commands;
   reader: ExecutionReader;
 }
 
-/** POST /v1/executions/{executionId}/cancel */
-export function cancelRoute(app: HttpApp, parts: CancelParts): void {
+/** Route POST /v1/executions/{executionId}/cancel */
+export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
   const schema = {
     operationId: "cancelExecution",
     tags: ["executions"],
@@ -33,12 +33,12 @@ export function cancelRoute(app: HttpApp, parts: CancelParts): void {
   app.post("/v1/executions/:executionId/cancel", { schema }, async (request, reply) => {
     refuseBody(request.body);
     const executionId = request.params.executionId.toLowerCase();
-    const view = await known(parts.reader, executionId);
+    const view = await known(deps.reader, executionId);
     if (isFinal(view.state)) return finalAnswer(view);
-    const { commands, runtime } = parts;
+    const { commands, runtime } = deps;
     const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
     if (outcome === "CANCELLED") return { executionId, state: "CANCELLED" as const, cancelRequested: false };
-    const after = await known(parts.reader, executionId);
+    const after = await known(deps.reader, executionId);
     if (isFinal(after.state)) return finalAnswer(after);
     return reply.code(202).send({ executionId, state: after.state, cancelRequested: true });
   });

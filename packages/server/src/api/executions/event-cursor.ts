@@ -1,11 +1,11 @@
-import { EXECUTION_STATES, type ExecutionState } from "../domain/execution.ts";
-import { ProblemError, problem } from "./errors.ts";
+import { EXECUTION_STATES, type ExecutionState } from "../../domain/execution.ts";
+import { ProblemError, problem } from "../http/errors.ts";
 
-/** How far a client has come: the state that it saw last, and the last that it heard from a handler. */
+/** Progress of a client: the last state and the last handler output that it has seen. */
 export interface EventCursor {
   state: ExecutionState | null;
   attempt: number;
-  /** 0: nothing. */
+  /** Number of the last handler output; 0: none. */
   seq: number;
 }
 

@@ -1,15 +1,18 @@
 import type { ServerResponse } from "node:http";
-import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
 
-/** Proxies and browsers give up on a silent answer after a minute or so; and a client that vanished is noticed. */
+/**
+ * Interval of comments on a silent stream, in milliseconds. Proxies and browsers give up on a silent answer after about
+ * a minute, and a failed write shows that the client has vanished.
+ */
 const KEEP_ALIVE_MS = 15_000;
 /**
- * Greatest number of unread bytes of a reader. The server then closes the stream; the reader can come back and continue
- * after its last event.
+ * Largest number of unread bytes of a client. Above it, the server closes the stream, and the client can continue after
+ * its last event.
  */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
-/** One answer of server-sent events. It is never waited for: what cannot be sent soon ends it. */
+/** One answer of server-sent events. Nothing waits for it: a client that reads too slowly is disconnected. */
 export class EventStream {
   readonly #raw: ServerResponse;
   readonly #runtime: Runtime;
@@ -21,9 +24,9 @@ export class EventStream {
     raw.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
-      // It has lasted long enough; one that is kept would hold up the server's stop.
+      // The stream has lasted long enough; a kept connection would delay the server's stop.
       connection: "close",
-      // Some proxies gather answers otherwise.
+      // Without this header, some proxies buffer the answer.
       "x-accel-buffering": "no",
       "x-content-type-options": "nosniff",
     });
@@ -32,7 +35,7 @@ export class EventStream {
     this.#beat();
   }
 
-  /** @param data what JSON can say; it has no line breaks then */
+  /** @param data value for JSON, which has no line breaks in its text */
   send(event: string, id: string, data: unknown): void {
     this.#write(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
   }

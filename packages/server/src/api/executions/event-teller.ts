@@ -1,32 +1,35 @@
-import { isFinal } from "../domain/execution.ts";
-import type { EpochMs } from "../domain/ids.ts";
-import type { Chatter } from "../ports/messages.ts";
-import type { ExecutionSummary, ExecutionView } from "../ports/store-queries.ts";
+import { isFinal } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { HandlerOutput } from "../../ports/messages.ts";
+import type { ExecutionSummary, ExecutionView } from "../../ports/store-queries.ts";
+import { formatInstant } from "../http/instants.ts";
+import { attemptBody, executionSummaryBody } from "../views.ts";
 import { type EventCursor, encodeEventId } from "./event-cursor.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Follower } from "./followers.ts";
-import { formatInstant } from "./instants.ts";
 import type { Overlaid } from "./live.ts";
-import { attemptBody, executionSummaryBody } from "./views.ts";
 
-/** Attempts of the past that a stream tells at its beginning. */
+/** Largest number of past attempts that a stream sends at its start. */
 const PAST_ATTEMPTS_MAX = 100;
 
 type FullRow = Overlaid<ExecutionView>;
 
-/** Tells one client of its execution: states with the times at which they began, attempts that did not succeed, and what the handler says. */
+/**
+ * Sends one client the events of its execution: states with the times at which they began, attempts that did not
+ * succeed, and the handler's output.
+ */
 export class EventTeller implements Follower {
   row: ExecutionSummary;
-  /** Settles when all that is known was sent. */
+  /** Resolves when all known events have been sent. */
   told: Promise<void> = Promise.resolve();
   readonly #read: () => Promise<FullRow | null>;
   readonly #first: FullRow;
   #cursor: EventCursor;
-  /** Number of the last attempt whose end was told, or is known from before. */
+  /** Number of the last attempt whose end was sent, or is known from before. */
   #ended: number;
   #stream: EventStream | null = null;
 
-  /** @param read the execution as it is now, with its attempts */
+  /** @param read reads the execution as it is now, with its attempts */
   constructor(first: FullRow, seen: EventCursor, read: () => Promise<FullRow | null>) {
     this.row = first;
     this.#first = first;
@@ -47,13 +50,13 @@ export class EventTeller implements Follower {
       this.#tellState(this.#first, sinceOf(this.#first, this.#first.attempts));
   }
 
-  /** @param full the same row with its attempts, where they were just read */
+  /** @param full the same row with its attempts, if they were just read */
   changed(row: Overlaid, full: FullRow | null = null): void {
     this.row = row;
     this.told = this.told.then(() => this.#tell(row, full));
   }
 
-  heard(item: Chatter): void {
+  heard(item: HandlerOutput): void {
     const { attempt, seq } = item;
     this.#cursor = { ...this.#cursor, seq };
     const id = encodeEventId(this.#cursor);
@@ -63,19 +66,19 @@ export class EventTeller implements Follower {
   }
 
   async #tell(row: Overlaid, known: FullRow | null): Promise<void> {
-    // Owners do not keep attempts that have ended: their rows do.
+    // Owners do not keep attempts that have ended; only the rows do.
     const isBehind = endedBefore(row.state, row.attempt) > this.#ended;
     const full = known ?? (isBehind ? await this.#readSafely() : null);
     if (full === null) return this.#tellState(row, sinceOf(row));
     this.#tellAttempts(full);
-    // The end itself is told by those who wait for it.
+    // The final state itself is sent when the row has it.
     const isNewer = full.attempt >= row.attempt && (isFinal(row.state) || !isFinal(full.state));
     if (!isNewer) return this.#tellState(row, sinceOf(row));
     this.row = full;
     this.#tellState(full, sinceOf(full, full.attempts));
   }
 
-  /** null: the store does not answer; the stream goes on without the attempts. */
+  /** Reads the row; null: the store does not answer, and the stream goes on without the attempts. */
   async #readSafely(): Promise<FullRow | null> {
     try {
       return await this.#read();
@@ -100,13 +103,13 @@ export class EventTeller implements Follower {
   }
 }
 
-/** Number of attempts that have ended where an execution is in this state. */
+/** Number of attempts that have ended when an execution is in this state. */
 function endedBefore(state: EventCursor["state"], attempt: number): number {
   if (state === null) return 0;
   return state === "SCHEDULED" || state === "RUNNING" ? attempt - 1 : attempt;
 }
 
-/** Time at which the state began. @param attempts those that have ended, where they are known */
+/** Time at which the state began. @param attempts ended attempts, if known */
 function sinceOf(row: Overlaid, attempts: FullRow["attempts"] = []): EpochMs {
   if (isFinal(row.state)) return row.finishedAt ?? row.updatedAt;
   const lastEnd = row.state === "PENDING" ? attempts.at(-1)?.finishedAt : undefined;

@@ -1,27 +1,27 @@
 import { Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
-import { isFinal } from "../domain/execution.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import { problems } from "./documented.ts";
+import { isFinal } from "../../domain/execution.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
 import { decodeEventId } from "./event-cursor.ts";
 import { EventStream } from "./event-stream.ts";
 import { EventTeller } from "./event-teller.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { Followers } from "./followers.ts";
-import type { HttpApp } from "./http-app.ts";
 
-/** A stream is ended then; its client comes back. */
+/** Longest life of a stream, in milliseconds; the client then reconnects. */
 export const STREAM_MAX_MS = 24 * 3_600_000;
 
-interface EventsParts {
+interface EventsDependencies {
   reader: ExecutionReader;
   followers: Followers;
   runtime: Runtime;
 }
 
-/** GET /v1/executions/{executionId}/events */
-export function eventsRoute(app: HttpApp, { reader, followers, runtime }: EventsParts): void {
+/** Route GET /v1/executions/{executionId}/events */
+export function eventsRoute(app: HttpApp, { reader, followers, runtime }: EventsDependencies): void {
   app.get("/v1/executions/:executionId/events", { schema }, async (request, reply) => {
     const seen = decodeEventId(request.headers["last-event-id"]);
     const executionId = request.params.executionId.toLowerCase();
@@ -39,7 +39,7 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
       const last = isFinal(view.state) ? null : await reader.readFinal(executionId, STREAM_MAX_MS, gone.signal);
       if (last !== null) teller.changed(last, last);
     } catch {
-      // Too many wait, or the store is away: the client comes back, and is told then if that is still so.
+      // Too many streams exist, or the store is away: the client reconnects, and gets the error then if it persists.
     } finally {
       leave();
       await teller.told;

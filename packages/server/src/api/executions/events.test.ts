@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import { Scene } from "../ports/conformance/store-scene.conformance.ts";
-import type { LiveExecution, ToGateway } from "../ports/messages.ts";
-import type { NewJob } from "../ports/store.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { systemRuntime } from "../../adapters/system/system-runtime.ts";
+import { Scene } from "../../ports/conformance/store-scene.conformance.ts";
+import type { LiveExecution, ToGateway } from "../../ports/messages.ts";
+import type { NewJob } from "../../ports/store.ts";
+import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 describe("following an execution by server-sent events", () => {
   let api: TestApi;
@@ -25,7 +25,7 @@ describe("following an execution by server-sent events", () => {
     const [response] = (await once(request, "response")) as [IncomingMessage];
     return response;
   };
-  /** All that the stream has said, once it has said this; what was said before the last call is left out. */
+  /** Everything that the stream has sent since the last call, once it contains a text. */
   const texts = new WeakMap<IncomingMessage, string>();
   const until = (response: IncomingMessage, mark: RegExp): Promise<string> =>
     new Promise((resolve) => {
@@ -124,7 +124,7 @@ describe("following an execution by server-sent events", () => {
     endOwner();
     stream.destroy();
 
-    // A stream that goes on behind it does not tell it again; one from the beginning does.
+    // A stream that continues after the event does not repeat it; a stream from the beginning does.
     const behind = await open(job, "PENDING.1.0");
     line(job, 9, "later");
     assert.doesNotMatch(await until(behind, /later/), /no such city/);

@@ -1,6 +1,6 @@
-import { type ExecutionState, isFinal } from "../domain/execution.ts";
-import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
-import type { Runtime } from "../ports/runtime.ts";
+import { type ExecutionState, isFinal } from "../../domain/execution.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import type {
   ExecutionFilter,
   ExecutionSummary,
@@ -8,11 +8,11 @@ import type {
   Listing,
   Page,
   StoreQueries,
-} from "../ports/store-queries.ts";
+} from "../../ports/store-queries.ts";
 import type { LiveView, Overlaid } from "./live.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** Executions as they are now: the rows, and what their owners know beyond them. */
+/** Reads executions as they are now: their rows, with the newer data of their owners. */
 export class ExecutionReader {
   readonly #queries: StoreQueries;
   readonly #live: LiveView;
@@ -26,7 +26,7 @@ export class ExecutionReader {
     this.#runtime = runtime;
   }
 
-  /** @throws {StoreUnavailable} */
+  /** Reads one execution. @throws {StoreUnavailable} */
   async read(id: ExecutionId): Promise<Overlaid<ExecutionView> | null> {
     const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
     if (row === null) return null;
@@ -35,9 +35,9 @@ export class ExecutionReader {
   }
 
   /**
-   * Answers as soon as the execution is final, or as it is when the time is up.
-   * @param gone aborted when nobody waits for the answer any more
-   * @throws {ProblemError} 429 while too many wait
+   * Answers as soon as the execution is final, or when the time is up.
+   * @param gone signal that aborts when the client no longer waits for the answer
+   * @throws {ProblemError} 429 while too many requests wait
    */
   async readFinal(id: ExecutionId, waitMs: number, gone: AbortSignal): Promise<ExecutionView | null> {
     const untilMs = this.#runtime.monotonicMs() + waitMs;
@@ -50,7 +50,7 @@ export class ExecutionReader {
     }
   }
 
-  /** Ends when the execution may be final, the time is up, or nobody waits any more. */
+  /** Resolves when the execution may be final, the time is up, or the client is gone. */
   async #pause({ executionId, shard }: ExecutionSummary, leftMs: number, gone: AbortSignal): Promise<void> {
     const waiter = this.#waiters.enter(executionId, shard);
     let stop = () => {};
@@ -68,14 +68,15 @@ export class ExecutionReader {
     }
   }
 
-  /** @throws {StoreUnavailable} */
+  /** Adds the data of owners to rows. @throws {StoreUnavailable} */
   async overlay(rows: readonly ExecutionSummary[]): Promise<ExecutionSummary[]> {
     return this.#live.overlay(rows);
   }
 
   /**
-   * A page of a list. Rows say PENDING for what was assigned a moment ago, so a filter by a state of work in progress is
-   * applied to what owners say; such a page may have fewer items than its limit while more follow.
+   * Reads a page of a list. Rows say PENDING for executions that wait at a worker or started a moment ago, so a filter by
+   * a state of work in progress is applied to the owners' data. Such a page may have fewer items than its limit although more
+   * follow.
    */
   async list(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const { state } = filter;
@@ -85,8 +86,8 @@ export class ExecutionReader {
   }
 
   /**
-   * Rows say PENDING at first, and RUNNING when the assignment is a second old, started or not. Both lists are complete
-   * only up to the end of the shorter one.
+   * Lists SCHEDULED executions. Rows say PENDING at first, and RUNNING when the attempt has waited at its worker for 30
+   * seconds. Both lists are complete only up to the end of the shorter one.
    */
   async #listScheduled(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const states = ["PENDING", "RUNNING"] as const;
@@ -101,7 +102,7 @@ export class ExecutionReader {
     return this.#matching("SCHEDULED", { items, next });
   }
 
-  /** Rows that say so themselves, and with them the newest ones that began less than a second ago. */
+  /** Lists RUNNING executions: rows in that state, and the newest executions that began less than a second ago. */
   async #listRunning(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const [old, young] = await Promise.all([
       this.#rows(filter, page).then((rows) => this.#matching("RUNNING", rows)),

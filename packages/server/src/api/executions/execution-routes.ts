@@ -6,22 +6,26 @@ import {
   Instant,
   pageOf,
   pageQuery,
+  StepsBody,
   Uuid,
   Word,
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT, type ExecutionId } from "../domain/ids.ts";
-import type { Progress } from "../ports/messages.ts";
-import type { StoreQueries } from "../ports/store-queries.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { answer, problems } from "./documented.ts";
-import { ProblemError, problem } from "./errors.ts";
+import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { RecordedStep } from "../../domain/step.ts";
+import type { Progress } from "../../ports/messages.ts";
+import type { Store } from "../../ports/store.ts";
+import type { ExecutionView } from "../../ports/store-queries.ts";
+import type { StoreSteps } from "../../ports/store-steps.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { idsWith } from "../http/id-range.ts";
+import { parseInstant } from "../http/instants.ts";
+import { executionBody, executionSummaryBody, stepsBody } from "../views.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
-import type { HttpApp } from "./http-app.ts";
-import { idsWith } from "./id-range.ts";
-import { parseInstant } from "./instants.ts";
-import { executionBody, executionSummaryBody } from "./views.ts";
 
 const closed = { additionalProperties: false } as const;
 const listFields = {
@@ -42,13 +46,14 @@ const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A pa
 
 type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
 
-/** GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
+/** Routes GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
 export function executionRoutes(
   app: HttpApp,
   reader: ExecutionReader,
-  queries: StoreQueries,
+  store: Pick<Store, "queries" | "steps">,
   progressOf: AskProgress,
 ): void {
+  const { queries } = store;
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
       after: decodeCursor("executions", query.cursor),
@@ -87,16 +92,17 @@ export function executionRoutes(
     async (request) => {
       const jobId = request.params.jobId.toLowerCase();
       const page = await list(request.query, jobId);
-      // An empty page may mean that its executions are gone, or that there is no such job.
+      // An empty page means that the executions were deleted, or that there is no such job.
       if (page.items.length === 0 && (await queries.getJob(DEFAULT_TENANT, jobId)) === null) throw noSuch("job");
       return page;
     },
   );
 
-  readRoute(app, reader, progressOf);
+  readRoute(app, reader, store.steps, progressOf);
+  stepsRoute(app, reader, store.steps);
 }
 
-function readRoute(app: HttpApp, reader: ExecutionReader, progressOf: AskProgress): void {
+function readRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps, progressOf: AskProgress): void {
   app.get(
     "/v1/executions/:executionId",
     {
@@ -116,9 +122,31 @@ function readRoute(app: HttpApp, reader: ExecutionReader, progressOf: AskProgres
       const id = request.params.executionId.toLowerCase();
       const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
       if (view === null) throw noSuch("execution");
-      return executionBody(view, view.state === "RUNNING" ? await progressOf(id, view.attempt) : null);
+      const progress = view.state === "RUNNING" ? await progressOf(id, view.attempt) : null;
+      return executionBody(view, progress, await recordsOf(steps, view));
     },
   );
+}
+
+function stepsRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps): void {
+  const schema = {
+    operationId: "getExecutionSteps",
+    tags: ["executions"],
+    summary: "Durable steps of an execution, with their values",
+    params: Type.Object({ executionId: Uuid("the execution") }),
+    response: { 200: answer(StepsBody, "The records of all attempts so far"), ...problems("not-found") },
+  };
+  app.get("/v1/executions/:executionId/steps", { schema }, async (request) => {
+    const id = request.params.executionId.toLowerCase();
+    const view = await reader.read(id);
+    if (view === null) throw noSuch("execution");
+    return stepsBody(id, await recordsOf(steps, view));
+  });
+}
+
+async function recordsOf(steps: StoreSteps, { executionId, hasSteps }: ExecutionView): Promise<RecordedStep[]> {
+  if (!hasSteps) return [];
+  return (await steps.read([executionId])).get(executionId) ?? [];
 }
 
 export function noSuch(what: "job" | "execution"): ProblemError {

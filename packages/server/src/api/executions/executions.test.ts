@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Epoch, ShardId } from "../domain/ids.ts";
-import { takeShards } from "../ports/conformance/store-scene.conformance.ts";
-import type { LiveExecution } from "../ports/messages.ts";
-import type { Command, RowChange } from "../ports/store.ts";
-import { commandsFor, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import type { Epoch, ShardId } from "../../domain/ids.ts";
+import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import type { LiveExecution } from "../../ports/messages.ts";
+import type { RowChange, StepWrite } from "../../ports/store.ts";
+import type { Command } from "../../ports/store-commands.ts";
+import { commandsFor, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const WORKER = "worker-1";
 
@@ -25,7 +26,7 @@ describe("reading and cancelling executions over HTTP", () => {
   const get = (url: string) => api.inject({ method: "GET", url });
   const cancel = (id: string) => api.inject({ method: "POST", url: `/v1/executions/${id}/cancel` });
 
-  /** Commits an end, as the owner does. */
+  /** Commits the end of an execution, as its owner does. */
   const finish = async (executionId: string, state: "SUCCEEDED" | "CANCELLED" | "DEAD") => {
     const [row] = await api.store.load([executionId]);
     assert.ok(row);
@@ -48,8 +49,8 @@ describe("reading and cancelling executions over HTTP", () => {
     };
     await commit(row.shard, [change], []);
   };
-  /** As the owner does when an assignment is a second old. */
-  const hold = async (executionId: string) => {
+  /** Writes an assignment into its row, as the owner does for an attempt that waits at its worker for long. */
+  const hold = async (executionId: string, steps: readonly StepWrite[] = []) => {
     const [row] = await api.store.load([executionId]);
     assert.ok(row);
     const { id, rank, dueAt } = row;
@@ -59,10 +60,15 @@ describe("reading and cancelling executions over HTTP", () => {
       ...{ attemptStartedAt: null, startedAt: null, finishedAt: null, error: null, releaseUniqueKey: false },
       ...{ result: null, ended: [] },
     };
-    await commit(row.shard, [change], []);
+    await commit(row.shard, [change], [], steps);
   };
-  const commit = async (shard: ShardId, changes: RowChange[], commandsDone: string[]) => {
-    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone };
+  const commit = async (
+    shard: ShardId,
+    changes: RowChange[],
+    commandsDone: string[],
+    steps: readonly StepWrite[] = [],
+  ) => {
+    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone, steps };
     const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
     assert.equal(outcome?.status, "APPLIED");
   };
@@ -116,7 +122,7 @@ describe("reading and cancelling executions over HTTP", () => {
     const target = { pool: "scheduled", handler: "live" };
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.unshift((await submit({ target })).executionId);
-    // A second after the assignment the row says RUNNING, started or not.
+    // The row of an attempt that has waited at its worker for 30 seconds says RUNNING.
     for (const id of [ids[0], ids[3]]) await hold(id as string);
     const endOwner = playOwner(api.bus, (message, node) => {
       if (message.kind !== "ASK") return;
@@ -244,7 +250,7 @@ describe("reading and cancelling executions over HTTP", () => {
       });
     });
     const obey = async (command: Command) => {
-      // Durable before it was sent: the owner finds it in the store as well.
+      // The command is durable before it is sent, so the owner finds it in the store too.
       assert.deepEqual(await commandsFor(api.store, { jobId, executionId }), [command]);
       await finish(executionId, "CANCELLED");
       await commit(command.shard, [], [command.id]);
@@ -280,5 +286,34 @@ describe("reading and cancelling executions over HTTP", () => {
     assert.equal(answer.statusCode, 409);
     assert.match(answer.json().detail, /SUCCEEDED/);
     assert.equal((await cancel("019a0000-0000-7000-8000-000000000000")).statusCode, 404);
+  });
+
+  it("shows durable steps and the checkpoint, and the values of steps in an answer of their own", async () => {
+    const { executionId } = await submit({});
+    const [row] = await api.store.load([executionId]);
+    assert.ok(row);
+    const recorded = { executionId, attempt: 1, at: Date.UTC(2026, 0, 1) };
+    const steps = [
+      { ...recorded, name: "charge", kind: "RESULT" as const, number: 1, data: Buffer.from('{"big":1e400}') },
+      { ...recorded, name: "mail", kind: "RESULT" as const, number: 2, data: null },
+      { ...recorded, name: "", kind: "CHECKPOINT" as const, number: 3, data: Buffer.from("[7]") },
+    ];
+    await hold(executionId, steps);
+    const at = { attempt: 1, recordedAt: "2026-01-01T00:00:00.000Z" };
+    const checkpoint = { data: [7], ...at };
+    const shown = (await get(`/v1/executions/${executionId}`)).json();
+    assert.deepEqual(shown.steps, [
+      { name: "charge", ...at, bytes: 13 },
+      { name: "mail", ...at, bytes: 0 },
+    ]);
+    assert.deepEqual(shown.checkpoint, checkpoint);
+    const { body } = await get(`/v1/executions/${executionId}/steps`);
+    assert.match(body, /"value":\{"big":1e400\}/);
+    const values = JSON.parse(body);
+    assert.deepEqual([values.steps[1], values.checkpoint], [{ name: "mail", ...at, value: null }, checkpoint]);
+    const other = await submit({});
+    const none = (await get(`/v1/executions/${other.executionId}/steps`)).json();
+    assert.deepEqual(none, { executionId: other.executionId, steps: [], checkpoint: null });
+    assert.equal((await get("/v1/executions/01890000-0000-7000-8000-000000000000/steps")).statusCode, 404);
   });
 });

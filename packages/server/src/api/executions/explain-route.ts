@@ -1,33 +1,35 @@
 import { ExplanationBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
-import type { Candidate } from "../domain/execution.ts";
-import { isFinal } from "../domain/execution.ts";
-import { dueReason } from "../engine/explain.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { WaitReason } from "../ports/explanation.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
-import type { ExecutionView } from "../ports/store-queries.ts";
-import { answer, problems } from "./documented.ts";
+import type { Candidate } from "../../domain/execution.ts";
+import { isFinal } from "../../domain/execution.ts";
+import { dueReason } from "../../engine/explain.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { WaitReason } from "../../ports/explanation.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { ExecutionView } from "../../ports/store-queries.ts";
+import type { HandlerOffers } from "../handlers/offers.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant } from "../http/instants.ts";
+import type { Inbox } from "../inbox.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { Inbox } from "./inbox.ts";
-import { formatInstant } from "./instants.ts";
 
-/** An owner that is slower is not waited for: the row is told as it is. */
+/** Longest wait for an owner's answer, in milliseconds; after that the answer shows the row as it is. */
 const ASK_TIMEOUT_MS = 500;
 
-interface ExplainParts {
+interface ExplainDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   inbox: Inbox;
   reader: ExecutionReader;
+  offers: Pick<HandlerOffers, "poolsOf">;
 }
 
-/** GET /v1/executions/{executionId}/explain */
-export function explainRoute(app: HttpApp, parts: ExplainParts): void {
+/** Route GET /v1/executions/{executionId}/explain */
+export function explainRoute(app: HttpApp, deps: ExplainDependencies): void {
   const schema = {
     operationId: "explainExecution",
     tags: ["executions"],
@@ -37,20 +39,23 @@ export function explainRoute(app: HttpApp, parts: ExplainParts): void {
   };
   app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
     const executionId = request.params.executionId.toLowerCase();
-    const view = await parts.reader.read(executionId);
+    const view = await deps.reader.read(executionId);
     if (view === null) throw noSuch("execution");
-    const [row] = isFinal(view.state) ? [] : await parts.store.load([executionId]);
+    const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
     if (row !== undefined) {
-      const reasons = (await askOwner(parts, row)) ?? rowReasons(view, row, parts.runtime.now());
-      return { executionId, state: view.state, reasons: bodies(reasons, view) };
+      const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
+      return { executionId, state: view.state, reasons: await withPools(bodies(reasons, view), deps) };
     }
-    // It may have become final since it was read.
-    const final = (await parts.reader.read(executionId)) ?? view;
+    // The execution may have become final since the row was read.
+    const final = (await deps.reader.read(executionId)) ?? view;
     return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
   });
 }
 
-async function askOwner({ bus, inbox, runtime }: ExplainParts, row: Candidate): Promise<readonly WaitReason[] | null> {
+async function askOwner(
+  { bus, inbox, runtime }: ExplainDependencies,
+  row: Candidate,
+): Promise<readonly WaitReason[] | null> {
   const node = bus.ownerOf(row.shard);
   if (node === null) return null;
   const request = runtime.uuid();
@@ -84,6 +89,18 @@ function bodies(reasons: readonly WaitReason[], { error }: ExecutionView): Expla
     const body = Object.fromEntries(told);
     return reason.reason === "BACKOFF" ? { ...body, lastError } : body;
   });
+}
+
+/** Names the pools that have the handler, where its own pool does not. */
+async function withPools(
+  reasons: ExplanationBody["reasons"],
+  { offers }: ExplainDependencies,
+): Promise<ExplanationBody["reasons"]> {
+  const told = reasons.map(async (reason) => {
+    if (reason.reason !== "NO_WORKER_FOR_HANDLER") return reason;
+    return { ...reason, offeredIn: await offers.poolsOf(reason.handler) };
+  });
+  return await Promise.all(told);
 }
 
 function isInstant(key: string, value: unknown): value is number {

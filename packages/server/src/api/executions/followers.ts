@@ -1,50 +1,56 @@
-import type { ExecutionId } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { Chatter } from "../ports/messages.ts";
-import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { ExecutionSummary } from "../ports/store-queries.ts";
-import { busy } from "./errors.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { HandlerOutput } from "../../ports/messages.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { ExecutionSummary } from "../../ports/store-queries.ts";
+import { busy } from "../http/errors.ts";
 import type { LiveView, Overlaid } from "./live.ts";
 
-/** Streams of events at once. */
+/** Largest number of event streams at once. */
 export const FOLLOWERS_MAX = 1_000;
-/** How often owners are asked for the state of all that is followed. */
+/** Interval at which owners are asked for the state of all followed executions, in milliseconds. */
 const LOOK_MS = 500;
-/** How often gateways are told that it is still followed; what was lost on the way comes again then. */
+/**
+ * Number of these intervals after which gateways are told again which executions are followed, so that a lost message
+ * is repeated.
+ */
 const RENEW_EVERY_LOOKS = 6;
 
-/** Somebody who hears what happens to one execution. */
+/** Receiver of one execution's events. */
 export interface Follower {
-  /** The row as it is known; what owners say is laid over it. */
+  /** The row as the follower knows it; data of owners are added to it. */
   row: ExecutionSummary;
-  /** The last that was heard of its handler. */
+  /** Number of the last handler output that the follower has. */
   readonly seq: number;
   changed(row: Overlaid): void;
-  heard(item: Chatter): void;
+  heard(item: HandlerOutput): void;
 }
 
-export interface FollowersParts {
+export interface FollowersDependencies {
   bus: Bus;
   runtime: Runtime;
   live: LiveView;
 }
 
 /**
- * Streams that follow executions which are not final. All of them together cost each owner one question now and then.
+ * Streams that follow executions that are not final. All of them together cost each owner one question at regular
+ * intervals.
  */
 export class Followers {
-  readonly #parts: FollowersParts;
+  readonly #deps: FollowersDependencies;
   readonly #followers = new Map<ExecutionId, Set<Follower>>();
   #count = 0;
   #looks = 0;
   #timer: Timer | null = null;
   #isClosed = false;
 
-  constructor(parts: FollowersParts) {
-    this.#parts = parts;
+  constructor(deps: FollowersDependencies) {
+    this.#deps = deps;
   }
 
-  /** @returns ends it. @throws {ProblemError} 429 while too many follow */
+  /**
+   * Adds a follower. @returns function that removes it. @throws {ProblemError} 429 while there are too many followers
+   */
   enter(follower: Follower): () => void {
     if (this.#count >= FOLLOWERS_MAX) throw busy("too-many-requests", "too many streams of events are open", 5);
     const { executionId } = follower.row;
@@ -57,7 +63,7 @@ export class Followers {
     return () => this.#leave(follower);
   }
 
-  hear(items: readonly Chatter[]): void {
+  hear(items: readonly HandlerOutput[]): void {
     for (const item of items) {
       for (const follower of this.#followers.get(item.executionId) ?? []) {
         if (item.seq > follower.seq) follower.heard(item);
@@ -77,14 +83,14 @@ export class Followers {
     this.#count--;
     if (same.size > 0) return;
     this.#followers.delete(executionId);
-    const { bus } = this.#parts;
+    const { bus } = this.#deps;
     for (const node of bus.nodes("gateway")) {
       bus.send({ node, role: "gateway" }, { kind: "UNFOLLOW", executionIds: [executionId] });
     }
   }
 
   #tellGateways(executionIds: Iterable<ExecutionId>): void {
-    const { bus } = this.#parts;
+    const { bus } = this.#deps;
     const follows = Array.from(executionIds, (executionId) => {
       const seqs = Array.from(this.#followers.get(executionId) ?? [], ({ seq }) => seq);
       return { executionId, after: Math.min(...seqs) };
@@ -94,13 +100,13 @@ export class Followers {
 
   #schedule(): void {
     if (this.#timer !== null || this.#isClosed) return;
-    this.#timer = this.#parts.runtime.setTimer(LOOK_MS, () => void this.#look());
+    this.#timer = this.#deps.runtime.setTimer(LOOK_MS, () => void this.#look());
   }
 
   async #look(): Promise<void> {
     const all = [...this.#followers.values()].flatMap((same) => [...same]);
     if (++this.#looks % RENEW_EVERY_LOOKS === 0) this.#tellGateways(this.#followers.keys());
-    const rows = await this.#parts.live.overlay(all.map(({ row }) => row));
+    const rows = await this.#deps.live.overlay(all.map(({ row }) => row));
     for (const [index, follower] of all.entries()) {
       const row = rows[index];
       if (row !== undefined && isOther(row, follower.row)) follower.changed(row);

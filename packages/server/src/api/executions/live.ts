@@ -1,21 +1,21 @@
-import { type ExecutionState, isFinal } from "../domain/execution.ts";
-import type { EpochMs, ExecutionId, Incarnation } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { LiveExecution } from "../ports/messages.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { ExecutionSummary } from "../ports/store-queries.ts";
-import type { Inbox } from "./inbox.ts";
+import { type ExecutionState, isFinal } from "../../domain/execution.ts";
+import type { EpochMs, ExecutionId, Incarnation } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { LiveExecution } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { ExecutionSummary } from "../../ports/store-queries.ts";
+import type { Inbox } from "../inbox.ts";
 
-/** An owner that is slower than this is not waited for: the row is told as it is. */
+/** Longest wait for an owner's answer, in milliseconds; after that the answer shows the row as it is. */
 const ASK_TIMEOUT_MS = 250;
 
-/** A row with what its owner says. */
+/** A row with the newer data of its owner. */
 export type Overlaid<T extends ExecutionSummary = ExecutionSummary> = T & {
-  /** Time at which the attempt entered the state that the owner says; null or left out: the owner does not say. */
+  /** Time at which the attempt entered the owner's state; null or absent: the owner does not know it. */
   since?: EpochMs | null;
 };
 
-/** Asks owners what they know beyond the rows. */
+/** Asks owners for data that is newer than the rows. */
 export class LiveView {
   readonly #bus: Bus;
   readonly #inbox: Inbox;
@@ -27,7 +27,7 @@ export class LiveView {
     this.#runtime = runtime;
   }
 
-  /** The rows with what their owners say of those that are not final. One question an owner. */
+  /** Adds owners' data to rows that are not final, with one question per owner. */
   async overlay<T extends ExecutionSummary>(rows: readonly T[]): Promise<Overlaid<T>[]> {
     const byOwner = this.#byOwner(rows);
     if (byOwner.size === 0) return [...rows];
@@ -53,7 +53,7 @@ export class LiveView {
   }
 }
 
-/** An answer may be older than the row: an attempt never goes back. */
+/** Combines a row and its owner's answer. The answer may be older than the row, and an attempt never goes back. */
 function withLive<T extends ExecutionSummary>(row: T, live: LiveExecution | undefined): Overlaid<T> {
   if (live === undefined || isFinal(row.state) || live.attempt < row.attempt) return row;
   const state: ExecutionState = live.state;

@@ -1,13 +1,13 @@
-import type { ExecutionId } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { Progress } from "../ports/messages.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Inbox } from "./inbox.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { Progress } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Inbox } from "../inbox.ts";
 
-/** A gateway that is slower is not waited for: progress is nice to have. */
+/** Longest wait for a gateway's answer, in milliseconds; progress is optional. */
 const ASK_TIMEOUT_MS = 250;
 
-/** How far a running attempt says that it is; null: it has said nothing, or nobody answers. */
+/** Latest progress of a running attempt; null: it has reported none, or no gateway answers. */
 export async function askProgress(
   { bus, inbox, runtime }: { bus: Bus; inbox: Inbox; runtime: Runtime },
   executionId: ExecutionId,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { memoryBus } from "../adapters/memory/memory-bus.ts";
-import type { Candidate } from "../domain/execution.ts";
-import { DEFAULT_ORDERING } from "../domain/rank.ts";
-import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
-import { playOwner } from "./api.fixture.ts";
-import { ProblemError } from "./errors.ts";
-import { jobDefinition } from "./job-definition.ts";
-import { candidateOf, newJob } from "./new-job.ts";
+import { memoryBus } from "../../adapters/memory/memory-bus.ts";
+import type { Candidate } from "../../domain/execution.ts";
+import { DEFAULT_ORDERING } from "../../domain/rank.ts";
+import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
+import { playOwner } from "../api.fixture.ts";
+import { ProblemError } from "../http/errors.ts";
+import { jobDefinition } from "../submit/job-definition.ts";
+import { candidateOf, newJob } from "../submit/new-job.ts";
 import { Waiters } from "./waiters.ts";
 
 function scene(max?: number) {
@@ -24,7 +24,7 @@ function scene(max?: number) {
   const waiters = new Waiters({ bus, runtime, store: { load } }, max);
   const start = () => {
     const row = candidateOf(
-      newJob(jobDefinition({ target: { handler: "echo" } }, 0), null, DEFAULT_ORDERING, 0, runtime),
+      newJob(jobDefinition({ target: { handler: "echo" } }, 0), null, DEFAULT_ORDERING, 0, runtime.uuid()),
     );
     rows.set(row.id, row);
     return row;

@@ -1,34 +1,37 @@
-import type { ExecutionId, Incarnation, ShardId } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
-import { busy } from "./errors.ts";
+import type { ExecutionId, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import { busy } from "../http/errors.ts";
 
-/** Requests that may wait for an execution at one time. */
+/** Largest number of requests that may wait for an execution at one time. */
 export const WAITERS_MAX = 10_000;
-/** An execution may become final between the reading of its row and the watching: this soon is looked again. */
+/**
+ * Delay of the first check of a new waiter, in milliseconds: the execution may become final between the read of its row
+ * and the start of the watch.
+ */
 const FRESH_LOOK_MS = 25;
-/** Messages may be lost: this often is looked at everything that is waited for. */
+/** Interval of checks of everything that is waited for, in milliseconds, because messages may be lost. */
 const LOOK_MS = 1_000;
-/** Rows of one look. */
+/** Largest number of rows that one check reads. */
 const LOOK_ROWS = 1_000;
 
 interface Watched {
   shard: ShardId;
-  /** The owner that was asked to tell. */
+  /** Owner that was asked to report the end; null: none. */
   owner: Incarnation | null;
   wake: Set<() => void>;
   looked: boolean;
 }
 
 export interface Waiter {
-  /** Resolves when the execution may have become final, or waiting is over for everybody. */
+  /** Resolves when the execution may have become final, or when all waiting ends. */
   woken: Promise<void>;
-  /** Idempotent. */
+  /** Ends the wait. Repeated calls do nothing. */
   leave(): void;
 }
 
-interface WaitersParts {
+interface WaitersDependencies {
   bus: Bus;
   runtime: Runtime;
   store: Pick<Store, "load">;
@@ -36,7 +39,7 @@ interface WaitersParts {
 
 /** Requests that wait for executions to become final. All of them together cost the store one small read a second. */
 export class Waiters {
-  readonly #parts: WaitersParts;
+  readonly #deps: WaitersDependencies;
   readonly #max: number;
   readonly #watched = new Map<ExecutionId, Watched>();
   #count = 0;
@@ -45,17 +48,17 @@ export class Waiters {
   #fullLookAtMs = 0;
   #closed = false;
 
-  constructor(parts: WaitersParts, max: number = WAITERS_MAX) {
-    this.#parts = parts;
+  constructor(deps: WaitersDependencies, max: number = WAITERS_MAX) {
+    this.#deps = deps;
     this.#max = max;
   }
 
-  /** Whether nobody is to wait any more. */
+  /** Whether all waiting has ended. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** @throws {ProblemError} 429 while too many wait */
+  /** Adds a waiter. @throws {ProblemError} 429 while too many requests wait */
   enter(id: ExecutionId, shard: ShardId): Waiter {
     if (this.#count >= this.#max) throw busy("too-many-requests", "too many requests wait for executions", 5);
     const watched = this.#watched.get(id) ?? this.#watch(id, shard);
@@ -70,16 +73,16 @@ export class Waiters {
     return { woken, leave: () => this.#leave(id, watched, wake) };
   }
 
-  /** The owner says that it is final. */
+  /** Called when the owner reports that an execution is final. */
   final(id: ExecutionId): void {
     const watched = this.#watched.get(id);
     if (watched === undefined) return;
-    // Owners forget whom they have told.
+    // An owner forgets a watch once it has reported.
     watched.owner = null;
     for (const wake of watched.wake) wake();
   }
 
-  /** Wakes everybody, now and later. */
+  /** Wakes all waiters, now and later. */
   close(): void {
     this.#closed = true;
     this.#timer?.timer.cancel();
@@ -94,10 +97,10 @@ export class Waiters {
   }
 
   #tellOwner(id: ExecutionId, watched: Watched): void {
-    const owner = this.#parts.bus.ownerOf(watched.shard);
+    const owner = this.#deps.bus.ownerOf(watched.shard);
     if (owner === null || owner === watched.owner) return;
     watched.owner = owner;
-    this.#parts.bus.send({ node: owner, role: "scheduler" }, { kind: "WATCH", executionId: id, shard: watched.shard });
+    this.#deps.bus.send({ node: owner, role: "scheduler" }, { kind: "WATCH", executionId: id, shard: watched.shard });
   }
 
   #leave(id: ExecutionId, watched: Watched, wake: () => void): void {
@@ -107,12 +110,12 @@ export class Waiters {
     this.#watched.delete(id);
     const { owner: node, shard } = watched;
     if (node !== null) {
-      this.#parts.bus.send({ node, role: "scheduler" }, { kind: "UNWATCH", executionId: id, shard });
+      this.#deps.bus.send({ node, role: "scheduler" }, { kind: "UNWATCH", executionId: id, shard });
     }
   }
 
   #schedule(delayMs: number): void {
-    const { runtime } = this.#parts;
+    const { runtime } = this.#deps;
     const atMs = runtime.monotonicMs() + delayMs;
     if (this.#closed || this.#looking || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
     this.#timer?.timer.cancel();
@@ -123,9 +126,9 @@ export class Waiters {
     this.#timer = { atMs, timer };
   }
 
-  /** Looks for rows that are final, the new ones each time, all of them once a second. */
+  /** Reads rows to find final ones: new waiters each time, all waiters once a second. */
   async #look(): Promise<void> {
-    const nowMs = this.#parts.runtime.monotonicMs();
+    const nowMs = this.#deps.runtime.monotonicMs();
     const all = nowMs - this.#fullLookAtMs >= LOOK_MS;
     if (all) this.#fullLookAtMs = nowMs;
     const ids = [...this.#watched].filter(([, watched]) => all || !watched.looked).map(([id]) => id);
@@ -140,8 +143,8 @@ export class Waiters {
   }
 
   async #lookAt(ids: readonly ExecutionId[]): Promise<void> {
-    // In an outage nothing is known; the next look comes in any case.
-    const rows = await this.#parts.store.load(ids).catch(() => null);
+    // In an outage, nothing is known; the next check follows in any case.
+    const rows = await this.#deps.store.load(ids).catch(() => null);
     const open = new Set(rows?.map(({ id }) => id) ?? ids);
     for (const id of ids) {
       const watched = this.#watched.get(id);

@@ -1,18 +1,18 @@
 import type { Socket } from "node:net";
 
-/** Bounds of the connections that the server holds at once. */
+/** Limits of the connections that the server holds at once. */
 export interface ConnectionBounds {
-  /** For requests of every kind. */
+  /** Number of connections for requests of every kind. */
   total: number;
-  /** Greatest number of connections of one address; an IPv6 network of 64 bits counts as one address. */
+  /** Number of connections from one address; an IPv6 network of 64 bits counts as one address. */
   perPeer: number;
-  /** Beyond them, for requests to the health paths alone. */
+  /** Number of further connections, for requests to the health paths alone. */
   reserved: number;
 }
 
 /**
- * Counts connections. One that is beyond the bounds is reserved: the server answers health checks on it, and nothing else.
- * When the reserved ones are used up, the oldest of them is closed: a health check is asked and answered within moments.
+ * Counts connections. A connection beyond the limits is reserved: the server answers only health checks on it. When the
+ * reserved connections are used up, the oldest is closed, because a health check takes only moments.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds;
@@ -58,7 +58,7 @@ export class Connections {
   }
 }
 
-/** The addresses of one IPv6 network of 64 bits are given to one customer: they count as one. */
+/** Address for counting. The addresses of one IPv6 network of 64 bits belong to one customer, so they count as one. */
 export function peerOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
   if (!plain.includes(":")) return plain;

@@ -1,21 +1,24 @@
 import { ProblemError, problem } from "./errors.ts";
 
-/** Which list a cursor belongs to; one of another list is refused. */
-export type ListKind = "jobs" | "executions" | "dead-letters" | "ledger" | "workers" | "pools";
+/** List to which a cursor belongs; a cursor of another list is refused. */
+export type ListKind = "jobs" | "executions" | "dead-letters" | "ledger" | "workers" | "pools" | "handlers";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
   ...{ jobs: UUID, executions: UUID, "dead-letters": UUID },
   ledger: /^\d{1,15}$/,
-  ...{ workers: /^/, pools: /^/ },
+  ...{ workers: /^/, pools: /^/, handlers: /^/ },
 };
 
-/** Where the next page begins, as an opaque text. */
+/** Start of the next page, as an opaque text. */
 export function encodeCursor(list: ListKind, after: string | null): string | null {
   return after === null ? null : Buffer.from(`${list}:${after}`).toString("base64url");
 }
 
-/** @returns the id, or what the list goes by, behind which the page begins; null: the first page. @throws {ProblemError} invalid-cursor */
+/**
+ * @returns id (or other sort key) after which the page begins; null: the first page. @throws {ProblemError}
+ * invalid-cursor
+ */
 export function decodeCursor(list: ListKind, cursor: string | undefined): string | null {
   if (cursor === undefined) return null;
   const text = Buffer.from(cursor, "base64url").toString("utf8");

@@ -17,10 +17,10 @@ import { describeProblem, PROBLEM_NAMES, ProblemError, problem } from "./errors.
 import type { HttpApp } from "./http-app.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
-/** Lists of values that routes describe in several ways; here is the description of the list itself. */
+/** Lists of values that routes describe in several ways, each with its own description here. */
 const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnWorkerLost, Trigger };
 
-/** Collects the routes that are added after it. */
+/** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -33,8 +33,8 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
           "least once. Follow each execution, cancel, retry and replay it, and read why one waits. Errors are problem+json (RFC 9457).",
       },
       tags: [
-        { name: "jobs", description: "What to run and when" },
-        { name: "executions", description: "What became of it" },
+        { name: "jobs", description: "Handlers to run, with their payloads and times" },
+        { name: "executions", description: "Runs of jobs: their states, results and events" },
         {
           name: "dead letters",
           description: "Executions that used up their budget, until they are replayed or discarded",
@@ -46,13 +46,16 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
       security: [{ apiKey: [] }, {}],
     },
-    // Both forms of the document, JSON and YAML, are made by this.
+    // Both forms of the document, JSON and YAML, pass through this function.
     transformObject: (made) =>
       "openapiObject" in made ? nameSchemas(made.openapiObject, DECLARED) : made.swaggerObject,
   });
 }
 
-/** All that the page needs comes from here, also where it is served without TLS; and nobody may frame it. */
+/**
+ * Content security policy of the page: everything comes from this server, even without TLS, and no other page may frame
+ * it.
+ */
 const PAGE_POLICY = {
   "default-src": "'self'",
   "base-uri": "'none'",
@@ -62,27 +65,27 @@ const PAGE_POLICY = {
   "object-src": "'none'",
 };
 
-/** The mainspring of a clock: a spiral. */
+/** Logo: the mainspring of a clock, a spiral. */
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 230 48" height="40" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round">' +
   '<path d="M24 24a3 3 0 0 1 3 3a6 6 0 0 1-6 6a9 9 0 0 1-9-9a12 12 0 0 1 12-12a15 15 0 0 1 15 15a18 18 0 0 1-18 18"/>' +
   '<text x="52" y="33" fill="#fff" stroke="none" font-family="sans-serif" font-size="26" font-weight="600">Mainspring</text></svg>';
 
-/** /, /docs, /openapi.json, /problems and /problems/{name}. None of them needs a network beyond the server. */
+/** Routes /, /docs, /openapi.json, /problems and /problems/{name}. None of them needs a network beyond the server. */
 export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: PAGE_POLICY,
     logo: { type: "image/svg+xml", content: Buffer.from(LOGO), href: "/docs", target: "_self" },
     theme: { title: "Mainspring API" },
-    // A validator elsewhere would learn of this server.
+    // An external validator would learn of this server.
     uiConfig: { tryItOutEnabled: true, validatorUrl: null },
   });
   const document = lazily(() => Buffer.from(JSON.stringify(app.swagger())));
   app.get("/openapi.json", { schema: { hide: true } }, (_request, reply) => {
     void reply.type("application/json; charset=utf-8").send(document());
   });
-  // Both forms are kept by their maker; to make them takes longer than a request may.
+  // The document's plugin caches both forms; creating them takes longer than a request may.
   app.addHook("onListen", async () => {
     document();
     app.swagger({ yaml: true });
@@ -95,16 +98,16 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
   problemRoutes(app);
 }
 
-/** Made once, because it is large; the routes are known only when all of them are there. */
+/** Creates a value at its first use. The document is large, and its routes are known only when all have been added. */
 function lazily<T>(make: () => T): () => T {
   let made: T | null = null;
   return () => (made ??= make());
 }
 
-/** Paths that a program that knows only the server's address goes on with. */
+/** Paths for a program that knows only the server's address. */
 const ENTRANCES = { docs: "/docs", openapi: "/openapi.json", problems: "/problems", ready: "/readyz", api: "/v1" };
 
-/** Browsers name text/html; programs name JSON, anything or nothing. */
+/** Whether a client prefers HTML. Browsers name text/html; programs name JSON, anything or nothing. */
 function prefersPage(accept: string | undefined): boolean {
   return /(^|[,\s])text\/html($|[,;\s])/i.test(accept ?? "");
 }
@@ -122,7 +125,7 @@ function problemRoutes(app: HttpApp): void {
   const schema = {
     operationId: "explainProblem",
     tags: ["docs"],
-    summary: "What a problem type means, and what to do; needs no key",
+    summary: "Explain a problem type, and what to do; needs no key",
     params: Type.Object({ name: Type.String() }),
     response: {
       200: answer(ProblemTypeBody, "The problem type"),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 
 type Node = Record<string, unknown>;
 interface Operation {
@@ -45,8 +45,12 @@ describe("the description of the API", () => {
         "GET /v1/dead-letters/runs/{runId}",
         "GET /v1/executions",
         "GET /v1/executions/{executionId}",
+        "GET /v1/executions/{executionId}/attempts/{attempt}/logs",
         "GET /v1/executions/{executionId}/events",
         "GET /v1/executions/{executionId}/explain",
+        "GET /v1/executions/{executionId}/logs",
+        "GET /v1/executions/{executionId}/steps",
+        "GET /v1/handlers",
         "GET /v1/jobs",
         "GET /v1/jobs/{jobId}",
         "GET /v1/jobs/{jobId}/executions",
@@ -117,7 +121,7 @@ describe("the description of the API", () => {
     }
     const policy = String(page.headers["content-security-policy"]);
     assert.match(policy, /default-src 'self'.*frame-ancestors 'none'/);
-    // On a server without TLS the browser would ask for the page's own files where nobody listens.
+    // On a server without TLS, the browser would request the page's own files by https, where no server listens.
     assert.doesNotMatch(policy, /upgrade-insecure-requests|https:/);
     const settings = await api.app.inject({ url: "/docs/static/swagger-initializer.js" });
     assert.match(settings.body, /"validatorUrl":null/);

@@ -2,7 +2,7 @@ import { ProblemBody } from "@mainspring/contract";
 import type { TSchema } from "typebox";
 import { type ProblemName, problem } from "./errors.ts";
 
-/** How a route's errors are documented. Adds the problems that every route may answer with. */
+/** Describes a route's errors, together with the problems that every route may answer with. */
 export function problems(...names: ProblemName[]): Record<number, unknown> {
   const answers: Record<number, unknown> = {};
   for (const name of [...names, ...EVERYWHERE]) {
@@ -17,7 +17,7 @@ export function problems(...names: ProblemName[]): Record<number, unknown> {
 
 const EVERYWHERE: ProblemName[] = ["invalid-request", "unauthorized", "forbidden", "too-many-requests", "unavailable"];
 
-/** An answer with a sentence of its own, which leaves the description of the schema as it is. */
+/** An answer with a sentence of its own; the description of the schema stays unchanged. */
 export function answer<T extends TSchema>(schema: T, sentence: string): T {
   return { ...schema, "x-response-description": sentence };
 }

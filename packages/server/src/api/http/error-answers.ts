@@ -2,12 +2,12 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { StoreUnavailable } from "../ports/store.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
 import { busy, type Problem, ProblemError, problem } from "./errors.ts";
 
 const PROBLEM_JSON = "application/problem+json; charset=utf-8";
 
-/** Turns whatever ends a request into a problem. */
+/** Turns every error of a request into a problem. */
 export function answerErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error, request, reply) => {
     const known = problemError(error, log, request);
@@ -19,7 +19,10 @@ export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonl
   return reply.code(body.status).headers(headers).type(PROBLEM_JSON).send(JSON.stringify(body));
 }
 
-/** Outages and the framework's refusals are told as such; whatever else it is is a bug, and logged as one. */
+/**
+ * Problem for an error. Outages and refusals of the framework have their own problems; any other error is a bug, and is
+ * logged as one.
+ */
 export function problemError(error: unknown, log: Logger, request?: Asked): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreUnavailable && error.isListTimeout) {
@@ -49,7 +52,7 @@ function outageDetail({ isUnasked }: StoreUnavailable, request?: Asked): string 
   return "the store did not answer: the request may or may not have taken effect";
 }
 
-/** Problem for a request that the HTTP framework refused by itself; null: the framework did not refuse it. */
+/** Problem for a request that the HTTP framework itself refused; null: the error is another one. */
 export function frameworkProblem({ code, statusCode }: Pick<FastifyError, "code" | "statusCode">): Problem | null {
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
@@ -70,13 +73,13 @@ const NOT_EVEN_HTTP: Record<string, Problem> = {
   HPE_HEADER_OVERFLOW: problem("headers-too-large"),
 };
 
-/** Answers a request that the framework does not see, and closes the connection. */
+/** Answers a request that does not reach the framework, and closes the connection. */
 export function lastWords(response: ServerResponse, body: Problem, headers: OutgoingHttpHeaders = {}): void {
   response.writeHead(body.status, { ...headers, "content-type": PROBLEM_JSON, connection: "close" });
   response.end(JSON.stringify(body));
 }
 
-/** Answers what could not be read as a request at all, and closes the connection. */
+/** Answers bytes that are no valid request, and closes the connection. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const body = NOT_EVEN_HTTP[error.code ?? ""] ?? problem("malformed-http");

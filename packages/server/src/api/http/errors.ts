@@ -1,6 +1,6 @@
 /**
- * Every kind of error that the API answers, in one closed list. The name is the last part of the problem's `type`, and
- * stays for ever: programs tell errors apart by it.
+ * Every kind of error of the API, in one closed list. The name is the last part of the problem's `type` and never
+ * changes, because programs tell errors apart by it.
  */
 const PROBLEMS = {
   "invalid-request": {
@@ -123,7 +123,7 @@ const PROBLEMS = {
 interface ProblemKind {
   status: number;
   title: string;
-  /** For people: what to do. */
+  /** Advice for people. */
   help: string;
 }
 
@@ -132,14 +132,17 @@ export const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[];
 
 /** A fault at one place of a request. */
 export interface FieldError {
-  /** As `target.requires[0]`; empty: the whole. Headers and query parameters by their name. */
+  /**
+   * Place of the fault, such as `target.requires[0]`; empty: the whole body. Headers and query parameters appear by
+   * their name.
+   */
   field: string;
   message: string;
-  /** Position of the first wrong character, from 1, where the value is a text that was parsed. */
+  /** Position of the first wrong character, from 1, if the value is a text that was parsed. */
   position?: number;
 }
 
-/** The body of an error's answer (RFC 9457). */
+/** Body of an error answer (RFC 9457). */
 export interface Problem {
   type: string;
   title: string;
@@ -148,7 +151,7 @@ export interface Problem {
   errors?: FieldError[];
 }
 
-/** Ends a request with a problem. */
+/** Error that ends a request with a problem. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: Problem;
@@ -161,20 +164,23 @@ export class ProblemError extends Error {
   }
 }
 
-/** @param detail what happened this time, and what would be right */
+/** @param detail description of this occurrence, and advice */
 export function problem(name: ProblemName, detail?: string, errors?: FieldError[]): Problem {
   const { status, title } = PROBLEMS[name];
   return { type: typeOf(name), title, status, ...(detail !== undefined && { detail }), ...(errors && { errors }) };
 }
 
-/** The schema was not met; `detail` repeats the first error, for those who read only that. */
+/**
+ * Problem for a request that does not match its schema. `detail` repeats the first error, for clients that read only
+ * `detail`.
+ */
 export function invalid(errors: FieldError[]): Problem {
   const [first] = errors;
   const detail = first && (first.field === "" ? first.message : `${first.field}: ${first.message}`);
   return problem("invalid-request", detail, errors);
 }
 
-/** To be thrown when the server is to be asked again later. */
+/** Problem that asks the client to try again later. */
 export function busy(
   name: "too-many-requests" | "unavailable" | "list-timeout",
   detail: string,

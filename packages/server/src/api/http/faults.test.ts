@@ -4,8 +4,8 @@ import { BackfillRequest, JobSubmission, PoolSettings } from "@mainspring/contra
 import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { OversizeJson } from "./body/json-body.ts";
 import { faultsOf } from "./faults.ts";
-import { OversizeJson } from "./json-body.ts";
 import { compileCheck } from "./validation.ts";
 
 const names = [...Object.keys(JobSubmission.properties), ...Object.keys(PoolSettings.properties), "strange"];

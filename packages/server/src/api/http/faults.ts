@@ -4,16 +4,16 @@ import { Guard } from "typebox/guard";
 import type { FieldError } from "./errors.ts";
 import { parseInstant } from "./instants.ts";
 
-// JSON Schema's own date-time takes neither a time without seconds nor refuses the 30th of February.
+// JSON Schema's own date-time refuses a time without seconds, and accepts the 30th of February.
 Format.Set("date-time", (text) => typeof parseInstant(text) === "number");
 
 type Node = Record<string, unknown>;
 type Faults = Generator<FieldError, void, undefined>;
 
 /**
- * Yields the faults of a value one after the other, each with its place. A reader that has enough of them stops, and
- * the generator does not look at the rest. Knows the keywords that the schemas of this API use.
- * @param field where the value stands; empty: it is the whole
+ * Yields the faults of a value one after the other, each with its place. If the caller stops early, the generator does
+ * not examine the rest. It supports the keywords that the schemas of this API use.
+ * @param field place of the value; empty: the whole body
  */
 export function* faultsOf(schema: TSchema, value: unknown, field = ""): Faults {
   const node = schema as Node;
@@ -127,7 +127,7 @@ function* choiceFaults(node: Node, value: unknown, field: string): Faults {
     yield { field, message: `must be ${JSON.stringify(node["const"])}` };
   }
   if (allowed !== undefined && !allowed.includes(value)) yield { field, message: `must be ${allowed.join(" or ")}` };
-  // A fault inside a union says nothing by itself: the union as a whole says what it accepts.
+  // A fault inside a union is not reported by itself; the union as a whole says what it accepts.
   if (anyOf?.every((choice) => !faultsOf(choice, value).next().done))
     yield { field, message: `must be ${description}` };
 }

@@ -5,18 +5,18 @@ import type { FastifyBaseLogger } from "fastify";
 import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
-import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import { BodyBudget } from "./body-budget.ts";
-import type { ReceivedBody } from "./body-reader.ts";
+import type { ApiMetrics } from "../../ports/metrics.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { BodyBudget } from "./body/body-budget.ts";
+import type { ReceivedBody } from "./body/body-reader.ts";
+import { type BodyParts, JobParts } from "./body/json-parts.ts";
+import { writeJson } from "./body/raw-json.ts";
+import { type BodyScope, takeBodies } from "./body/take-bodies.ts";
 import { answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
 import { invalid, ProblemError, problem } from "./errors.ts";
 import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http-server.ts";
-import { type BodyParts, JobParts } from "./json-parts.ts";
-import { writeJson } from "./raw-json.ts";
 import { RequestTurns } from "./request-turns.ts";
 import { type ApiKeys, guard } from "./security.ts";
-import { type BodyScope, takeBodies } from "./take-bodies.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
 import { compileCheck } from "./validation.ts";
 
@@ -30,42 +30,42 @@ export type HttpApp = FastifyInstance<
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The body as it came; null where there was none. */
+    /** Body as it came; null: none. */
     received: ReceivedBody | null;
     response: ServerResponse | null;
   }
   interface FastifyInstance {
-    /** Bodies of a scope's routes are JSON and nothing else, and have these parts. */
+    /** Makes the routes of a scope accept only JSON bodies, with these parts. */
     takeBodies(scope: BodyScope, make: () => BodyParts): void;
   }
 }
 
-export interface HttpAppParts {
+export interface HttpAppDependencies {
   keys: ApiKeys;
   metrics: ApiMetrics;
   log: Logger;
   runtime: Runtime;
   limits?: Partial<HttpLimits> | undefined;
-  /** The detail of a 404 where no route has the path. */
+  /** Detail of the 404 for a path without a route. */
   unknown?: string;
-  /** Whether clients are to leave; default: while it closes. */
+  /** Whether clients should disconnect; default: while the server closes. */
   isStopping?: (() => boolean) | undefined;
 }
 
-/** An HTTP server that knows how this API speaks, and has no routes yet. */
-export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpAppParts): HttpApp {
-  const limits = { ...HTTP_LIMITS, ...parts.limits };
+/** Creates an HTTP server with the API's conventions and without routes. */
+export function createHttpApp({ keys, metrics, log, runtime, ...deps }: HttpAppDependencies): HttpApp {
+  const limits = { ...HTTP_LIMITS, ...deps.limits };
   const connections = boundsOf(limits);
   const turns = new RequestTurns(runtime);
   const app: HttpApp = Fastify({
-    // Called for each server that listens: a name such as localhost may stand for several addresses.
+    // Called for each server that listens, because a name such as localhost may stand for several addresses.
     serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns }, handle),
     bodyLimit: PARSED_BYTES_MAX,
-    // A name of 255 characters in a path: at most nine bytes each, as %E2%82%AC.
+    // Limit for a name of 255 characters in a path, each at most nine bytes, as %E2%82%AC.
     routerOptions: { maxParamLength: 255 * 9 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // Each of the servers answers them by itself.
+    // Each server answers these errors itself.
     clientErrorHandler: () => undefined,
     frameworkErrors: (error, _request, reply) => {
       void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
@@ -74,9 +74,9 @@ export function createHttpApp({ keys, metrics, log, runtime, ...parts }: HttpApp
   speakJson(app, runtime, turns);
   answerErrors(app, log);
   guard(app, keys);
-  answerUnknownRoutes(app, parts.unknown ?? "no route has this path");
+  answerUnknownRoutes(app, deps.unknown ?? "no route has this path");
   countRequests(app, metrics);
-  partOnClose(app, parts.isStopping ?? (() => false));
+  partOnClose(app, deps.isStopping ?? (() => false));
   return app;
 }
 
@@ -91,11 +91,13 @@ function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
   const means = { budget, runtime, turns };
   app.decorate("takeBodies", (scope: BodyScope, make: () => BodyParts) => takeBodies(scope, make, means));
   app.takeBodies(app, () => new JobParts());
-  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => validator(schema, httpPart === "querystring"));
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) =>
+    validator(schema, httpPart === "querystring" || httpPart === "params"),
+  );
   app.setSerializerCompiler(() => writeJson);
 }
 
-/** @param fromText the values come as text, as in a query, and numbers are to be read out of it */
+/** @param fromText whether values come as text, as in a query and a path, so that numbers must be parsed */
 export function validator(schema: TSchema, fromText: boolean) {
   const check = compileCheck(schema);
   const numbers = fromText ? fieldsOf(schema, "integer", "number") : [];
@@ -112,7 +114,7 @@ function fieldsOf(schema: TSchema, ...types: string[]): string[] {
   return Object.keys(properties).filter((name) => types.includes(properties[name]?.type ?? ""));
 }
 
-/** A parameter that may be repeated comes as a text where it is not. */
+/** Turns a repeatable parameter that occurs once into a list. */
 function withLists(query: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   const read = { ...query };
   for (const name of names) if (typeof read[name] === "string") read[name] = [read[name]];
@@ -136,7 +138,10 @@ function countRequests(app: HttpApp, metrics: ApiMetrics): void {
   });
 }
 
-/** A connection that stays open for more requests would hold up the stop for as long as it is kept alive. */
+/**
+ * Closes connections after their answers once the server stops. A connection that stays open for more requests would
+ * delay the stop.
+ */
 function partOnClose(app: HttpApp, isStopping: () => boolean): void {
   let closing = false;
   app.addHook("preClose", (done) => {

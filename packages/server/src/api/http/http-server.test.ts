@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { boundsOf, createHttpServer, HTTP_LIMITS } from "./http-server.ts";
 import { RequestTurns } from "./request-turns.ts";
 
-/** Timers that end when the test says so. */
+/** Timers that fire when the test says so. */
 class Timers extends EventEmitter<{ set: [delayMs: number, run: () => void]; cancel: [] }> {
   readonly setTimer = (delayMs: number, run: () => void) => {
     this.emit("set", delayMs, run);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Runtime } from "../ports/runtime.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
@@ -8,25 +8,28 @@ import { type RequestTurns, stopReading } from "./request-turns.ts";
 import { gatheringMessages } from "./small-pieces.ts";
 
 /**
- * Bounds and timeouts of connections. A client that opens a connection must send its request in time; answers may take
- * long, because waiting is a feature.
+ * Limits and timeouts of connections. A client must send its request in time; answers may take long, because waiting is
+ * a feature.
  */
 export interface HttpLimits {
-  /** At once, for requests of every kind. */
+  /** Largest number of connections at once, for requests of every kind. */
   connections: number;
-  /** Greatest number of these connections from one address. */
+  /** Largest number of these connections from one address. */
   peerConnections: number;
-  /** Beyond both, for health checks alone. */
+  /** Number of connections beyond both limits, for health checks alone. */
   reservedConnections: number;
-  /** Requests of one connection that are sent before the first of them is answered. */
+  /** Largest number of requests of one connection before the first is answered. */
   pipelined: number;
-  /** For all headers of a request to arrive, */
+  /** Time limit for all headers of a request, in milliseconds, */
   headersTimeoutMs: number;
-  /** and for the whole of it. */
+  /** and time limit for the whole request, in milliseconds. */
   requestTimeoutMs: number;
-  /** How often the two are looked at. */
+  /** Interval of the checks of both time limits, in milliseconds. */
   checkIntervalMs: number;
-  /** From the last answer of a connection, which refuses more, until the connection is cut off. */
+  /**
+   * Time from the last answer of a connection that is refused further requests until the connection is cut, in
+   * milliseconds.
+   */
   lingerMs: number;
 }
 
@@ -41,7 +44,7 @@ export const HTTP_LIMITS: HttpLimits = {
   lingerMs: 1_000,
 };
 
-/** Without a byte in either direction. */
+/** Longest time without a byte in either direction, in milliseconds. */
 const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEALTH_PATHS: readonly string[] = ["/healthz", "/readyz", "/metrics"];
@@ -57,7 +60,9 @@ export function boundsOf({ connections, peerConnections, reservedConnections }: 
   return new Connections({ total: connections, perPeer: peerConnections, reserved: reservedConnections });
 }
 
-/** The HTTP server under the framework: bounds what connections hold before a request of theirs is looked at. */
+/**
+ * Creates the HTTP server under the framework, which limits what connections hold before their requests are examined.
+ */
 export function createHttpServer({ limits, runtime, connections, turns }: Listener, handle: RequestListener): Server {
   const outstanding = new WeakMap<Socket, number>();
   const server = createServer(
@@ -66,7 +71,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
       maxHeaderSize: 16 * 1024,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // The framework answers these as problems.
+      // The framework answers such requests with problems.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -103,7 +108,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   return server;
 }
 
-/** A client that sends so many requests at once fills the memory with answers. */
+/** Refuses further pipelined requests, because the answers to so many at once would fill the memory. */
 function refusePipeline(response: ServerResponse): void {
   lastWords(
     response,
@@ -111,12 +116,13 @@ function refusePipeline(response: ServerResponse): void {
   );
 }
 
-/** Connections that may hold thousands of requests, so that the end of each takes a turn of the event loop. */
+/** Connections that may hold thousands of requests, so that each end of a request takes a turn of the event loop. */
 const CROWDED = new WeakSet<Socket>();
 
 /**
- * The end of each request reads on. A piece of 64 KiB, which may hold thousands of requests, is parsed to its end all the same, and Node
- * makes two errors for each of them when the connection closes; the stacks of the errors would take most of that time.
+ * Stops reading after an overfull piece. The end of each request resumes reading. A piece of 64 KiB, which may hold
+ * thousands of requests, is parsed completely in any case, and Node creates two errors for each of them when the
+ * connection closes; their stack traces would take most of that time.
  */
 function readNoMore(socket: Socket): void {
   CROWDED.add(socket);
@@ -126,7 +132,7 @@ function readNoMore(socket: Socket): void {
   socket.once("close", () => (Error.stackTraceLimit = stackTraceLimit));
 }
 
-/** Answers a health check, and closes: others need the room. */
+/** Answers a health check, and closes the connection to make room for others. */
 function serveHealth(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
   const path = (request.url ?? "").replace(/\?.*$/s, "");
   if (!HEALTH_PATHS.includes(path)) {
@@ -138,8 +144,8 @@ function serveHealth(request: IncomingMessage, response: ServerResponse, handle:
 }
 
 /**
- * A connection is half closed with its last answer, and cut off a little later, whatever its peer does: the answer would be
- * lost if the connection were cut off at once while the peer still sends, and a peer that never closes would hold it.
+ * Half-closes a connection after its last answer, and cuts it a little later. If it were cut at once while the peer
+ * still sends, the answer would be lost; if it stayed open, a peer that never closes would hold it.
  */
 function lingerAfterEnd(
   socket: Socket,

@@ -1,6 +1,6 @@
-import type { IdRange } from "../ports/store-queries.ts";
+import type { IdRange } from "../../ports/store-queries.ts";
 
-/** Ids with this beginning, as a range of the key. */
+/** Range of the ids with this prefix. */
 export function idsWith(prefix: string): IdRange {
   const digits = prefix.replaceAll("-", "").toLowerCase().slice(0, 32);
   const whole = (fill: string) =>

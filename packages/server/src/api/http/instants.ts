@@ -1,12 +1,12 @@
-import type { EpochMs } from "../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:\d{2})?$/;
 const YEAR_MIN = 1970;
 const YEAR_MAX = 9999;
 
 /**
- * Reads an ISO 8601 instant with its offset; digits after the millisecond are cut off.
- * @returns a sentence that says what would be right, where it is none
+ * Parses an ISO 8601 instant with its offset; digits after the millisecond are cut off.
+ * @returns the instant, or a sentence that says what would be right
  */
 export function parseInstant(text: string): EpochMs | string {
   const match = INSTANT.exec(text);
@@ -25,7 +25,7 @@ export function parseInstant(text: string): EpochMs | string {
     Number(second),
     millis,
   );
-  // Date.UTC carries over what is too large: the 30th of February would silently be the 2nd of March.
+  // Date.UTC carries over values that are too large: the 30th of February would silently be the 2nd of March.
   const asWritten = `${year}-${month}-${day}T${hour}:${minute}:${second.padStart(2, "0")}`;
   if (!new Date(local).toISOString().startsWith(asWritten)) return "is a day or a time of day that does not exist";
   const offsetMs = offsetOf(zone);
@@ -34,7 +34,7 @@ export function parseInstant(text: string): EpochMs | string {
   return instant >= 0 && instant <= INSTANT_MAX ? instant : `must lie in the years ${YEAR_MIN} to ${YEAR_MAX}`;
 }
 
-/** The end of the year 9999: no time that this server takes or computes lies beyond. */
+/** End of the year 9999: the latest time that this server accepts or computes. */
 export const INSTANT_MAX: EpochMs = Date.UTC(YEAR_MAX, 11, 31, 23, 59, 59, 999);
 
 export function formatInstant(at: EpochMs): string {

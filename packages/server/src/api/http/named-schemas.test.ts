@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
 type Node = Record<string, unknown>;
 
-/** A schema of the document, and the place where it stands. */
+/** A schema of the document, and its place. */
 interface Place {
   path: string;
   schema: Node;
@@ -100,14 +100,14 @@ describe("naming the schemas of a document", () => {
   });
 });
 
-/** Every node that can be a schema; references are not. */
+/** Every node that can be a schema, without references. */
 function placesIn(value: unknown, path = ""): Place[] {
   if (typeof value !== "object" || value === null) return [];
   const below = Object.entries(value).flatMap(([key, part]) => placesIn(part, `${path}/${key}`));
   return Object.hasOwn(value, "$ref") ? below : [{ path, schema: value as Node }, ...below];
 }
 
-/** A schema as far as it accepts and refuses values. */
+/** The part of a schema that decides which values it accepts. */
 function bare(schema: Node): Node {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "description"));
 }

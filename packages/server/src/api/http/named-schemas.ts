@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
-import { invariant } from "../domain/invariant.ts";
+import { invariant } from "../../domain/invariant.ts";
 
 type Node = Record<string, unknown>;
 
-/** Parts of an OpenAPI document that hold schemas. */
+/** Parts of an OpenAPI document that contain schemas. */
 interface Document {
   paths?: object;
   components?: { schemas?: object };
 }
 
-/** Keys of values that are no schemas and hold none. */
+/** Keys whose values neither are nor contain schemas. */
 const VALUES: readonly string[] = ["const", "default", "enum", "example", "examples"];
 
 /**
- * Moves every schema that has a `title` into `components.schemas` under this name, and leaves references behind.
- * A use whose description differs from the description of the named schema keeps its own beside the reference.
- * @param declared schemas whose own description counts; of the others it is the description of their first use
+ * Moves every schema with a `title` into `components.schemas` under this name, and leaves references behind. A use
+ * whose description differs from that of the named schema keeps its own beside the reference.
+ * @param declared schemas whose own description counts; other schemas get the description of their first use
  * @throws two schemas with one name differ
  */
 export function nameSchemas<D extends Document>(document: D, declared: object): D {

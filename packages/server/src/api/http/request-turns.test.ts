@@ -21,7 +21,7 @@ class Stage {
   );
   readonly log: string[] = [];
 
-  /** Something that takes so long. */
+  /** Enters work that takes this long. */
   enter(name: string, forMs = 0, alone = false): void {
     const run = () => {
       this.log.push(name);
@@ -92,7 +92,7 @@ describe("requests of one turn of the event loop", () => {
     const later = stage.connection();
     assert.equal(later.isRead, false);
     assert.equal(stage.endTurn().length, 2);
-    // One first, because it may bring a thousand requests; then more in each turn.
+    // The first turn reads one connection, because it may bring a thousand requests; later turns read more.
     const counts = [read()];
     while (read() < sockets.length) {
       stage.endTurn();

@@ -1,34 +1,38 @@
 import type { Socket } from "node:net";
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 
 export interface TurnLimits {
-  /** Time that requests take in one turn of the event loop. */
+  /** Time that requests take in one turn of the event loop, in milliseconds. */
   turnMs: number;
-  /** Requests, errors and ends of connections, and small pieces of bodies, in one turn; after them the turn reads no more connections. */
+  /**
+   * Number of requests, errors, ends of connections and small pieces of bodies in one turn; after these the turn reads
+   * no more connections.
+   */
   heard: number;
-  /** Connections that are read again in one turn, at most. */
+  /** Largest number of connections that resume reading in one turn. */
   readAgain: number;
 }
 
 const TURN_LIMITS: TurnLimits = { turnMs: 5, heard: 128, readAgain: 64 };
 
 /**
- * Spreads requests over turns of the event loop. Thousands of connections may have something to read at the same moment,
- * and Node would handle all of them in one turn. Requests beyond the time of a turn wait in order. Reading a request takes time too, so beyond a number of requests the server reads no connection until it has
- * handled what waits, and then some connections in each turn.
+ * Spreads requests over turns of the event loop. Thousands of connections may become readable at the same moment, and
+ * Node would handle all of them in one turn. Requests beyond the time of a turn wait in order. Reading a request takes
+ * time too, so beyond a number of requests the server reads no connection until it has handled the waiting ones, and
+ * then some connections in each turn.
  */
 export class RequestTurns {
   readonly #runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">;
   readonly #limits: TurnLimits;
   readonly #connections = new Set<Socket>();
   readonly #unread = new Set<Socket>();
-  /** FIFO from `#head` on. */
+  /** Queue (FIFO) from index `#head` on. */
   #waiting: (() => void)[] = [];
   #head = 0;
-  /** Begin of the turn, on the monotonic clock; null: nothing happened since the last turn ended. */
+  /** Start of the turn, in milliseconds of the monotonic clock; null: nothing happened since the last turn ended. */
   #beganMs: number | null = null;
   #heard = 0;
-  /** Connections that are read again in the next turn. */
+  /** Number of connections that resume reading in the next turn. */
   #pace = 1;
 
   constructor(runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">, limits: TurnLimits = TURN_LIMITS) {
@@ -36,18 +40,18 @@ export class RequestTurns {
     this.#limits = limits;
   }
 
-  /** A connection that requests come from. */
+  /** Adds a connection from which requests come. */
   opened(socket: Socket): void {
     this.#connections.add(socket);
     socket.once("end", () => this.heard()).once("close", () => this.leave(socket));
-    // The reader of a body reads on by itself.
+    // The reader of a body resumes reading by itself.
     socket.on("resume", () => {
       if (this.#unread.has(socket)) stopReading(socket);
     });
     if (this.#unread.size > 0) this.#leaveUnread(socket);
   }
 
-  /** The connection is not read on. */
+  /** Stops reading a connection. */
   leave(socket: Socket): void {
     this.#connections.delete(socket);
     this.#unread.delete(socket);
@@ -60,14 +64,14 @@ export class RequestTurns {
     for (const socket of this.#connections) this.#leaveUnread(socket);
   }
 
-  /** Runs it now, or in a later turn, after everything that waits. */
+  /** Runs work now, or in a later turn, after everything that waits. */
   enter(run: () => void): void {
     this.#beginTurn();
     if (this.#count === 0 && !this.#isOver) run();
     else this.#waiting.push(run);
   }
 
-  /** Likewise; what follows waits for the next turn, as the work goes on behind `run`. */
+  /** Like `enter`, but everything after it waits for the next turn, because the work goes on after `run`. */
   enterAlone(run: () => void): void {
     this.enter(() => {
       run();
@@ -94,7 +98,7 @@ export class RequestTurns {
     this.#beganMs = null;
     this.#heard = 0;
     if (this.#count === 0 && this.#unread.size === 0) return;
-    // The present piece takes its time from the turn that follows.
+    // The time of the present piece counts in the following turn.
     this.#beginTurn();
     while (this.#count > 0 && !this.#isOver) (this.#waiting[this.#head++] as () => void)();
     if (this.#count > 0) return;
@@ -108,7 +112,10 @@ export class RequestTurns {
     socket.pause();
   }
 
-  /** Fewer where the last ones had much to say: one connection may bring a thousand requests at once. */
+  /**
+   * Resumes reading connections, fewer of them if the last ones brought many requests: one connection may bring a
+   * thousand at once.
+   */
   #readAgain(heard: number): void {
     const { heard: most, readAgain } = this.#limits;
     this.#pace = heard >= most ? 1 : Math.min(2 * this.#pace, readAgain);
@@ -122,8 +129,9 @@ export class RequestTurns {
 }
 
 /**
- * Node announces a resume in the tick after it, and its HTTP server reads on at that moment, even where the socket was paused in
- * between. A second pause of a paused socket says nothing, so the event is repeated.
+ * Stops reading a socket. Node announces a resume one tick later, and its HTTP server starts reading at that moment,
+ * even if the socket was paused in between. A second pause of a paused socket emits no event, so this function repeats
+ * the event.
  */
 export function stopReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit("pause");

@@ -3,28 +3,29 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ProblemError, problem } from "./errors.ts";
 
-/** Paths that anybody may read: they tell nothing of the jobs. */
+/** Public paths, which reveal nothing of the jobs. */
 const PUBLIC = /^\/(|healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 const BEARER = /^Bearer +(\S+)$/i;
 
-/** Keys of clients and workers. */
+/** API keys of clients and workers. */
 export interface ApiKeys {
-  /** null: whoever reaches the server by a loopback name may use it. */
+  /** API key; null: every client that reaches the server by a loopback name may use it. */
   apiKey: string | null;
-  /** Valid too, while clients change from one to the other. */
+  /** Second valid key, for the time of a key change; null: none. */
   apiKeyAlso?: string | null;
 }
 
 /**
- * Refuses requests without a valid key. With a key: who sends it. Without: who is on this machine, and not through a
- * browser's page of elsewhere: neither by its origin, nor by a name of its own that it let point to this machine.
+ * Refuses requests without permission. With an API key, a request needs the key. Without one, a request must come from
+ * this machine, and not through a foreign page in a browser: neither by its origin, nor by a foreign name that points
+ * to this machine.
  */
 export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKeys): void {
   const isAuthorized = apiKey === null ? null : authorizes(apiKey, apiKeyAlso);
-  // A hook without a promise, because the time of what follows a promise does not count in the turn of the request.
+  // The hook uses no promise, because the time of work after a promise does not count in the turn of the request.
   app.addHook("onRequest", (request, reply, done) => {
-    // Answers hold what jobs brought along: no browser is to guess that it is a page.
+    // Answers contain data of jobs, which no browser may interpret as a page.
     void reply.header("x-content-type-options", "nosniff");
     const error = refusalOf(request, isAuthorized);
     if (error?.problem.status === 401) void reply.header("www-authenticate", "Bearer");
@@ -32,7 +33,7 @@ export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKe
   });
 }
 
-/** @param isAuthorized null: the server has no key */
+/** @param isAuthorized check of the key; null: the server has no key */
 function refusalOf(request: FastifyRequest, isAuthorized: ReturnType<typeof authorizes> | null): ProblemError | null {
   const { host, origin, authorization } = request.headers;
   const unclear = unclearHost(request.raw);
@@ -48,7 +49,7 @@ function refusalOf(request: FastifyRequest, isAuthorized: ReturnType<typeof auth
   return new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
 }
 
-/** With two Host headers, a proxy in between may have judged the other one. */
+/** Refuses a request with two Host headers, because a proxy may have judged the other one. */
 function unclearHost({ rawHeaders, httpVersion }: IncomingMessage): ProblemError | null {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
   if (hosts === 1 || (hosts === 0 && httpVersion === "1.0")) return null;
@@ -63,13 +64,13 @@ function isPublic(request: FastifyRequest): boolean {
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   if (!URL.canParse(origin) || host === undefined) return false;
   const { protocol, host: originHost } = new URL(origin);
-  // Through URL, so that a default port that only one of them names makes no difference.
+  // The comparison uses URL, so that a default port that only one of them names makes no difference.
   return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
 }
 
 /**
- * Whether an `Authorization` header holds the key, or the second one while there are two. Compares in a time that tells
- * nothing: digests are of one length.
+ * Whether an `Authorization` header has the key, or the second key if there is one. The comparison uses digests of one
+ * length, so its time reveals nothing.
  */
 export function authorizes(apiKey: string, also: string | null = null): (authorization: string | undefined) => boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();

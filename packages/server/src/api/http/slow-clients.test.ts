@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 import type { HttpApp } from "./http-app.ts";
 
 const COUNTS = { connections: 3, peerConnections: 2, reservedConnections: 2, pipelined: 4, lingerMs: 30 };
@@ -32,7 +32,7 @@ describe("clients", () => {
     await once(socket, "connect");
     return socket;
   };
-  /** All that comes until the server ends the connection, which it has to do by itself. */
+  /** Everything until the server ends the connection, which it must do by itself. */
   const heardBy = async (socket: Socket): Promise<string> => {
     let heard = "";
     socket.on("data", (data) => (heard += data));
@@ -79,7 +79,7 @@ describe("clients", () => {
         [endless, 413],
         [`${POST}Content-Length: 5000\r\n\r\n]`, 400],
       ] as const) {
-        // It keeps its half open, and goes on sending.
+        // The client keeps its half of the connection open and continues to send.
         const socket = await open("127.0.0.1", { allowHalfOpen: true });
         const answered = once(socket, "data");
         socket.write(text);

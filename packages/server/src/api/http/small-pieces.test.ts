@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { gatheringMessages } from "./small-pieces.ts";
 
-/** A request whose body the test brings, and what its reader gets. */
+/** A request whose body the test sends, and the pieces that its reader gets. */
 function scene() {
   const ends: (() => void)[] = [];
   let heard = 0;

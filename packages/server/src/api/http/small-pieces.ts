@@ -1,28 +1,29 @@
 import { IncomingMessage } from "node:http";
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
-/** Pieces of this size are handed on as they are. */
+/** Size in bytes from which a piece is passed on unchanged. */
 const LARGE_BYTES = 1024;
-/** Small pieces are handed on together once they have so many bytes. */
+/** Number of bytes after which small pieces are passed on together. */
 const TOGETHER_BYTES = 16 * 1024;
-/** The last of them may make it more. */
+/** Size of the buffer for small pieces; the last piece may exceed the limit. */
 const ROOM_BYTES = TOGETHER_BYTES + LARGE_BYTES;
-/** So many small pieces count as much as a request, and so many bytes of large ones. */
+/** Number of small pieces, and of bytes of large pieces, that count as much as one request. */
 const PIECES_PER_REQUEST = 16;
 const BYTES_PER_REQUEST = 16 * 1024;
 
 /**
- * Requests whose body may come in chunks of a byte: 64 KiB from the network have eleven thousand of them, and to hand each on
- * by itself takes Node 50 ms. Small pieces are handed on together, and count in the turns of the event loop. Each is copied
- * as it comes: thousands of buffers that live until the end of the turn would cost the garbage collector more than Node's reading.
+ * Creates requests that gather small pieces of their bodies. A body may come in chunks of one byte: 64 KiB from the
+ * network contain eleven thousand of them, and passing each on alone takes Node 50 ms. Small pieces are passed on
+ * together, and count in the turns of the event loop. Each is copied as it comes: thousands of buffers that live until
+ * the end of the turn would cost the garbage collector more than Node's reading.
  */
 export function gatheringMessages(
   turns: Pick<RequestTurns, "heard">,
   runtime: Pick<Runtime, "defer" | "setTimer">,
 ): typeof IncomingMessage {
   return class extends IncomingMessage {
-    /** Small pieces that wait for the end of the turn; null: none. One alone is not copied. */
+    /** Small pieces that wait for the end of the turn; null: none. A single piece is not copied. */
     #together: Buffer | null = null;
     #bytes = 0;
     #count = 0;

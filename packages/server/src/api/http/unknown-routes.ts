@@ -3,9 +3,9 @@ import { sendProblem } from "./error-answers.ts";
 import { problem } from "./errors.ts";
 
 /**
- * Answers 404 where no route has the path, and 405 with `Allow` where one has it with other methods; before the body is
- * read, as nobody would look at it. A path that some route has word for word belongs to it alone: `GET /v1/jobs/batch` does
- * not ask for a job of that name.
+ * Answers 404 if no route has the path, and 405 with `Allow` if a route has it with other methods; both before the body
+ * is read, because no route would use it. A path that equals that of a route literally belongs to this route alone:
+ * `GET /v1/jobs/batch` does not ask for a job of that name.
  */
 export function answerUnknownRoutes(app: FastifyInstance, unknown: string): void {
   const routes = new Map<string, Route>();
@@ -14,7 +14,7 @@ export function answerUnknownRoutes(app: FastifyInstance, unknown: string): void
     for (const each of [method].flat()) route.methods.add(each);
     routes.set(url, route);
   });
-  // A hook without a promise, because the time of what follows a promise does not count in the turn of the request.
+  // The hook uses no promise, because the time of work after a promise does not count in the turn of the request.
   app.addHook("onRequest", (request, reply, done) => {
     const path = request.url.replace(/\?.*$/s, "");
     const own = routes.get(path);
@@ -24,7 +24,7 @@ export function answerUnknownRoutes(app: FastifyInstance, unknown: string): void
     const allow = fitting.sort().join(", ");
     return sendProblem(reply, problem("method-not-allowed", `this path has ${allow}`), { allow });
   });
-  // For routes that have many paths below them, as files of the page to try the API.
+  // For routes with many paths below them, such as the files of the page to try the API.
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, problem("not-found", unknown)));
 }
 
@@ -34,12 +34,14 @@ interface Route {
   methods: Set<string>;
 }
 
-/** @param own the route that has the path word for word, if there is one */
+/** @param own route that has the path literally, if there is one */
 function isLost(request: FastifyRequest, own: Route | undefined): boolean {
   return request.is404 || (own !== undefined && !own.methods.has(request.method));
 }
 
-/** Methods of all routes whose pattern fits the path. The path is split once, because it may have thousands of parts. */
+/**
+ * Methods of all routes whose pattern matches the path. The path is split once, because it may have thousands of parts.
+ */
 function methodsOf(path: string, routes: Iterable<Route>): string[] {
   const given = path.split("/");
   const methods = new Set<string>();

@@ -1,12 +1,12 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { OversizeJson } from "./body/json-body.ts";
 import type { FieldError } from "./errors.ts";
 import { faultsOf } from "./faults.ts";
-import { OversizeJson } from "./json-body.ts";
 
 export interface Check<T extends TSchema> {
   ok(value: unknown): value is Static<T>;
-  /** First faults of a value that is not ok, eight at most. */
+  /** First faults of an invalid value, eight at most. */
   errors(value: unknown, max?: number): FieldError[];
 }
 
@@ -23,7 +23,10 @@ export function compileCheck<T extends TSchema>(schema: T): Check<T> {
   };
 }
 
-/** Its size, and the faults of its head; what its head lacks may follow later. */
+/**
+ * Faults of an oversize value: its size, and the faults of its head. Fields that the head lacks may follow later, so
+ * they are no faults.
+ */
 function oversizeFaults(schema: TSchema, { head, fault }: OversizeJson, max: number): FieldError[] {
   return [fault, ...firstOf(faultsOf(schema, head), max - 1, ({ message }) => message !== "is missing")];
 }

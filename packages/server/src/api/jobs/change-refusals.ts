@@ -1,11 +1,11 @@
-import type { NamedOutcome, OrderOutcome, ReplaceOutcome, RunOutcome } from "../ports/store-jobs.ts";
-import { invalid, type Problem, problem } from "./errors.ts";
-import { nameInUse } from "./job-intake.ts";
+import type { NamedOutcome, OrderOutcome, ReplaceOutcome, RunOutcome } from "../../ports/store-jobs.ts";
+import { invalid, type Problem, problem } from "../http/errors.ts";
+import { nameInUse } from "../submit/job-intake.ts";
 
 type Taken = { kind: "REPLACED" | "UNCHANGED" | "CREATED" | "ACCEPTED" | "TAKEN" };
 type Refusal = Exclude<ReplaceOutcome | NamedOutcome | RunOutcome | OrderOutcome, Taken>;
 
-/** How a change that the store refused is answered. */
+/** Problem for a change that the store refused. */
 export function refusalOf(refusal: Refusal): Problem {
   switch (refusal.kind) {
     case "NOT_FOUND":

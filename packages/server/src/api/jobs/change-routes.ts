@@ -1,18 +1,17 @@
 import { ChangedBody, DeletedBody, JobSubmission, Line, oneOf, RetriedBody, Uuid } from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import type { ReceivedBody } from "./body-reader.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstantOrNull } from "./instants.ts";
+import type { ReceivedBody } from "../http/body/body-reader.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstantOrNull } from "../http/instants.ts";
+import type { ReceivedJob } from "../submit/job-intake.ts";
+import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
+import { zoneWarnings } from "../submit/zone-warnings.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
-import type { ReceivedJob } from "./job-intake.ts";
 import type { JobRuns } from "./job-runs.ts";
-import { refuseBody } from "./no-body.ts";
-import type { PoolNames } from "./pool-names.ts";
-import { payloadOf, refusal } from "./submit-route.ts";
-import { zoneWarnings } from "./zone-warnings.ts";
 
 const IfMatch = Type.Object({
   "if-match": Type.Optional(
@@ -31,15 +30,17 @@ const REPLACED = answer(ChangedBody, "The job as it is now; `execution` says wha
 const REQUESTED = answer(ChangedBody, "The job is changed; its waiting execution follows in a moment");
 const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
 
-/** PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
-export function changeRoutes(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
-  replaceRoute(app, changer, pools);
-  namedRoute(app, changer, pools);
+type IntakeDependencies = Pick<SubmitDependencies, "pools" | "handlers">;
+
+/** Routes PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
+export function changeRoutes(app: HttpApp, changer: JobChanger, intake: IntakeDependencies): void {
+  replaceRoute(app, changer, intake);
+  namedRoute(app, changer, intake);
   deleteRoute(app, changer);
   retryRoute(app, changer.runs);
 }
 
-function replaceRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
+function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencies): void {
   const schema = {
     operationId: "replaceJob",
     tags: ["jobs"],
@@ -54,15 +55,17 @@ function replaceRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void
     },
   };
   app.put("/v1/jobs/:jobId", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const received = receivedJob(request.body, request.received, pools);
+    const received = await receivedJob(request.body, request.received, intake);
     const ifVersion = versionOf(request.headers["if-match"]);
     const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
     void reply.header("etag", `"${changed.version}"`);
-    return reply.code(changed.execution === "REQUESTED" ? 202 : 200).send(changedBody(changed, received.job));
+    return reply
+      .code(changed.execution === "REQUESTED" ? 202 : 200)
+      .send(await changedBody(changed, received.job, intake));
   });
 }
 
-function namedRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
+function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencies): void {
   const schema = {
     operationId: "putJobByName",
     tags: ["jobs"],
@@ -78,14 +81,14 @@ function namedRoute(app: HttpApp, changer: JobChanger, pools: PoolNames): void {
   };
   app.put("/v1/jobs/by-name/:name", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const { name } = request.params;
-    const received = receivedJob(request.body, request.received, pools);
+    const received = await receivedJob(request.body, request.received, intake);
     if ((received.job.name ?? name) !== name) {
       const message = "is not the name in the path: leave it out, or make them the same";
       throw new ProblemError(invalid([{ field: "name", message }]));
     }
     const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
     void reply.header("etag", `"${changed.version}"`);
-    return reply.code(statusOf(changed)).send(changedBody(changed, received.job));
+    return reply.code(statusOf(changed)).send(await changedBody(changed, received.job, intake));
   });
 }
 
@@ -135,24 +138,36 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   });
 }
 
-/** @throws {ProblemError} what its schema cannot say is wrong */
-function receivedJob(job: JobSubmission, received: ReceivedBody | null, pools: PoolNames): ReceivedJob {
+/** @throws {ProblemError} a fault that the schema cannot express */
+async function receivedJob(
+  given: JobSubmission,
+  received: ReceivedBody | null,
+  { pools, handlers }: IntakeDependencies,
+): Promise<ReceivedJob> {
   const payload = payloadOf(received);
-  // Whether it still fires is judged where it is known what it replaces.
+  const fill = await handlers.filler();
+  const job = await fill(given, payload);
+  if ("status" in job) throw new ProblemError(job);
+  // Whether the job still fires is checked later, when the present definition is known.
   const wrong = refusal(job, payload, 0, pools);
   if (wrong !== null) throw new ProblemError(wrong);
-  return { job, payload };
+  const declaredKeys = KEYS.filter((key) => given[key] === undefined && job[key] !== undefined);
+  return { job, payload, declaredKeys };
 }
+
+const KEYS = ["concurrencyKey", "uniqueKey"] as const;
 
 function versionOf(ifMatch: string | undefined): number | null {
   return ifMatch === undefined || ifMatch === "*" ? null : Number(ifMatch.replaceAll('"', ""));
 }
 
-function changedBody(
+async function changedBody(
   { jobId, state, version, executionId, fireAt, execution }: ChangedJob,
-  { timezone }: JobSubmission,
-): ChangedBody {
+  job: JobSubmission,
+  { handlers }: IntakeDependencies,
+): Promise<ChangedBody> {
   const changed = execution !== "UNCHANGED";
   const nextFireAt = formatInstantOrNull(fireAt);
-  return { jobId, state, version, changed, nextFireAt, executionId, execution, ...zoneWarnings(timezone) };
+  const warnings = await handlers.warnings(job, zoneWarnings(job.timezone).warnings);
+  return { jobId, state, version, changed, nextFireAt, executionId, execution, ...warnings };
 }

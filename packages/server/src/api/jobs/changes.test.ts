@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { CommandOutcome } from "../ports/messages.ts";
-import type { Command } from "../ports/store.ts";
-import { commandsFor, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import type { CommandOutcome } from "../../ports/messages.ts";
+import type { Command } from "../../ports/store-commands.ts";
+import { commandsFor, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const HOUR_MS = 3_600_000;
 const later = { target: { handler: "echo" }, delayMs: HOUR_MS };
@@ -20,7 +20,7 @@ describe("changing jobs over HTTP", () => {
     api.inject({ method: "PUT", url: `/v1/jobs/${path}`, payload, headers });
   const remove = (path: string) => api.inject({ method: "DELETE", url: `/v1/jobs/${path}` });
 
-  /** An owner who says of every command that this came of it. */
+  /** An owner that answers every command with this outcome. */
   const owner = (outcome: CommandOutcome) => {
     const heard: Command[] = [];
     const end = playOwner(api.bus, (message, node) => {
@@ -44,7 +44,7 @@ describe("changing jobs over HTTP", () => {
       });
       assert.equal(nextFireAt === null, outcome === "KEPT");
       assert.equal(answer.headers.etag, `"${version}"`);
-      // Durable before it was sent.
+      // The command is durable before it is sent.
       assert.deepEqual((await commandsFor(api.store, { jobId, executionId })).at(-1), heard[0]);
     }
     const read = await api.inject({ method: "GET", url: `/v1/jobs/${jobId}` });

@@ -1,41 +1,43 @@
-import { DEFAULT_TENANT, type EpochMs, type ExecutionId, type JobId } from "../domain/ids.ts";
-import type { JobDefinition, JobState } from "../domain/job.ts";
-import { isRecurringJobId } from "../domain/recurrence.ts";
-import { isSameDefinition } from "../domain/same-definition.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { CountedWarnings } from "../ports/counted-warnings.ts";
-import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
-import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../ports/store-jobs.ts";
-import type { JobFilter, JobView } from "../ports/store-queries.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import { DEFAULT_TENANT, type EpochMs, type ExecutionId, type JobId } from "../../domain/ids.ts";
+import type { JobDefinition, JobState } from "../../domain/job.ts";
+import { isRecurringJobId } from "../../domain/recurrence.ts";
+import { isSameDefinition } from "../../domain/same-definition.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { CountedWarnings } from "../../ports/counted-warnings.ts";
+import type { ApiMetrics } from "../../ports/metrics.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../../ports/store-jobs.ts";
+import type { JobFilter, JobView } from "../../ports/store-queries.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { Commands } from "../commands.ts";
+import type { Lacking } from "../feature-gate.ts";
+import { invalid, type Problem, ProblemError } from "../http/errors.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import { plannedFireAt } from "../recurring/plan-views.ts";
+import { hintJobs } from "../submit/hints.ts";
+import { jobDefinition } from "../submit/job-definition.ts";
+import { neverFires, type ReceivedJob } from "../submit/job-intake.ts";
+import { jobRow } from "../submit/new-job.ts";
+import type { OwnShards } from "../submit/own-shards.ts";
+import { scheduleErrors } from "../submit/recurrence-rule.ts";
+import { logWarnings } from "../submit/zone-warnings.ts";
 import { refusalOf } from "./change-refusals.ts";
-import type { Commands } from "./commands.ts";
-import { invalid, type Problem, ProblemError } from "./errors.ts";
-import type { Lacking } from "./feature-gate.ts";
-import { hintJobs } from "./hints.ts";
-import { jobDefinition } from "./job-definition.ts";
-import { neverFires, type ReceivedJob } from "./job-intake.ts";
 import { JobRuns } from "./job-runs.ts";
-import { jobRow } from "./new-job.ts";
-import { plannedFireAt } from "./plan-views.ts";
-import type { PoolOrders } from "./pool-orders.ts";
-import { scheduleErrors } from "./recurrence-rule.ts";
-import { logWarnings } from "./zone-warnings.ts";
 
-export interface ChangerParts {
+export interface ChangerDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
   metrics: ApiMetrics;
   commands: Commands;
-  orders: PoolOrders;
-  /** The time zone data that first fires are worked out by. */
+  orderings: PoolOrderings;
+  /** Time zone data by which first fires are computed. */
   zones: TimeZoneRules;
   lacking?: Lacking | undefined;
-  /** Log of what the next release refuses; left out: there is none. */
+  /** Log of values that the next release refuses; absent: none. */
   warnings?: CountedWarnings | undefined;
+  ownShards?: OwnShards | undefined;
 }
 
 /** A job after a change. */
@@ -43,36 +45,37 @@ export interface ChangedJob {
   jobId: JobId;
   state: JobState;
   version: number;
-  /** The newest that has not ended; null: there is none, or the job recurs. */
+  /** Id of the newest execution that has not ended; null: there is none, or the job recurs. */
   executionId: ExecutionId | null;
-  /** When the definition says that it is to run; null: at once, or that is being planned. */
+  /** Planned time by the definition; null: at once, or not planned yet. */
   fireAt: EpochMs | null;
   /**
-   * Effect of the change on the execution. REPLACED: the new definition. KEPT: what it started with. REQUESTED: the new
-   * one, unless it starts before its owner hears of it. UNCHANGED: there was nothing new. CREATED: it is the job's
-   * first.
+   * Definition by which the execution runs after the change. REPLACED: the new one. KEPT: the one it started with.
+   * REQUESTED: the new one, unless the execution starts before its owner hears of it. UNCHANGED: the definition is the
+   * same. CREATED: the execution is the job's first.
    */
   execution: "REPLACED" | "KEPT" | "REQUESTED" | "UNCHANGED" | "CREATED";
 }
 
-/** Changes jobs that were accepted. Refusals are thrown as `ProblemError`; nothing was changed then. */
+/** Changes accepted jobs. Refusals are thrown as `ProblemError`, and change nothing. */
 export class JobChanger {
-  /** Runs jobs once more. */
+  /** Creates additional executions of jobs. */
   readonly runs: JobRuns;
-  readonly #parts: ChangerParts;
+  readonly #deps: ChangerDependencies;
 
-  constructor(parts: ChangerParts) {
-    this.#parts = parts;
-    this.runs = new JobRuns(parts);
+  constructor(deps: ChangerDependencies) {
+    this.#deps = deps;
+    this.runs = new JobRuns(deps);
   }
 
   /**
    * Gives a job another definition.
-   * @param ifVersion null: whatever its version is
-   * @throws {StoreUnavailable} it may or may not have been changed
+   * @param ifVersion version that the job must have; null: any
+   * @throws {StoreUnavailable} the job may or may not have been changed
    */
-  async replace(jobId: JobId, { job, payload }: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
-    const { store, runtime } = this.#parts;
+  async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
+    const { store, runtime } = this.#deps;
+    const { job, payload } = received;
     const at = runtime.now();
     const definition = jobDefinition(job, at);
     const wrong = scheduleErrors(job, at);
@@ -80,22 +83,26 @@ export class JobChanger {
       const known = await store.queries.getJob(DEFAULT_TENANT, jobId);
       return sameAsKnown(known, { definition, payload, ifVersion }, at) ?? refuse(invalid(wrong));
     }
-    logWarnings(definition, this.#parts.warnings);
+    logWarnings(definition, this.#deps.warnings);
     const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
     const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at });
+    const kept = withKeptKey(received, outcome);
+    if (kept !== null) return await this.replace(jobId, kept, ifVersion);
     return this.#follow(outcome, definition, at);
   }
 
-  /** The same for the active job of this name; where there is none the job is submitted. */
+  /** Gives the active job with this name another definition; if there is none, submits the job. */
   async putNamed(received: ReceivedJob): Promise<ChangedJob> {
-    const { store, bus, runtime, metrics, orders } = this.#parts;
-    const orderOf = await orders.read();
+    const { store, bus, runtime, metrics, orderings } = this.#deps;
+    const orderOf = await orderings.read();
     const at = runtime.now();
     const definition = jobDefinition(received.job, at);
-    logWarnings(definition, this.#parts.warnings);
-    const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#parts);
+    logWarnings(definition, this.#deps.warnings);
+    const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#deps);
     if (fresh === null) return await this.#putEnded(received, definition, at);
     const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() });
+    const kept = withKeptKey(received, outcome);
+    if (kept !== null) return await this.putNamed(kept);
     if (outcome.kind !== "CREATED") return this.#follow(outcome, definition, at);
     metrics.submitted(1);
     hintJobs(bus, [fresh]);
@@ -104,18 +111,24 @@ export class JobChanger {
     return { jobId, state: "ACTIVE", version: 1, executionId, fireAt, execution: "CREATED" };
   }
 
-  /** A program that says at each of its starts what is to recur goes on to say so when that has come to its end. */
+  /**
+   * Answers a put of a job that has ended. A program that puts its recurring jobs at each start must not fail because
+   * such a job has ended.
+   */
   async #putEnded({ job, payload }: ReceivedJob, definition: JobDefinition, at: EpochMs): Promise<ChangedJob> {
-    const { queries } = this.#parts.store;
+    const { queries } = this.#deps.store;
     const { items } = await queries.listJobs(DEFAULT_TENANT, namedLike(definition), { after: null, limit: 10 });
     const found = items.find(({ state }) => state !== "DELETED");
     const known = found === undefined ? null : await queries.getJob(DEFAULT_TENANT, found.jobId);
     return sameAsKnown(known, { definition, payload, ifVersion: null }, at) ?? refuse(neverFires(job));
   }
 
-  /** @returns whether nothing of it waits any more; false: its owner has not said so yet */
+  /**
+   * Deletes a job. @returns whether all its waiting executions are cancelled; false: their owner has not confirmed that
+   * yet
+   */
   async delete(jobId: JobId, cancelRunning: boolean): Promise<boolean> {
-    const { store, runtime, commands } = this.#parts;
+    const { store, runtime, commands } = this.#deps;
     const commandId = () => runtime.uuid();
     const about = { tenant: DEFAULT_TENANT, jobId, cancelRunning, commandId, at: runtime.now() };
     const outcome = await store.jobs.delete(about);
@@ -133,7 +146,7 @@ export class JobChanger {
     if (outcome.kind !== "REPLACED") throw new ProblemError(refusalOf(outcome));
     const { command, version } = outcome;
     const { jobId } = command;
-    const answer = await this.#parts.commands.tell(command);
+    const answer = await this.#deps.commands.tell(command);
     if (command.kind === "PLAN") return await this.#planned(jobId, version, answer === null ? "REQUESTED" : "REPLACED");
     const execution = answer === "REPLACED" || answer === "KEPT" ? answer : "REQUESTED";
     const fireAt = execution === "KEPT" ? null : ahead(definition, at);
@@ -154,13 +167,25 @@ export class JobChanger {
     };
   }
 
-  /** A recurring job, as its plan is now. */
+  /** Answer for a recurring job, by its present plan. */
   async #planned(jobId: JobId, version: number, execution: ChangedJob["execution"]): Promise<ChangedJob> {
-    const job = await this.#parts.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
     const isCurrent = job !== null && job.version === version;
     const fireAt = isCurrent ? plannedFireAt(job) : null;
     return { jobId, state: job?.state ?? "ACTIVE", version, executionId: null, fireAt, execution };
   }
+}
+
+/**
+ * The same job with the key that it was submitted with, where policies of its handler say otherwise by now: keys of a job
+ * do not change. null: the outcome is another one.
+ */
+function withKeptKey(received: ReceivedJob, outcome: ReplaceOutcome | NamedOutcome): ReceivedJob | null {
+  const { job, declaredKeys = [] } = received;
+  if (outcome.kind !== "KEY_DIFFERS" || !declaredKeys.includes(outcome.key)) return null;
+  const { [outcome.key]: _, ...others } = job;
+  const kept = outcome.value === null ? others : { ...others, [outcome.key]: outcome.value };
+  return { ...received, job: kept, declaredKeys: declaredKeys.filter((key) => key !== outcome.key) };
 }
 
 function ahead({ scheduledAt }: JobDefinition, at: EpochMs): EpochMs | null {
@@ -171,7 +196,7 @@ function namedLike({ name, recurrence }: JobDefinition): JobFilter {
   return { ...(name !== null && { name }), ...(recurrence !== null && { type: recurrence.times.type }) };
 }
 
-/** @returns null: it is to be changed to what never fires */
+/** @returns answer if the definition is the same; null: the new definition never fires */
 function sameAsKnown(
   known: JobView | null,
   { definition, payload, ifVersion }: Pick<JobReplacement, "definition" | "payload" | "ifVersion">,

@@ -12,16 +12,16 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT } from "../domain/ids.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { JobFilter, StoreQueries } from "../ports/store-queries.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { answer, problems } from "./documented.ts";
-import type { ExecutionReader } from "./execution-reader.ts";
-import { noSuch } from "./execution-routes.ts";
-import type { HttpApp } from "./http-app.ts";
-import { idsWith } from "./id-range.ts";
-import { jobBody, jobSummaryBody } from "./views.ts";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { JobFilter, StoreQueries } from "../../ports/store-queries.ts";
+import type { ExecutionReader } from "../executions/execution-reader.ts";
+import { noSuch } from "../executions/execution-routes.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { idsWith } from "../http/id-range.ts";
+import { jobBody, jobSummaryBody } from "../views.ts";
 
 const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
   maxItems: 8,
@@ -41,7 +41,7 @@ const ListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** GET /v1/jobs and /v1/jobs/{jobId} */
+/** Routes GET /v1/jobs and /v1/jobs/{jobId} */
 export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: ExecutionReader, runtime: Runtime): void {
   const tags = ["jobs"];
 

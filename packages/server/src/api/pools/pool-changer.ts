@@ -1,69 +1,75 @@
-import { isOn } from "../domain/cluster/feature-level.ts";
-import type { Incarnation } from "../domain/ids.ts";
-import type { Pool } from "../domain/pool.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { KnownNode, Leases } from "../ports/leases.ts";
-import type { OwnedShard } from "../ports/messages.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { PoolChange, ShardHolder, Store } from "../ports/store.ts";
-import type { Inbox } from "./inbox.ts";
-import type { PoolOrders } from "./pool-orders.ts";
+import { isOn } from "../../domain/cluster/feature-level.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Pool } from "../../domain/pool.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { KnownNode, Leases } from "../../ports/leases.ts";
+import type { OwnedShard } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { PoolChange, ShardHolder, Store } from "../../ports/store.ts";
+import type { Inbox } from "../inbox.ts";
+import type { PoolOrderings } from "./pool-orderings.ts";
 
-/** How long a change waits for the owners of shards; enough for others to take over from one that was killed. */
+/**
+ * Longest wait for the owners of shards to confirm a change, in milliseconds: long enough for a takeover from a killed
+ * node.
+ */
 const CONFIRM_WITHIN_MS = 2_000;
-/** Longer than a commit takes, because an owner answers when the one that is under way is through. */
+/**
+ * Longest wait for one answer, in milliseconds: longer than a commit takes, because an owner answers after its commit
+ * in progress.
+ */
 const ANSWER_TIMEOUT_MS = 600;
-/** Between two questions to an owner that has not taken over everything that the store says it has. */
+/** Interval of repeated questions to an owner that has not taken over all its shards yet, in milliseconds. */
 const ASK_EVERY_MS = 25;
 
-interface ChangerParts {
+interface ChangerDependencies {
   store: Pick<Store, "putPool" | "readShards">;
   leases: Pick<Leases, "list">;
   bus: Bus;
   inbox: Inbox;
   runtime: Runtime;
-  orders: PoolOrders;
+  orderings: PoolOrderings;
 }
 
 /** An owner of shards that has not confirmed a change. */
 export interface PoolOwner {
   nodeId: Incarnation;
-  /** host:port where other nodes reach it; null: its lease is long gone. */
+  /** Address where other nodes reach it, as host:port; null: its lease ended long ago. */
   address: string | null;
 }
 
 export interface ChangedPool {
   pool: Pool;
-  /** Empty: every owner goes by the new settings. */
+  /** Owners that have not confirmed; empty: every owner applies the new settings. */
   unconfirmedBy: PoolOwner[];
 }
 
-/** Changes the settings of pools, and has the owners of all shards confirm that they go by them. */
+/** Changes the settings of pools, and waits until the owners of all shards confirm that they apply them. */
 export class PoolChanger {
-  readonly #parts: ChangerParts;
+  readonly #deps: ChangerDependencies;
 
-  constructor(parts: ChangerParts) {
-    this.#parts = parts;
+  constructor(deps: ChangerDependencies) {
+    this.#deps = deps;
   }
 
-  /** @throws {StoreUnavailable} the change may or may not be made */
+  /** @throws {StoreUnavailable} the change may or may not have happened */
   async put(change: PoolChange): Promise<ChangedPool> {
-    const { store, orders } = this.#parts;
+    const { store, orderings } = this.#deps;
     const pool = await store.putPool(change);
-    orders.forget();
+    orderings.forget();
     return { pool, unconfirmedBy: await this.#confirm() };
   }
 
   /**
-   * After the change is written. An owner that the store does not show yet reads the settings after its takeover; an owner
-   * that has lost its shards can commit nothing any more.
+   * Collects confirmations after the change is written. An owner that the store does not show yet reads the settings
+   * after its takeover; an owner that has lost its shards can no longer commit.
    */
   async #confirm(): Promise<PoolOwner[]> {
-    const { store, leases, runtime } = this.#parts;
+    const { store, leases, runtime } = this.#deps;
     const untilMs = runtime.monotonicMs() + CONFIRM_WITHIN_MS;
     const confirmed = new Set<string>();
     for (;;) {
-      // The list only tells levels and addresses: without it every owner is asked.
+      // The list of nodes only adds levels and addresses; without it, every owner is asked.
       const [holders, nodes] = await Promise.all([store.readShards(), leases.list().catch(() => [])]);
       const asked = ownersOf(holders, confirmed);
       if (asked.length === 0) return [];
@@ -76,9 +82,9 @@ export class PoolChanger {
     }
   }
 
-  /** @param confirmed gains the shards whose owners have answered */
+  /** @param confirmed receives the shards whose owners have answered */
   async #ask(owners: readonly Incarnation[], confirmed: Set<string>): Promise<void> {
-    const { bus, inbox, runtime } = this.#parts;
+    const { bus, inbox, runtime } = this.#deps;
     const request = runtime.uuid();
     const answered = inbox.collectBySender(request, owners.length, ANSWER_TIMEOUT_MS);
     for (const node of owners) bus.send({ node, role: "scheduler" }, { kind: "APPLY_POOLS", request });
@@ -89,7 +95,7 @@ export class PoolChanger {
   }
 }
 
-/** A node confirms for the shards that it had in memory then, under their epochs. */
+/** Key of a shard and its epoch. A node confirms for the shards that it has in memory, under their epochs. */
 function holdingKey(owner: Incarnation, { shard, epoch }: OwnedShard): string {
   return `${owner} ${shard} ${epoch}`;
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { FEATURE_LEVEL, levelOf } from "../domain/cluster/feature-level.ts";
-import type { Incarnation, ShardId } from "../domain/ids.ts";
-import { ALL_SHARDS, takeShards } from "../ports/conformance/store-scene.conformance.ts";
-import type { ToScheduler } from "../ports/messages.ts";
-import { applyPools, playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
+import type { Incarnation, ShardId } from "../../domain/ids.ts";
+import { ALL_SHARDS, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import type { ToScheduler } from "../../ports/messages.ts";
+import { applyPools, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const LEASE_MS = 60_000;
 const HALF = ALL_SHARDS.slice(0, 32);

@@ -1,17 +1,17 @@
-import type { Runtime } from "../ports/runtime.ts";
-import { type Problem, problem } from "./errors.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { type Problem, problem } from "../http/errors.ts";
 
-/** A pool that got no job for this time is forgotten, if its place is wanted. */
+/** Time without jobs after which a pool may be forgotten, in milliseconds, if its place is needed. */
 const FORGOTTEN_MS = 3_600_000;
 
 /**
- * The pools that this node takes jobs for. A job makes its pool by naming it, and each pool costs the owners of its work memory and reads
- * of the store for as long as work of it waits.
+ * Pools for which this node accepts jobs. A job creates its pool by naming it, and each pool costs the owners of its
+ * work memory and reads of the store as long as work waits in it.
  */
 export class PoolNames {
   readonly #max: number;
   readonly #runtime: Pick<Runtime, "monotonicMs">;
-  /** When each got a job last; the one that waits longest first. */
+  /** Time of the last job by pool, the oldest first, in milliseconds. */
   readonly #usedMs = new Map<string, number>();
 
   constructor(max: number, runtime: Pick<Runtime, "monotonicMs">) {
@@ -19,7 +19,7 @@ export class PoolNames {
     this.#runtime = runtime;
   }
 
-  /** Takes note of a job's pool. @returns why there can be no job in it; null: there can */
+  /** Records the pool of a job. @returns reason to refuse the job; null: none */
   use(pool: string): Problem | null {
     const nowMs = this.#runtime.monotonicMs();
     if (!this.#usedMs.delete(pool) && this.#usedMs.size >= this.#max && !this.#forgetOldest(nowMs)) {

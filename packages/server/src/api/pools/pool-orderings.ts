@@ -1,16 +1,16 @@
-import { defaultPool } from "../domain/pool.ts";
-import type { Ordering } from "../domain/rank.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
+import { defaultPool } from "../../domain/pool.ts";
+import type { Ordering } from "../../domain/rank.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
 
-/** How long a change of a pool's strategy may take to be seen here. */
+/** Time until a change of a pool's strategy is seen here, in milliseconds. */
 const FRESH_MS = 1_000;
 
-/** How each pool orders its work, read from the store at most once a second. */
-export class PoolOrders {
+/** Ordering of each pool's work, read from the store at most once a second. */
+export class PoolOrderings {
   readonly #store: Store;
   readonly #runtime: Runtime;
-  #orders: Promise<ReadonlyMap<string, Ordering>> | null = null;
+  #orderings: Promise<ReadonlyMap<string, Ordering>> | null = null;
   #readAtMs = 0;
 
   constructor(store: Store, runtime: Runtime) {
@@ -21,17 +21,17 @@ export class PoolOrders {
   /** @throws {StoreUnavailable} */
   async read(): Promise<(pool: string) => Ordering> {
     const nowMs = this.#runtime.monotonicMs();
-    if (this.#orders === null || nowMs - this.#readAtMs > FRESH_MS) {
+    if (this.#orderings === null || nowMs - this.#readAtMs > FRESH_MS) {
       this.#readAtMs = nowMs;
-      this.#orders = this.#fetch();
+      this.#orderings = this.#fetch();
     }
-    const orders = await this.#orders;
-    return (pool) => orders.get(pool) ?? defaultPool(pool);
+    const orderings = await this.#orderings;
+    return (pool) => orderings.get(pool) ?? defaultPool(pool);
   }
 
-  /** The next one who asks reads them anew: they were changed here. */
+  /** Drops the cached orderings, because this node has changed them. */
   forget(): void {
-    this.#orders = null;
+    this.#orderings = null;
   }
 
   async #fetch(): Promise<ReadonlyMap<string, Ordering>> {
@@ -39,8 +39,8 @@ export class PoolOrders {
       const pools = await this.#store.readPools();
       return new Map(pools.map((pool) => [pool.name, pool]));
     } catch (error) {
-      // The next submit asks again, rather than fail for the rest of the second.
-      this.#orders = null;
+      // The next submit reads again, so that it does not fail for the rest of the second.
+      this.#orderings = null;
       throw error;
     }
   }

@@ -1,40 +1,40 @@
 import { ChangedPoolBody, PoolBody, PoolSettings, pageOf, pageQuery, Word } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT } from "../domain/ids.ts";
-import { defaultPool, isLimited, type Pool } from "../domain/pool.ts";
-import type { PoolUse, WorkerStatus } from "../ports/messages.ts";
-import type { PoolChange, Store } from "../ports/store.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { answer, problems } from "./documented.ts";
-import { ProblemError, problem } from "./errors.ts";
-import { type Lacking, requireFeature } from "./feature-gate.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant } from "./instants.ts";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import { defaultPool, isLimited, type Pool } from "../../domain/pool.ts";
+import type { PoolUse, WorkerStatus } from "../../ports/messages.ts";
+import type { PoolChange, Store } from "../../ports/store.ts";
+import { type Lacking, requireFeature } from "../feature-gate.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant } from "../http/instants.ts";
 import type { PoolChanger } from "./pool-changer.ts";
 
-/** Owners read all of them every second. */
+/** Largest number of pools with settings, because owners read all of them every second. */
 const POOLS_MAX = 1_000;
 const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
-interface PoolParts {
+interface PoolDependencies {
   store: Pick<Store, "readPools" | "queries">;
   changer: PoolChanger;
   workers(): Promise<WorkerStatus[]>;
-  /** Use of the limits of pools that have some. */
+  /** Use of the limits, for pools that have some. */
   uses(): Promise<PoolUse[]>;
   lacking?: Lacking | undefined;
 }
 
-/** GET /v1/pools, GET and PUT /v1/pools/{name} */
-export function poolRoutes(app: HttpApp, parts: PoolParts): void {
-  listRoute(app, parts);
-  readRoute(app, parts);
-  putRoute(app, parts);
+/** Routes GET /v1/pools, GET and PUT /v1/pools/{name} */
+export function poolRoutes(app: HttpApp, deps: PoolDependencies): void {
+  listRoute(app, deps);
+  readRoute(app, deps);
+  putRoute(app, deps);
 }
 
-function listRoute(app: HttpApp, parts: PoolParts): void {
+function listRoute(app: HttpApp, deps: PoolDependencies): void {
   const schema = {
     operationId: "listPools",
     tags,
@@ -45,18 +45,18 @@ function listRoute(app: HttpApp, parts: PoolParts): void {
   app.get("/v1/pools", { schema }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("pools", cursor);
-    const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
+    const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
     const known = new Map(living.map(({ pool }) => [pool, defaultPool(pool)]));
     for (const pool of pools) known.set(pool.name, pool);
     const rest = [...known.values()].filter(({ name }) => after === null || name > after);
     rest.sort((a, b) => (a.name < b.name ? -1 : 1));
     const items = rest.slice(0, limit);
     const next = rest.length > limit ? (items.at(-1)?.name ?? null) : null;
-    return { items: await poolBodies(parts, items, living), nextCursor: encodeCursor("pools", next) };
+    return { items: await poolBodies(deps, items, living), nextCursor: encodeCursor("pools", next) };
   });
 }
 
-function readRoute(app: HttpApp, parts: PoolParts): void {
+function readRoute(app: HttpApp, deps: PoolDependencies): void {
   const schema = {
     operationId: "getPool",
     tags,
@@ -66,13 +66,13 @@ function readRoute(app: HttpApp, parts: PoolParts): void {
   };
   app.get("/v1/pools/:name", { schema }, async (request) => {
     const { name } = request.params;
-    const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
-    return bodyOf(parts, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
+    const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
+    return bodyOf(deps, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
   });
 }
 
-function putRoute(app: HttpApp, parts: PoolParts): void {
-  const { store, changer } = parts;
+function putRoute(app: HttpApp, deps: PoolDependencies): void {
+  const { store, changer } = deps;
   const schema = {
     operationId: "putPool",
     tags,
@@ -93,31 +93,34 @@ function putRoute(app: HttpApp, parts: PoolParts): void {
   };
   app.put("/v1/pools/:name", { schema }, async (request, reply) => {
     const { name } = request.params;
-    if (hasLimit(request.body)) requireFeature("POOL_LIMITS", parts.lacking);
+    if (hasLimit(request.body)) requireFeature("POOL_LIMITS", deps.lacking);
     await refuseTooMany(store, name);
-    const warnings = await warningsOf(parts, name);
+    const warnings = await warningsOf(deps, name);
     const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body));
-    const body = { ...(await bodyOf(parts, pool, await livingWorkers(parts))), ...warnings };
+    const body = { ...(await bodyOf(deps, pool, await livingWorkers(deps))), ...warnings };
     return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
   });
 }
 
-/** Taking a limit away is always possible. */
+/** Whether settings have a limit. Removing a limit is always possible. */
 function hasLimit({ maxRunning, ratePerSec }: PoolSettings): boolean {
   return maxRunning != null || ratePerSec != null;
 }
 
-async function refuseTooMany(store: PoolParts["store"], name: string): Promise<void> {
+async function refuseTooMany(store: PoolDependencies["store"], name: string): Promise<void> {
   const pools = await store.readPools();
   if (pools.length < POOLS_MAX || pools.some((pool) => pool.name === name)) return;
   throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));
 }
 
-/** Before the change: it makes the pool known. The settings of a pool may come before its workers and jobs, so that it is not refused. */
-async function warningsOf(parts: PoolParts, name: string): Promise<{ warnings?: string[] }> {
-  const [pools, living] = await Promise.all([parts.store.readPools(), livingWorkers(parts)]);
+/**
+ * Warnings before the change, because the change itself makes the pool known. Settings may precede workers and jobs, so
+ * an unknown pool is not refused.
+ */
+async function warningsOf(deps: PoolDependencies, name: string): Promise<{ warnings?: string[] }> {
+  const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
   if ([...pools.map((pool) => pool.name), ...living.map(({ pool }) => pool)].includes(name)) return {};
-  const { items } = await parts.store.queries.listJobs(DEFAULT_TENANT, { pool: name }, { limit: 1, after: null });
+  const { items } = await deps.store.queries.listJobs(DEFAULT_TENANT, { pool: name }, { limit: 1, after: null });
   if (items.length > 0) return {};
   return {
     warnings: [
@@ -139,21 +142,21 @@ function changeOf(name: string, settings: PoolSettings): PoolChange {
   };
 }
 
-async function livingWorkers({ workers }: PoolParts): Promise<WorkerStatus[]> {
+async function livingWorkers({ workers }: PoolDependencies): Promise<WorkerStatus[]> {
   return (await workers()).filter(({ state }) => state !== "DEAD");
 }
 
-async function bodyOf(parts: PoolParts, pool: Pool, living: readonly WorkerStatus[]): Promise<PoolBody> {
-  const [body] = await poolBodies(parts, [pool], living);
+async function bodyOf(deps: PoolDependencies, pool: Pool, living: readonly WorkerStatus[]): Promise<PoolBody> {
+  const [body] = await poolBodies(deps, [pool], living);
   return body as PoolBody;
 }
 
 async function poolBodies(
-  parts: PoolParts,
+  deps: PoolDependencies,
   pools: readonly Pool[],
   living: readonly WorkerStatus[],
 ): Promise<PoolBody[]> {
-  const uses = pools.some(isLimited) ? await parts.uses() : [];
+  const uses = pools.some(isLimited) ? await deps.uses() : [];
   return pools.map((pool) => poolBody(pool, living, uses.find((use) => use.pool === pool.name) ?? null));
 }
 

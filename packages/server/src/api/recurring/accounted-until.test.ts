@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import "../domain/schedule/testing/zones.ts";
-import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../domain/recurrence.ts";
-import type { ExecutionView, JobView } from "../ports/store-queries.ts";
+import "../../domain/schedule/testing/zones.ts";
+import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../../domain/recurrence.ts";
+import type { ExecutionView, JobView } from "../../ports/store-queries.ts";
 import { accountedUntil } from "./accounted-until.ts";
 
 const CREATED = Date.UTC(2026, 0, 1);
@@ -20,7 +20,7 @@ interface Asked {
   rule?: RecurrenceRule;
 }
 
-/** Milliseconds after NOW; of a job whose execution has or has not ended. */
+/** Result in milliseconds after NOW, for a job whose execution has or has not ended. */
 async function told({ state = "ACTIVE", version = 1, nextFireAt, finishedAt, rule = DELAY }: Asked) {
   const plan = {
     ...({ version: 1, state: "ACTIVE", fired: 1, bufferedAt: null, catchUps: [], tzdata: "2026f" } as const),

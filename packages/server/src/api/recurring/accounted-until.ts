@@ -1,14 +1,15 @@
-import type { EpochMs } from "../domain/ids.ts";
-import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { fireAfterEnd } from "../domain/schedule/fires.ts";
-import type { JobView, StoreQueries } from "../ports/store-queries.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
+import { fireAfterEnd } from "../../domain/schedule/fires.ts";
+import type { JobView, StoreQueries } from "../../ports/store-queries.ts";
 
 type AskedJob = Pick<JobView, "jobId" | "tenant" | "state" | "version" | "createdAt" | "plan">;
 
 /**
- * The first planned instant of a job that is not accounted for. A fixed delay plans its next instant when its execution has ended:
- * before that end nothing is planned up to `now`, and after it the instant is known from the end, whether the plan has followed or not.
- * @returns null: nothing is planned any more, or the plan has not followed an edit yet
+ * First planned instant of a job without an outcome. A fixed delay plans its next instant when its execution has ended:
+ * before that end nothing is planned up to `now`, and after it the instant follows from the end, even if the plan has
+ * not followed yet.
+ * @returns the instant; null: nothing more is planned, or the plan has not followed an edit yet
  * @throws {StoreUnavailable}
  */
 export async function accountedUntil(

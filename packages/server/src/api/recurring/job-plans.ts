@@ -1,21 +1,22 @@
-import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
-import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { plannedInstants } from "../domain/schedule/planned.ts";
-import type { Schedule } from "../domain/schedule/schedule.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { PlanCommand, PlanOrder, Store } from "../ports/store.ts";
-import type { JobView } from "../ports/store-queries.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { refusalOf } from "./change-refusals.ts";
-import type { Commands } from "./commands.ts";
-import { invalid, ProblemError, problem } from "./errors.ts";
-import { shardOfJob } from "./new-job.ts";
+import { DEFAULT_TENANT, type EpochMs, type JobId } from "../../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
+import { plannedInstants } from "../../domain/schedule/planned.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
+import type { JobView } from "../../ports/store-queries.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { Commands } from "../commands.ts";
+import { invalid, ProblemError, problem } from "../http/errors.ts";
+import { refusalOf } from "../jobs/change-refusals.ts";
+import { shardOfJob } from "../submit/new-job.ts";
 
-/** Planned instants that one backfill may make up for. */
+/** Largest number of planned instants in one backfill. */
 const BACKFILL_MAX = 10_000;
 const BACKFILL_PIECE = 200;
 
-interface PlanParts {
+interface PlanDependencies {
   store: Store;
   runtime: Runtime;
   zones: Pick<TimeZoneRules, "changeovers">;
@@ -24,7 +25,7 @@ interface PlanParts {
 
 export interface Ordered {
   job: JobView;
-  /** false: the owner has not answered yet, and will obey. */
+  /** Whether the owner has applied the command; false: it has not answered yet, and will apply it later. */
   isDone: boolean;
 }
 
@@ -34,25 +35,27 @@ export interface Backfill {
   limit: number;
 }
 
-/** Commands for the plans of recurring jobs, which only their owners write. Refusals are thrown as `ProblemError`. */
+/**
+ * Sends commands for the plans of recurring jobs, which only their owners write. Refusals are thrown as `ProblemError`.
+ */
 export class JobPlans {
-  readonly #parts: PlanParts;
+  readonly #deps: PlanDependencies;
 
-  constructor(parts: PlanParts) {
-    this.#parts = parts;
+  constructor(deps: PlanDependencies) {
+    this.#deps = deps;
   }
 
-  /** @throws {StoreUnavailable} it may or may not be paused in a moment */
+  /** Pauses a job. @throws {StoreUnavailable} the job may or may not be paused soon */
   pause(jobId: JobId): Promise<Ordered> {
-    return this.#order(jobId, async () => ({ kind: "PAUSE", at: this.#parts.runtime.now() }));
+    return this.#order(jobId, async () => ({ kind: "PAUSE", at: this.#deps.runtime.now() }));
   }
 
-  /** @param catchUp whether what fell into the pause is treated as misfired */
+  /** Resumes a job. @param catchUp whether the `misfire` rule applies to the instants within the pause */
   resume(jobId: JobId, catchUp: boolean): Promise<Ordered> {
-    return this.#order(jobId, async () => ({ kind: "RESUME", at: this.#parts.runtime.now(), catchUp }));
+    return this.#order(jobId, async () => ({ kind: "RESUME", at: this.#deps.runtime.now(), catchUp }));
   }
 
-  /** @returns also how many planned instants lie in the range */
+  /** Starts a backfill. @returns also the number of planned instants in the range */
   async backfill(jobId: JobId, { since, until, limit }: Backfill): Promise<Ordered & { planned: number }> {
     let planned = 0;
     const ordered = await this.#order(jobId, async (job) => {
@@ -62,16 +65,16 @@ export class JobPlans {
     return { ...ordered, planned };
   }
 
-  /** @throws {ProblemError} not-found, or wrong-state where it runs once */
+  /** Reads a recurring job. @throws {ProblemError} not-found, or wrong-state for a one-time job */
   async read(jobId: JobId): Promise<JobView> {
-    const job = await this.#parts.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     if (job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
     return job;
   }
 
   async #order(jobId: JobId, orderOf: (job: JobView) => Promise<PlanOrder>): Promise<Ordered> {
-    const { store, runtime, commands } = this.#parts;
+    const { store, runtime, commands } = this.#deps;
     const job = await this.read(jobId);
     const shard = shardOfJob(job.definition, jobId);
     const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: await orderOf(job) };
@@ -89,10 +92,10 @@ export class JobPlans {
     throw new ProblemError(refusalOf({ kind: "WRONG_STATE", state }));
   }
 
-  /** In pieces, between which others have their turn. */
+  /** Counts planned instants in pieces, between which the event loop does other work. */
   async #plannedIn(job: JobView, since: EpochMs, until: EpochMs): Promise<number> {
     const schedule = foreseeable(job);
-    const changeovers = this.#parts.zones.changeovers();
+    const changeovers = this.#deps.zones.changeovers();
     let planned = 0;
     for (let from = since; planned <= BACKFILL_MAX; ) {
       const { instants, more } = plannedInstants(schedule, changeovers, from, until, BACKFILL_PIECE);
@@ -100,7 +103,7 @@ export class JobPlans {
       if (!more && planned <= BACKFILL_MAX) return planned;
       if (!more) break;
       from = (instants.at(-1) as EpochMs) + 1;
-      await new Promise<void>((resolve) => void this.#parts.runtime.setTimer(0, resolve));
+      await new Promise<void>((resolve) => void this.#deps.runtime.setTimer(0, resolve));
     }
     const message = `is too far back: a backfill takes ${BACKFILL_MAX} planned instants at most. Take a part at a time`;
     throw new ProblemError(invalid([{ field: "since", message }]));
@@ -108,7 +111,7 @@ export class JobPlans {
 }
 
 function foreseeable({ definition, jobId, createdAt }: JobView): Schedule {
-  // It has a plan.
+  // The job has a plan, so it recurs.
   const schedule = scheduleOf(definition.recurrence as RecurrenceRule, jobId, createdAt);
   const { times } = schedule;
   if (times.type === "CRON" || times.mode === "FIXED_RATE") return schedule;

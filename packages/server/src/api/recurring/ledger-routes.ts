@@ -9,39 +9,39 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { inForceAt } from "../domain/changeover.ts";
-import type { EpochMs, JobId } from "../domain/ids.ts";
-import { type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { localTextOf, type PreviewedFire, previewFires } from "../domain/schedule/preview.ts";
-import { ledgerStart } from "../ports/ledger-page.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { JobView, Page, StoreQueries } from "../ports/store-queries.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import type { Turns } from "../ports/turns.ts";
+import { inForceAt } from "../../domain/changeover.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
+import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
+import { localTextOf, type PreviewedFire, previewFires } from "../../domain/schedule/preview.ts";
+import { ledgerStart } from "../../ports/ledger-page.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { JobView, Page, StoreQueries } from "../../ports/store-queries.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { Turns } from "../../ports/turns.ts";
+import type { ExecutionReader } from "../executions/execution-reader.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from "../http/instants.ts";
+import { latenessOf } from "../views.ts";
 import { accountedUntil } from "./accounted-until.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError } from "./errors.ts";
-import type { ExecutionReader } from "./execution-reader.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from "./instants.ts";
 import type { JobPlans } from "./job-plans.ts";
 import { type Account, accountsOf, missedSince, type Range, rangesOf } from "./ledger.ts";
 import { fireBody, plannedFireAt } from "./plan-views.ts";
-import { latenessOf } from "./views.ts";
 
-export interface LedgerParts {
+export interface LedgerDependencies {
   plans: JobPlans;
   queries: StoreQueries;
   reader: ExecutionReader;
   runtime: Runtime;
-  /** How long final executions are kept. */
+  /** Retention of final executions, in days. */
   retentionDays: number;
   zones: TimeZoneRules;
   turns: Turns;
 }
 
-/** Nothing should ever be missed; where much is, this much of a page is looked at again. */
+/** Largest number of MISSED instants of a page that are checked again; normally there are none. */
 const DOUBTS_MAX = 20;
 const closed = { additionalProperties: false } as const;
 const params = Type.Object({ jobId: Uuid("the recurring job") });
@@ -55,19 +55,19 @@ const LedgerQuery = Type.Object(
 );
 const tags = ["jobs"];
 
-/** GET /v1/jobs/{jobId}/ledger and /v1/jobs/{jobId}/next-fires */
-export function ledgerRoutes(app: HttpApp, parts: LedgerParts): void {
-  ledgerRoute(app, parts);
-  nextFiresRoute(app, parts);
+/** Routes GET /v1/jobs/{jobId}/ledger and /v1/jobs/{jobId}/next-fires */
+export function ledgerRoutes(app: HttpApp, deps: LedgerDependencies): void {
+  ledgerRoute(app, deps);
+  nextFiresRoute(app, deps);
 }
 
-function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
-  const { plans, runtime, zones, retentionDays, turns } = parts;
+function ledgerRoute(app: HttpApp, deps: LedgerDependencies): void {
+  const { plans, runtime, zones, retentionDays, turns } = deps;
   const schema = {
     operationId: "getJobLedger",
     tags,
     summary:
-      "What became of every planned instant of a recurring job: it ran, waits, was skipped and why, or was missed",
+      "List the outcome of every planned instant of a recurring job: it ran, waits, was skipped and why, or was missed",
     params,
     querystring: LedgerQuery,
     response: { 200: answer(LedgerBody, "A page, newest first"), ...problems("not-found", "wrong-state") },
@@ -79,7 +79,7 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
     const { since, until } = rangeOf(query, now);
     const after = decodeCursor("ledger", query.cursor);
     const page = { after, limit: query.limit ?? PAGE_ITEMS_DEFAULT };
-    const { items, next } = await readPage(parts, job, since, until, page);
+    const { items, next } = await readPage(deps, job, since, until, page);
     const stretch = {
       since: next === null ? since : (items.at(-1)?.plannedAt ?? since),
       until: ledgerStart(until, after).executions,
@@ -87,19 +87,19 @@ function ledgerRoute(app: HttpApp, parts: LedgerParts): void {
     };
     const known = { keptDays: retentionDays, changeovers: zones.changeovers() };
     const judge = (ranges: Range[]) => turns.run(() => accountsOf(job, rule, { ...stretch, ranges }, now, known));
-    const accounts = await judgedTwice(parts.queries, job.jobId, judge);
+    const accounts = await judgedTwice(deps.queries, job.jobId, judge);
     return {
       items: accounts.map((account) => itemBody(account, rule, zones)),
       nextCursor: encodeCursor("ledger", next),
-      accountedUntil: formatInstantOrNull(await accountedUntil(job, rule, now, parts.queries)),
+      accountedUntil: formatInstantOrNull(await accountedUntil(job, rule, now, deps.queries)),
       missedSince: formatInstantOrNull(missedSince(job, now, known)),
     };
   });
 }
 
 /**
- * Before anything is called missed, it is looked for once more: it may belong to a range of skipped ones of another
- * page. An instant found this way clears its neighbours too.
+ * Checks each instant again before the ledger reports it as MISSED, because it may belong to a range of skipped
+ * instants on another page. A range that is found this way also accounts for adjacent instants.
  */
 async function judgedTwice(
   queries: StoreQueries,
@@ -118,8 +118,14 @@ async function judgedTwice(
   }
 }
 
-/** The owner tells the state of an execution that is not final, because it knows more than the row. */
-async function readPage({ queries, reader }: LedgerParts, job: JobView, since: EpochMs, until: EpochMs, page: Page) {
+/** Reads a page. The state of an execution that is not final comes from its owner, which knows more than the row. */
+async function readPage(
+  { queries, reader }: LedgerDependencies,
+  job: JobView,
+  since: EpochMs,
+  until: EpochMs,
+  page: Page,
+) {
   const { items, next } = await queries.ledger(job.jobId, since, until, page);
   const executions = items.flatMap((item) => ("execution" in item ? item.execution : []));
   const live = new Map((await reader.overlay(executions)).map((execution) => [execution.executionId, execution]));
@@ -130,7 +136,7 @@ async function readPage({ queries, reader }: LedgerParts, job: JobView, since: E
   return { items: overlaid, next };
 }
 
-function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerParts): void {
+function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerDependencies): void {
   const schema = {
     operationId: "getNextFires",
     tags,
@@ -151,11 +157,11 @@ function nextFires(job: JobView, now: EpochMs, count: number): PreviewedFire[] {
   const schedule = scheduleOf(rule, job.jobId, job.createdAt);
   const nextFireAt = plannedFireAt(job);
   const { state, version, plan } = job;
-  // After an edit the plan has yet to follow: it will, from the present on.
+  // After an edit, the plan has yet to follow; it will do so from the present on.
   if (state === "ACTIVE" && plan?.version !== version) return previewFires(schedule, now, plan?.fired ?? 0, count);
   if (nextFireAt === null) return [];
   const { times } = rule;
-  // A fixed delay is known one at a time, and only by the plan.
+  // With a fixed delay, only the plan knows the next instant.
   if (times.type === "INTERVAL" && times.mode === "FIXED_DELAY") {
     return [{ at: nextFireAt, local: localTextOf(times, nextFireAt), note: null }];
   }
@@ -163,7 +169,7 @@ function nextFires(job: JobView, now: EpochMs, count: number): PreviewedFire[] {
 }
 
 function rangeOf({ since, until }: Static<typeof LedgerQuery>, now: EpochMs): { since: EpochMs; until: EpochMs } {
-  // The schema has passed the texts.
+  // The schema has accepted these texts.
   const from = since === undefined ? 0 : (parseInstant(since) as EpochMs);
   const to = until === undefined ? Math.min(now + 1, INSTANT_MAX) : (parseInstant(until) as EpochMs);
   if (from < to) return { since: from, until: to };
@@ -174,7 +180,7 @@ function itemBody(account: Account, { times }: RecurrenceRule, zones: TimeZoneRu
   const { from, to, count, outcome, reason, execution, isLate } = account;
   return {
     at: formatInstant(from),
-    // As the clocks showed it by the rules of its time.
+    // Local time by the rules that were in force at the instant.
     local: localTextOf(times, from, inForceAt(zones.changeovers(), from)?.version),
     outcome,
     ...(execution !== null && { run: runBody(execution, isLate) }),
@@ -190,6 +196,6 @@ function runBody(execution: NonNullable<Account["execution"]>, late: boolean) {
 }
 
 function ruleOf({ definition }: JobView): RecurrenceRule {
-  // It has a plan.
+  // The job has a plan, so it recurs.
   return definition.recurrence as RecurrenceRule;
 }

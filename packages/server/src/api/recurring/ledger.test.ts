@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import "../domain/schedule/testing/zones.ts";
-import { recurringJobId, scheduleOf } from "../domain/recurrence.ts";
-import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
-import { jobDefinition } from "./job-definition.ts";
+import "../../domain/schedule/testing/zones.ts";
+import { recurringJobId, scheduleOf } from "../../domain/recurrence.ts";
+import type { ExecutionSummary, JobView, LedgerItem } from "../../ports/store-queries.ts";
+import { jobDefinition } from "../submit/job-definition.ts";
 import { type Account, accountsOf } from "./ledger.ts";
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ const skipped = (from: number, until = from, count = 1): LedgerItem => ({
   skipped: { until, count, reason: "OVERLAP" },
 });
 
-/** As `hour outcome`, newest first. */
+/** Entries as `hour outcome`, the newest first. */
 function told(
   job: JobView,
   items: LedgerItem[],
@@ -84,7 +84,7 @@ describe("the ledger", () => {
 
   it("counts a range of skipped ones as there", () => {
     assert.deepEqual(told(hourly(), [ran(hour(4)), skipped(hour(1), hour(3), 3)]), ["4 RAN", "1 SKIPPED x3 OVERLAP"]);
-    // One of them was made up for; and the range may be on another page.
+    // A backfill ran one of them, and the range may be on another page.
     assert.deepEqual(told(hourly(), [ran(hour(2)), skipped(hour(1), hour(4), 3)]), ["2 RAN", "1 SKIPPED x3 OVERLAP"]);
     assert.deepEqual(told(hourly(), [ran(hour(2))], hour(4.5), [{ from: hour(1), to: hour(4) }]), ["2 RAN"]);
   });

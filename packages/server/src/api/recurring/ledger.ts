@@ -1,13 +1,13 @@
-import type { Changeover } from "../domain/changeover.ts";
-import { isFinal } from "../domain/execution.ts";
-import type { EpochMs } from "../domain/ids.ts";
-import { type Plan, type RecurrenceRule, scheduleOf } from "../domain/recurrence.ts";
-import { plannedInstants } from "../domain/schedule/planned.ts";
-import type { Schedule } from "../domain/schedule/schedule.ts";
-import type { ExecutionSummary, JobView, LedgerItem } from "../ports/store-queries.ts";
-import { fellDueAt } from "./views.ts";
+import type { Changeover } from "../../domain/changeover.ts";
+import { isFinal } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { type Plan, type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
+import { plannedInstants } from "../../domain/schedule/planned.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
+import type { ExecutionSummary, JobView, LedgerItem } from "../../ports/store-queries.ts";
+import { fellDueAt } from "../views.ts";
 
-/** One planned instant or, where there is a count, so many in a row; from `from` to `to`, both included. */
+/** One planned instant, or with a count several in a row; from `from` to `to`, both included. */
 export interface Account {
   from: EpochMs;
   to: EpochMs;
@@ -18,27 +18,32 @@ export interface Account {
   isLate: boolean;
 }
 
-/** A stretch of a ledger: of [since, until), all that it has. */
+/** A range of a ledger, [since, until), with all its entries. */
 interface Stretch {
   since: EpochMs;
   until: EpochMs;
-  /** Newest first. */
+  /** Entries, the newest first. */
   items: readonly LedgerItem[];
-  /** Skipped in a row, and known from elsewhere: such a range stands where it begins, which may be on a later page. */
+  /**
+   * Ranges of skipped instants from other pages: the ledger lists such a range where it begins, which may be on a later
+   * page.
+   */
   ranges: readonly Range[];
 }
 
-/** Both included. */
+/** A range of instants, both ends included. */
 export interface Range {
   from: EpochMs;
   to: EpochMs;
 }
 
-/** Missed ones in a row that are counted; more are told as so many. */
+/** Largest number of consecutive MISSED instants that are counted; more appear as this many. */
 const MISSED_MAX = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The job's planned instants of a stretch with what became of each, newest first; those without a trace too. */
+/**
+ * The job's planned instants of a range with their outcomes, the newest first; instants without any trace are included.
+ */
 export function accountsOf(
   job: JobView,
   rule: RecurrenceRule,
@@ -64,23 +69,23 @@ export function accountsOf(
   return [...all, ...traceless(planned, range.since, until)];
 }
 
-/** Ranges of skipped instants, from the items of a ledger. */
+/** Ranges of skipped instants, from the entries of a ledger. */
 export function rangesOf(items: readonly LedgerItem[]): Range[] {
   return items.flatMap((item) => ("skipped" in item ? { from: item.plannedAt, to: item.skipped.until } : []));
 }
 
-/** Known past of all jobs. */
+/** Facts about the past that apply to all jobs. */
 export interface KnownPast {
-  /** How long final executions are kept. */
+  /** Retention of final executions, in days. */
   keptDays: number;
   /** Changeovers of the time zone data, in order. */
   changeovers: readonly Changeover[];
 }
 
 /**
- * From when on MISSED is looked for: what was planned before the last edit is not known any more, nor by which rules before the first
- * changeover of time zone data, and of what is older than the retention there may be no trace. null: nowhere, as the plan has not followed
- * the last edit yet.
+ * Time from which the ledger can report MISSED. Before the last edit, the plan is unknown; before the first changeover
+ * of time zone data, the rules are unknown; and for instants older than the retention there may be no trace. null:
+ * never, because the plan has not followed the last edit yet.
  */
 export function missedSince(
   { version, plan, updatedAt }: Pick<JobView, "version" | "plan" | "updatedAt">,
@@ -100,7 +105,7 @@ function judged(
   const since = missedSince(job, now, known);
   if (since === null) return null;
   const { nextFireAt = null } = job.plan ?? {};
-  // Where nothing is planned any more the newest entry is the last that there was to be.
+  // If nothing more is planned, the newest entry is the last one that was planned.
   const end = nextFireAt ?? stretch.items[0]?.plannedAt ?? stretch.since;
   return { since: Math.max(stretch.since, since), until: Math.min(stretch.until, end) };
 }
@@ -112,7 +117,7 @@ interface Known {
   ranges: readonly Range[];
 }
 
-/** Instants planned between two entries of the ledger. They are missed, unless the plan still has them to come. */
+/** Planned instants between two entries of the ledger. They are MISSED, unless the plan has yet to fire them. */
 function traceless({ schedule, plan, changeovers, ranges }: Known, since: EpochMs, until: EpochMs): Account[] {
   if (since >= until) return [];
   const accounts: Account[] = [];
@@ -126,7 +131,7 @@ function traceless({ schedule, plan, changeovers, ranges }: Known, since: EpochM
   return accounts.reverse();
 }
 
-/** It waits for the execution before it, or is made up for in its turn. */
+/** Whether an instant is still to come: it waits for the previous execution, or a catch-up will run it. */
 export function isAhead(plan: Plan | null, at: EpochMs): boolean {
   if (plan === null) return false;
   return plan.bufferedAt === at || plan.catchUps.some(({ nextAt, until }) => at >= nextAt && at < until);

@@ -1,15 +1,15 @@
-import type { EpochMs, JobId } from "../domain/ids.ts";
-import type { JobStretch, RecurringJob } from "../ports/store-queries.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
+import type { JobStretch, RecurringJob } from "../../ports/store-queries.ts";
 
-/** Instants that are kept; a count of this many stands for more. */
+/** Largest number of instants that are kept; this count means as many or more. */
 const MISSED_COUNTED_MAX = 1_000;
 
-/** A recurring job with planned instants that have no trace. */
+/** A recurring job with planned instants without any trace. */
 export interface MissedJob {
   jobId: JobId;
-  /** null: it has none. */
+  /** Name of the job; null: it has none. */
   name: string | null;
-  /** Ascending. */
+  /** Instants, ascending. */
   instants: readonly EpochMs[];
 }
 
@@ -20,7 +20,7 @@ interface Entry {
   round: object;
 }
 
-/** Missed instants that a search has found, by job. */
+/** MISSED instants that the search has found, by job. */
 export class MissedInstants {
   readonly #jobs = new Map<JobId, Entry>();
   #count = 0;
@@ -29,7 +29,7 @@ export class MissedInstants {
     return this.#count;
   }
 
-  /** The job with the earliest instant first. */
+  /** Jobs, the one with the earliest instant first. */
   jobs(): MissedJob[] {
     const jobs = Array.from(this.#jobs, ([jobId, { name, instants }]) => {
       return { jobId, name, instants: [...instants].sort((a, b) => a - b) };
@@ -48,7 +48,10 @@ export class MissedInstants {
     if (known === undefined && entry.instants.size > 0) this.#jobs.set(jobId, entry);
   }
 
-  /** The job is still there. The job's plan from before its last edit is not known any more. */
+  /**
+   * Records that a job still exists. The plan from before the job's last edit is unknown, so earlier instants are
+   * dropped.
+   */
   visited({ jobId, name, updatedAt }: RecurringJob, round: object): void {
     const entry = this.#jobs.get(jobId);
     if (entry === undefined) return;
@@ -56,19 +59,19 @@ export class MissedInstants {
     Object.assign(entry, { name, round });
   }
 
-  /** Drops jobs that the round has not seen, as they were deleted, and instants before `oldest`. */
+  /** Drops jobs that the round has not seen, because they were deleted, and instants before `oldest`. */
   endRound(round: object, oldest: EpochMs): void {
     for (const [jobId, entry] of this.#jobs) this.#drop(jobId, (at) => entry.round !== round || at < oldest);
   }
 
-  /** A stretch for each instant. */
+  /** One range for each instant. */
   stretches(): JobStretch[] {
     return Array.from(this.#jobs, ([jobId, { instants }]) =>
       Array.from(instants, (at) => ({ jobId, since: at, until: at + 1 })),
     ).flat();
   }
 
-  /** The instant has a trace by now. */
+  /** Removes an instant that has a trace by now. */
   settled({ jobId, since }: JobStretch): void {
     this.#drop(jobId, (at) => at === since);
   }

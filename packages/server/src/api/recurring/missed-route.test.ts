@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { systemRuntime } from "../../adapters/system/system-runtime.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 
 describe("missed instants of all jobs over HTTP", () => {
   const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ describe("missed instants of all jobs over HTTP", () => {
     assert.equal(stats.recurring.missed, api.missed.found().instants);
     return items;
   };
-  /** A plan that goes on without its first instants, as no plan of ours does; an owner of the shard writes it. */
+  /** Writes a plan that skips its first instants, which a correct owner never does; plays the owner of the shard. */
   const forget = async (jobId: string, count: number): Promise<number> => {
     const { store } = api;
     const [job] = await store.recurrences.load([jobId]);
@@ -28,8 +28,16 @@ describe("missed instants of all jobs over HTTP", () => {
     const { epoch } = (await store.readShards())[job.shard] ?? { epoch: 0 };
     const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
     const plan = { ...job.plan, nextFireAt: first + count * MINUTE_MS };
-    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, births: [], skips: [], plan };
-    const nothing = { changes: [], assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone: [] };
+    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, created: [], skips: [], plan };
+    const nothing = {
+      changes: [],
+      assigned: [],
+      journalSeq: 1,
+      settledJournals: [],
+      expected: [],
+      commandsDone: [],
+      steps: [],
+    };
     await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans: [change] }]);
     return first;
   };

@@ -1,12 +1,12 @@
 import { MissedBody } from "@mainspring/contract";
-import type { EpochMs } from "../domain/ids.ts";
-import { answer, problems } from "./documented.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { About } from "../cluster/node-routes.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import type { MissedJob } from "./missed-instants.ts";
-import type { About } from "./node-routes.ts";
 
-/** GET /v1/missed-jobs */
+/** Route GET /v1/missed-jobs */
 export function missedRoute(app: HttpApp, about: Pick<About, "missed">): void {
   const schema = {
     operationId: "listMissedJobs",

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pino } from "pino";
-import "../domain/schedule/testing/zones.ts";
-import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../domain/recurrence.ts";
-import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
-import type { InstantTraces, JobStretch, RecurringJob } from "../ports/store-queries.ts";
+import "../../domain/schedule/testing/zones.ts";
+import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../../domain/recurrence.ts";
+import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
+import type { InstantTraces, JobStretch, RecurringJob } from "../../ports/store-queries.ts";
 import { MissedWatch } from "./missed-watch.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Jobs that fire every `everyMs`, and all their traces but some. */
+/** Jobs that fire every `everyMs` milliseconds, with all their traces except some. */
 class World {
   readonly runtime = new ManualRuntime();
   readonly start = this.runtime.now();
@@ -45,7 +45,7 @@ class World {
     return job;
   }
 
-  /** Lets the search look so often. */
+  /** Lets the search look this number of times. */
   async looks(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await this.runtime.advance(10_000);

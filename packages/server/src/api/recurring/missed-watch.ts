@@ -1,44 +1,47 @@
 import type { Logger } from "pino";
-import type { EpochMs, JobId } from "../domain/ids.ts";
-import type { Readings } from "../ports/metrics.ts";
-import type { Runtime, Timer } from "../ports/runtime.ts";
-import type { JobStretch, RecurringJob, StoreQueries } from "../ports/store-queries.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { Turns } from "../ports/turns.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
+import type { Readings } from "../../ports/metrics.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { JobStretch, RecurringJob, StoreQueries } from "../../ports/store-queries.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { Turns } from "../../ports/turns.ts";
 import type { KnownPast } from "./ledger.ts";
 import { lookForMissed } from "./missed.ts";
 import { MissedInstants, type MissedJob } from "./missed-instants.ts";
 
 const LOOK_EVERY_MS = 10_000;
-/** Jobs that one look judges. */
+/** Number of jobs that one step of the search judges. */
 const JOBS_OF_A_LOOK = 1_000;
 const PAGE = 50;
-/** Traces of each kind that are read of a job at once, and how often in one round. */
+/** Number of traces of each kind that are read of a job at once, and number of such reads in one round. */
 const TRACES_MAX = 250;
 const READS_MAX = 4;
-/** How far back the search looks, and how long a missed instant is shown. */
+/** Time that the search covers, and for which a MISSED instant is listed, in milliseconds. */
 const WINDOW_MS = 86_400_000;
-/** Traces that a round may read before the next one begins later. */
+/** Number of traces that a round may read before the next round begins later. */
 const TRACES_OF_A_ROUND = 20_000;
 const REACH_MIN_MS = 60_000;
-/** Jobs that the next round judges from an earlier time than the others; beyond them the time in between is not judged. */
+/**
+ * Number of jobs whose part of the next round may begin earlier than that of the others; for further jobs the time in
+ * between is not judged.
+ */
 const UNSETTLED_MAX = 100_000;
 
 /** Result of the search so far. */
 export interface MissedFound {
   jobs: readonly MissedJob[];
-  /** Planned instants of these jobs that were missed. */
+  /** Number of MISSED instants of these jobs. */
   instants: number;
-  /** Every instant of the last day before this time was looked at; null: the first round is not over. */
+  /** End of the part of the last day that was searched; null: the first round is not over. */
   lookedUntil: EpochMs | null;
 }
 
-export interface MissedWatchParts {
+export interface MissedWatchDependencies {
   queries: Pick<StoreQueries, "recurringJobs" | "traces">;
   runtime: Runtime;
   log: Logger;
   zones: Pick<TimeZoneRules, "changeovers">;
-  /** How long final executions are kept. */
+  /** Retention of final executions, in days. */
   retentionDays: number;
 }
 
@@ -46,17 +49,17 @@ export interface MissedWatchParts {
 interface Round {
   since: EpochMs;
   until: EpochMs;
-  /** Traces that were read. */
+  /** Number of traces that were read. */
   traces: number;
-  /** First instant that was put off because its job has too many; null: none was. */
+  /** First instant that was postponed because its job has too many; null: none. */
   cutAt: EpochMs | null;
-  /** Last job that was judged; null: none was. */
+  /** Last job that was judged; null: none. */
   after: JobId | null;
-  /** Jobs with instants that could not be judged yet, and the first of these. */
+  /** Jobs with instants that could not be judged yet, with the first of these instants. */
   unsettled: Map<JobId, EpochMs>;
 }
 
-/** Part of a job that is to be judged. */
+/** Part of a job's instants that must be judged. */
 interface Stretch {
   job: RecurringJob;
   since: EpochMs;
@@ -64,29 +67,29 @@ interface Stretch {
 }
 
 /**
- * Searches the planned instants of all recurring jobs for those without a trace, some jobs every ten seconds. A round judges at least the
- * instants since the round before. It begins the earlier the less there is to read, up to a day: so a trace that is lost
- * later is noticed too where jobs are few, and each instant is read about once where they are many.
+ * Searches the planned instants of all recurring jobs for those without a trace, some jobs every ten seconds. A round
+ * judges at least the instants since the previous round. It reaches further back the less there is to read, up to a
+ * day: with few jobs it also notices a trace that is lost later, and with many jobs it reads each instant about once.
  */
 export class MissedWatch {
-  readonly #parts: MissedWatchParts;
+  readonly #deps: MissedWatchDependencies;
   readonly #found = new MissedInstants();
   #round: Round | null = null;
   #unsettled: ReadonlyMap<JobId, EpochMs> = new Map();
-  /** How far before the end of the last round the next one begins. */
+  /** Time before the end of the last round at which the next round's range begins, in milliseconds. */
   #reachMs = WINDOW_MS;
-  /** End of the last round; null: none is over. */
+  /** End of the last round's range; null: no round is over. */
   #judgedUntil: EpochMs | null = null;
   #lookedUntil: EpochMs | null = null;
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: MissedWatchParts) {
-    this.#parts = parts;
+  constructor(deps: MissedWatchDependencies) {
+    this.#deps = deps;
   }
 
   start(): void {
-    this.#timer = this.#parts.runtime.setTimer(LOOK_EVERY_MS, async () => {
+    this.#timer = this.#deps.runtime.setTimer(LOOK_EVERY_MS, async () => {
       await this.look().catch((error: unknown) => this.#failed(error));
       if (!this.#stopped) this.start();
     });
@@ -103,13 +106,13 @@ export class MissedWatch {
 
   readings(): Readings {
     if (this.#lookedUntil === null) return { instantsMissed: this.#found.count };
-    const ageSec = (this.#parts.runtime.now() - this.#lookedUntil) / 1_000;
+    const ageSec = (this.#deps.runtime.now() - this.#lookedUntil) / 1_000;
     return { instantsMissed: this.#found.count, missedLookAgeSec: Math.max(0, ageSec) };
   }
 
-  /** @throws {StoreUnavailable} the next look goes on where this one ended */
+  /** Runs one step. @throws {StoreUnavailable} the next step continues where this one ended */
   async look(): Promise<void> {
-    const { queries } = this.#parts;
+    const { queries } = this.#deps;
     const round = (this.#round ??= this.#begin());
     for (let judged = 0; judged < JOBS_OF_A_LOOK; judged += PAGE) {
       const jobs = await queries.recurringJobs(round.after, PAGE);
@@ -120,7 +123,7 @@ export class MissedWatch {
   }
 
   #begin(): Round {
-    const until = this.#parts.runtime.now();
+    const until = this.#deps.runtime.now();
     const since = (this.#judgedUntil ?? until) - this.#reachMs;
     return { since, until, traces: 0, cutAt: null, after: null, unsettled: new Map() };
   }
@@ -136,9 +139,9 @@ export class MissedWatch {
     for (const { since } of open) round.cutAt = Math.min(round.cutAt ?? since, since);
   }
 
-  /** @returns stretches of which there is more than one read takes */
+  /** @returns ranges with more traces than one read returns */
   async #read(stretches: readonly Stretch[], round: Round): Promise<Stretch[]> {
-    const { queries, runtime } = this.#parts;
+    const { queries, runtime } = this.#deps;
     const asked = stretches.map(({ job, since, until }) => ({ jobId: job.jobId, since, until }));
     const traces = await queries.traces(asked, TRACES_MAX);
     const turns = new Turns(runtime);
@@ -164,9 +167,9 @@ export class MissedWatch {
 
   async #end(round: Round): Promise<void> {
     this.#found.endRound(round, round.until - WINDOW_MS);
-    // A backfill may have made up for some of them.
+    // A backfill may have run some of them.
     const asked = this.#found.stretches();
-    const traces = asked.length === 0 ? [] : await this.#parts.queries.traces(asked, 1);
+    const traces = asked.length === 0 ? [] : await this.#deps.queries.traces(asked, 1);
     for (const [index, { fired, skipped }] of traces.entries()) {
       if (fired.length + skipped.length > 0) this.#found.settled(asked[index] as JobStretch);
     }
@@ -179,18 +182,18 @@ export class MissedWatch {
 
   #failed(error: unknown): void {
     if (this.#stopped) return;
-    this.#parts.log.warn({ err: error }, "the api could not search for missed instants, and goes on at the same job");
+    this.#deps.log.warn({ err: error }, "the api could not search for missed instants, and goes on at the same job");
   }
 
   #known(): KnownPast {
-    return { keptDays: this.#parts.retentionDays, changeovers: this.#parts.zones.changeovers() };
+    return { keptDays: this.#deps.retentionDays, changeovers: this.#deps.zones.changeovers() };
   }
 }
 
-/** @param settledUntil every instant of the stretch before this time is judged */
+/** @param settledUntil time before which every instant of the range is judged */
 function settle({ unsettled }: Round, { job: { jobId }, since, until }: Stretch, settledUntil: EpochMs): void {
   const before = unsettled.get(jobId);
-  // Instants of a part of the job that was read before this one.
+  // An earlier part of the same job has unjudged instants.
   if (before !== undefined && before < since) return;
   if (settledUntil >= until) unsettled.delete(jobId);
   else if (before !== undefined || unsettled.size < UNSETTLED_MAX) unsettled.set(jobId, settledUntil);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import "../domain/schedule/testing/zones.ts";
-import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../domain/recurrence.ts";
-import { DEFAULT_DST } from "../domain/schedule/schedule.ts";
-import type { InstantTraces, RecurringJob } from "../ports/store-queries.ts";
+import "../../domain/schedule/testing/zones.ts";
+import { DEFAULT_RECURRENCE, type RecurrenceRule, recurringJobId } from "../../domain/recurrence.ts";
+import { DEFAULT_DST } from "../../domain/schedule/schedule.ts";
+import type { InstantTraces, RecurringJob } from "../../ports/store-queries.ts";
 import { lookForMissed } from "./missed.ts";
 
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ function hourly({ plan = {}, ...change }: Change = {}): RecurringJob {
   return { ...{ jobId, name: null, version: 1, recurrence: RULE, ...times }, ...change, plan: planned };
 }
 
-/** Hours that were missed, and the end of the look in hours; a look at the hours 1 to 9. */
+/** MISSED hours, and the end of the look in hours; a look at the hours 1 to 9. */
 function look(job: RecurringJob, traces: Partial<InstantTraces>, limit = 250) {
   const all = { fired: [], skipped: [], ...traces };
   const found = lookForMissed(job, { since: hour(1), until: hour(9) }, all, limit, hour(9), KNOWN);

@@ -1,24 +1,27 @@
-import type { EpochMs } from "../domain/ids.ts";
-import { scheduleOf } from "../domain/recurrence.ts";
-import { plannedInstants } from "../domain/schedule/planned.ts";
-import type { InstantTraces, RecurringJob } from "../ports/store-queries.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { scheduleOf } from "../../domain/recurrence.ts";
+import { plannedInstants } from "../../domain/schedule/planned.ts";
+import type { InstantTraces, RecurringJob } from "../../ports/store-queries.ts";
 import { isAhead, type KnownPast, missedSince } from "./ledger.ts";
 
-/** Result of a look at a stretch of a job's planned instants. */
+/** Result of a look at a range of a job's planned instants. */
 export interface MissedLook {
   /** Planned instants without any trace, ascending. */
   missed: EpochMs[];
-  /** First instant of the stretch that the plan has still to account for; null: none. */
+  /** First instant of the range for which the plan has yet to account; null: none. */
   aheadAt: EpochMs | null;
-  /** End of what was looked at. Before the end of the stretch: there was more than the limit, or the plan has not come further. */
+  /**
+   * End of the judged part. It lies before the end of the range if there were more traces than the limit, or the plan
+   * has not come further.
+   */
   lookedUntil: EpochMs;
-  /** Whether there was more than the limit. */
+  /** Whether there were more traces than the limit. */
   isCut: boolean;
 }
 
 /**
- * Judges a stretch as the ledger does, from what was read after the job.
- * @param limit what bounded each kind of trace
+ * Judges a range as the ledger does, from traces that were read after the job.
+ * @param limit limit of each kind of trace in the read
  */
 export function lookForMissed(
   job: RecurringJob,
@@ -48,19 +51,19 @@ export function lookForMissed(
   };
 }
 
-/** Up to where all traces were read. */
+/** End of the range for which all traces were read. */
 function endOfRead({ fired, skipped }: InstantTraces, limit: number): EpochMs {
   const firedEnd = fired.length < limit ? Infinity : (fired.at(-1) as EpochMs) + 1;
   const skippedEnd = skipped.length < limit ? Infinity : (skipped.at(-1)?.to as EpochMs) + 1;
   return Math.min(firedEnd, skippedEnd);
 }
 
-/** Where nothing is planned any more, the last trace is the last instant that there was to be. */
+/** If nothing more is planned, the last trace is the last instant that was planned. */
 function endOfFinished({ fired, skipped }: InstantTraces, since: EpochMs): EpochMs {
   return Math.max(since, fired.at(-1) ?? 0, skipped.at(-1)?.to ?? 0);
 }
 
-/** @param instants ascending, as the traces are */
+/** @param instants ascending, as the traces */
 function withoutTrace(instants: readonly EpochMs[], { fired, skipped }: InstantTraces): EpochMs[] {
   const known = new Set(fired);
   let next = 0;

@@ -1,10 +1,10 @@
 import { OverdueBody } from "@mainspring/contract";
 import { Type } from "typebox";
-import type { Runtime } from "../ports/runtime.ts";
-import type { StoreQueries } from "../ports/store-queries.ts";
-import { answer, problems } from "./documented.ts";
-import type { HttpApp } from "./http-app.ts";
-import { formatInstant } from "./instants.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import { answer, problems } from "../http/documented.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant } from "../http/instants.ts";
 
 const LIMIT_DEFAULT = 100;
 const querystring = Type.Object(
@@ -12,7 +12,7 @@ const querystring = Type.Object(
   { additionalProperties: false },
 );
 
-/** GET /v1/overdue-jobs */
+/** Route GET /v1/overdue-jobs */
 export function overdueRoute(app: HttpApp, queries: Pick<StoreQueries, "overdue">, runtime: Runtime): void {
   const schema = {
     operationId: "listOverdueJobs",

@@ -1,13 +1,13 @@
 import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody, Uuid } from "@mainspring/contract";
 import { type TSchema, Type } from "typebox";
-import type { Runtime } from "../ports/runtime.ts";
-import { answer, problems } from "./documented.ts";
-import { type FieldError, invalid, ProblemError } from "./errors.ts";
-import { type HttpApp, validator } from "./http-app.ts";
-import { formatInstant, parseInstant } from "./instants.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
+import { type HttpApp, validator } from "../http/http-app.ts";
+import { formatInstant, parseInstant } from "../http/instants.ts";
+import type { JobRuns } from "../jobs/job-runs.ts";
 import type { Backfill, JobPlans } from "./job-plans.ts";
-import type { JobRuns } from "./job-runs.ts";
-import { refuseBody } from "./no-body.ts";
 import { planBody } from "./plan-views.ts";
 
 const tags = ["jobs"];
@@ -15,7 +15,7 @@ const params = Type.Object({ jobId: Uuid("the recurring job") });
 const REQUESTED = "Its owner has not answered yet, and obeys in a moment";
 const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
 
-/** POST /v1/jobs/{jobId}/pause, resume, trigger and backfill */
+/** Routes POST /v1/jobs/{jobId}/pause, resume, trigger and backfill */
 export function planRoutes(app: HttpApp, plans: JobPlans, runs: JobRuns, runtime: Runtime): void {
   pauseRoute(app, plans);
   resumeRoute(app, plans);
@@ -58,7 +58,7 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
   const ofBody = validator(ResumeRequest, false);
   const options = {
     schema,
-    // Without a body it is resumed as one says so most.
+    // Without a body, resume uses the default, without a catch-up.
     validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
       httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(schema, false),
   };
@@ -111,7 +111,7 @@ function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
 
 function backfillOf(body: BackfillRequest, runtime: Runtime): Backfill {
   const now = runtime.now();
-  // The schema has passed the texts.
+  // The schema has accepted these texts.
   const since = parseInstant(body.since) as number;
   const until = body.until === undefined ? now : (parseInstant(body.until) as number);
   const errors: FieldError[] = [];

@@ -1,13 +1,13 @@
 import type { FireBody, JobBody, PlanBody } from "@mainspring/contract";
-import type { EpochMs } from "../domain/ids.ts";
-import type { CatchUp, RecurrenceRule } from "../domain/recurrence.ts";
-import type { PreviewedFire } from "../domain/schedule/preview.ts";
-import type { JobSummary, JobView } from "../ports/store-queries.ts";
-import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { CatchUp, RecurrenceRule } from "../../domain/recurrence.ts";
+import type { PreviewedFire } from "../../domain/schedule/preview.ts";
+import type { JobSummary, JobView } from "../../ports/store-queries.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
-/** How recurring jobs and their plans are told to clients. */
+/** Form in which clients get recurring jobs and their plans. */
 
-/** When it fires next; null: it does not, or its plan has not followed an edit yet. */
+/** Next planned time; null: the job does not fire, or its plan has not followed an edit yet. */
 export function plannedFireAt({
   state,
   version,
@@ -24,7 +24,7 @@ export function fireBody({ at, local, note }: PreviewedFire): FireBody {
   return { at: formatInstant(at), local, ...(note !== null && { note }) };
 }
 
-/** Nothing for a job that runs once. */
+/** Fields of a recurring job; none for a one-time job. */
 export function recurrenceBody({ definition, plan }: JobView): Partial<JobBody> {
   const { recurrence } = definition;
   if (recurrence === null || plan === null) return {};

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import type { CommandOutcome, ToScheduler } from "../ports/messages.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { systemRuntime } from "../../adapters/system/system-runtime.ts";
+import type { CommandOutcome, ToScheduler } from "../../ports/messages.ts";
+import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const DAY_MS = 86_400_000;
 const nightly = { target: { handler: "echo" }, schedule: "0 3 * * *", timezone: "Europe/Berlin" };
-/** As the design has it. */
+/** The example of the design. */
 const invoices = {
   ...{ name: "daily-invoice-gen", type: "CRON", schedule: "0 3 * * *", timezone: "America/Los_Angeles" },
   target: { pool: "batch-etl", handler: "generate_invoices", requires: ["region=us"] },
@@ -39,7 +39,7 @@ describe("recurring jobs over HTTP", () => {
   const submit = async (job: object = {}): Promise<string> => (await post("", { ...nightly, ...job })).body.jobId;
   const beforeCreation = async (jobId: string, ms: number) =>
     new Date(Date.parse((await get(`/${jobId}`)).body.createdAt) - ms).toISOString();
-  /** An owner who says of every command that this came of it. */
+  /** An owner that answers every command with this outcome. */
   const owner = (outcome: CommandOutcome) => {
     const heard: ToScheduler[] = [];
     const end = playOwner(api.bus, (message, node) => {
@@ -148,7 +148,7 @@ describe("recurring jobs over HTTP", () => {
     const [look] = heard;
     assert.ok(look?.kind === "COMMAND" && look.command.kind === "PLAN");
     assert.equal(look.command.order.kind, "LOOK");
-    // While its owner is away it is known that it fires, but not when.
+    // While its owner is away, the answer says that the job fires, but not when.
     const asked = await put("by-name/report", { ...nightly, schedule: "0 5 * * *" });
     assert.deepEqual([asked.status, asked.body.execution, asked.body.nextFireAt], [202, "REQUESTED", null]);
   });
@@ -242,7 +242,7 @@ describe("recurring jobs over HTTP", () => {
     const { trigger, state, payload } = read.json();
     assert.deepEqual([trigger, state, payload], ["MANUAL", "PENDING", { a: 1 }]);
     assert.equal((await get(`/${jobId}`)).body.latestExecutions[0].executionId, body.executionId);
-    // An instant that was not planned is in no ledger.
+    // No ledger contains an instant that was not planned.
     assert.deepEqual((await get(`/${jobId}/ledger`)).body.items, []);
   });
 
@@ -264,7 +264,7 @@ describe("recurring jobs over HTTP", () => {
       assert.equal((await post(`/${jobId}/${verb}`)).status, 409, verb);
     assert.equal((await get(`/${jobId}`)).body.state, "DELETED");
     assert.deepEqual((await get(`/${jobId}/next-fires`)).body.fires, []);
-    // Its name is free again.
+    // The job's name is free again.
     await submit({ name: "short-lived" });
   });
 
@@ -287,9 +287,17 @@ describe("recurring jobs over HTTP", () => {
     const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
     const until = first + 4 * 60_000;
     const skips = [{ from: first, to: first, count: 1, reason: "OVERLAP" as const }];
-    // A plan that forgets three of its instants, as no plan of ours does.
-    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, births: [], skips };
-    const nothing = { changes: [], assigned: [], journalSeq: 1, settledJournals: [], expected: [], commandsDone: [] };
+    // A plan that skips three of its instants, which a correct owner never writes.
+    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, created: [], skips };
+    const nothing = {
+      changes: [],
+      assigned: [],
+      journalSeq: 1,
+      settledJournals: [],
+      expected: [],
+      commandsDone: [],
+      steps: [],
+    };
     const plans = [{ ...change, plan: { ...job.plan, nextFireAt: until } }];
     await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans }]);
     const range = `until=${new Date(until + 60_000).toISOString()}`;

@@ -1,20 +1,20 @@
 import { SchedulePreview, SchedulePreviewBody } from "@mainspring/contract";
-import { checkSchedule } from "../domain/schedule/check.ts";
-import { previewFires } from "../domain/schedule/preview.ts";
-import { DEFAULT_DST, type Schedule } from "../domain/schedule/schedule.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Turns } from "../ports/turns.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, ProblemError } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import { parseInstant } from "./instants.ts";
+import { checkSchedule } from "../../domain/schedule/check.ts";
+import { previewFires } from "../../domain/schedule/preview.ts";
+import { DEFAULT_DST, type Schedule } from "../../domain/schedule/schedule.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Turns } from "../../ports/turns.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { parseInstant } from "../http/instants.ts";
+import { fieldError } from "../submit/recurrence-rule.ts";
+import { zoneWarnings } from "../submit/zone-warnings.ts";
 import { fireBody } from "./plan-views.ts";
-import { fieldError } from "./recurrence-rule.ts";
-import { zoneWarnings } from "./zone-warnings.ts";
 
 const COUNT_DEFAULT = 10;
 
-/** POST /v1/schedules/preview */
+/** Route POST /v1/schedules/preview */
 export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): void {
   const schema = {
     operationId: "previewSchedule",
@@ -28,7 +28,7 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): vo
   };
   app.post("/v1/schedules/preview", { schema }, async ({ body }): Promise<SchedulePreviewBody> => {
     const schedule = scheduleOf(body);
-    // The schema has passed the text.
+    // The schema has accepted the text.
     const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
     const fires = await turns.run(() => {
       const refusals = checkSchedule(schedule, after);

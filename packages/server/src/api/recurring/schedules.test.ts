@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startTestApi, type TestApi } from "./api.fixture.ts";
+import { startTestApi, type TestApi } from "../api.fixture.ts";
 
 describe("the preview of a schedule over HTTP", () => {
   let api: TestApi;

@@ -1,16 +1,21 @@
+import type { JobSubmission } from "@mainspring/contract";
 import type { Logger } from "pino";
-import { problemError } from "./error-answers.ts";
-import { type FieldError, invalid, type Problem, ProblemError } from "./errors.ts";
+import { problemError } from "../http/error-answers.ts";
+import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
+import { ERRORS_MAX } from "../http/validation.ts";
 import type { Idempotency, JobIntake, ReceivedJob, TakenJobs } from "./job-intake.ts";
-import { ERRORS_MAX } from "./validation.ts";
 
 /** Number of jobs submitted together where a batch need not be atomic. */
 const CHUNK_JOBS = 1_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Faults that are told of all jobs together; of further bad jobs only the kind of their error is told. */
+/**
+ * Largest number of faults in the answer, over all jobs; for further wrong jobs the answer has only the kind of error.
+ */
 const FAULTS_MAX = 64;
-/** A batch of more jobs that are all bad is answered as one bad request. */
+/** Handlers of a batch that nobody offers, of which the answer tells. */
+const WARNED_MAX = 64;
+/** Number of jobs above which a batch of wrong jobs only is answered as one bad request. */
 const HOPELESS_JOBS = 100;
 
 type Item = Exclude<TakenJobs["bodies"][number], { error: Problem }> | { index: number; error: Problem };
@@ -18,11 +23,13 @@ type Item = Exclude<TakenJobs["bodies"][number], { error: Problem }> | { index: 
 interface Placed {
   index: number;
   received: ReceivedJob;
+  /** Key of this job; null: it has none. */
+  idempotency: Idempotency;
 }
 
-/** The jobs of one request, and what becomes of each. */
+/** The jobs of one request, with the outcome of each. */
 export class Batch {
-  /** In the order of the jobs; complete once they were taken. */
+  /** Items in the order of the jobs, complete after `take`. */
   readonly items: Item[];
   readonly #good: Placed[] = [];
   #faults = 0;
@@ -31,7 +38,7 @@ export class Batch {
     this.items = Array.from({ length: size });
   }
 
-  /** How many faults may still be told. */
+  /** Number of faults that the answer may still contain. */
   get faultsLeft(): number {
     return Math.max(0, Math.min(ERRORS_MAX, FAULTS_MAX - this.#faults));
   }
@@ -42,7 +49,7 @@ export class Batch {
     this.#faults += error.errors?.length ?? 1;
   }
 
-  /** @throws {ProblemError} 400 with the first faults, where thousands of errors would be the answer */
+  /** @throws {ProblemError} 400 with the first faults, if the answer would be thousands of errors */
   refuseIfHopeless(): void {
     if (this.#good.length > 0 || this.items.length <= HOPELESS_JOBS) return;
     const faults = this.items.slice(0, ERRORS_MAX).flatMap((item) => ("error" in item ? faultsOf(item) : []));
@@ -51,29 +58,55 @@ export class Batch {
     throw new ProblemError({ ...problem, detail: told, errors: errors ?? [] });
   }
 
-  add(index: number, received: ReceivedJob): void {
-    this.#good.push({ index, received });
+  add(index: number, received: ReceivedJob, idempotency: Idempotency): void {
+    this.#good.push({ index, received, idempotency });
   }
 
   /**
-   * Takes all that was not refused: as one where a key makes it repeatable, else in chunks, each by itself.
+   * Takes all that was not refused: as one where a key makes the batch repeatable, else in chunks, each by itself. A job with a key
+   * of its own is a chunk.
    * @throws what stopped the first chunk, if nothing was taken
    */
-  async take(intake: JobIntake, idempotency: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
+  async take(intake: JobIntake, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
     if (this.#good.length === 0) return { replayed: false };
-    const chunks = idempotency === null ? chunksOf(this.#good) : [this.#good];
+    const chunks = whole === null ? chunksOf(this.#good) : [this.#good];
     const results = await Promise.allSettled(
-      chunks.map((chunk) =>
-        intake.take(
-          chunk.map(({ received }) => received),
-          idempotency,
-        ),
-      ),
+      chunks.map((chunk) => {
+        const jobs = chunk.map(({ received }) => received);
+        return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null);
+      }),
     );
     const [first] = results;
-    if (first?.status === "rejected" && results.every(({ status }) => status === "rejected")) throw first.reason;
+    const hasOwnKeys = this.#good.some(({ idempotency }) => idempotency !== null);
+    // Jobs with keys of their own are answered one by one: the key of one says nothing about the others.
+    const stopsAll = (result: PromiseSettledResult<unknown>) =>
+      result.status === "rejected" && (!hasOwnKeys || isOfOthers(result.reason));
+    if (first?.status === "rejected" && results.every(stopsAll)) throw first.reason;
     for (const [number, result] of results.entries()) this.#settle(chunks[number] ?? [], result, log);
-    return { replayed: first?.status === "fulfilled" && first.value.replayed };
+    return { replayed: whole !== null && first?.status === "fulfilled" && first.value.replayed };
+  }
+
+  /**
+   * Adds warnings to answers about accepted jobs: to each job with a key of its own, and of the others to the first one of each
+   * pool and handler, so that an answer does not repeat itself ten thousand times.
+   */
+  async warn(warningsOf: (job: JobSubmission) => Promise<{ warnings?: string[] }>): Promise<void> {
+    const told = new Map<string, readonly string[]>();
+    for (const { index, received, idempotency } of this.#good) {
+      const { pool, handler } = received.job.target;
+      const key = `${pool ?? ""}\u0000${handler}`;
+      const known = told.get(key);
+      const isFirst = known === undefined && told.size < WARNED_MAX;
+      const { warnings = known ?? [] } = isFirst ? await warningsOf(received.job) : {};
+      if (isFirst) told.set(key, warnings);
+      if (isFirst || idempotency !== null) this.#addWarnings(index, warnings);
+    }
+  }
+
+  #addWarnings(index: number, warnings: readonly string[]): void {
+    const item = this.items[index];
+    if (item === undefined || "error" in item || "deduplicated" in item || warnings.length === 0) return;
+    this.items[index] = { ...item, warnings: [...(item.warnings ?? []), ...warnings] };
   }
 
   #settle(chunk: readonly Placed[], result: PromiseSettledResult<TakenJobs>, log: Logger): void {
@@ -87,11 +120,20 @@ export class Batch {
   }
 }
 
+/** Whether a job failed for an external cause: the store is away, or too many jobs wait for it. */
+function isOfOthers(error: unknown): boolean {
+  return !(error instanceof ProblemError) || error.problem.status === 429;
+}
+
 function chunksOf(jobs: readonly Placed[]): Placed[][] {
   const chunks: Placed[][] = [];
   let chunk: Placed[] = [];
   let bytes = 0;
   for (const job of jobs) {
+    if (job.idempotency !== null) {
+      chunks.push([job]);
+      continue;
+    }
     const jobBytes = job.received.payload?.length ?? 0;
     if (chunk.length >= CHUNK_JOBS || (chunk.length > 0 && bytes + jobBytes > CHUNK_BYTES)) {
       chunks.push(chunk);
@@ -101,7 +143,7 @@ function chunksOf(jobs: readonly Placed[]): Placed[][] {
     chunk.push(job);
     bytes += jobBytes;
   }
-  return [...chunks, chunk];
+  return chunk.length === 0 ? chunks : [...chunks, chunk];
 }
 
 /** The faults of a job, at their places in the batch. */

@@ -1,33 +1,34 @@
-import type { Bus } from "../ports/bus.ts";
-import type { CountedWarnings } from "../ports/counted-warnings.ts";
-import type { ApiMetrics } from "../ports/metrics.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import type { Lacking } from "./feature-gate.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { CountedWarnings } from "../../ports/counted-warnings.ts";
+import type { ApiMetrics } from "../../ports/metrics.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { Lacking } from "../feature-gate.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
-import { JobIntake } from "./job-intake.ts";
-import type { PoolOrders } from "./pool-orders.ts";
+import { JobIntake, type IntakeDependencies as JobIntakeDependencies } from "./job-intake.ts";
+import type { OwnShards } from "./own-shards.ts";
 import { Submitter } from "./submitter.ts";
 
-export interface IntakeParts {
+export interface IntakeDependencies {
   store: Store;
   bus: Bus;
   runtime: Runtime;
-  /** Asks the store for its time, so that `runtime.now` counts from a clock that was just set. */
-  clock: { look(): Promise<void> };
+  clock: JobIntakeDependencies["clock"];
   metrics: ApiMetrics;
   /** The time zone data that first fires are worked out by. */
   zones: TimeZoneRules;
-  orders: PoolOrders;
+  orderings: PoolOrderings;
   lacking?: Lacking | undefined;
   /** Log of what the next release refuses; left out: there is none. */
   warnings?: CountedWarnings | undefined;
+  ownShards: OwnShards;
 }
 
 /** The way of a received job into the store, and of the hint about it to its owner. */
-export function createIntake(parts: IntakeParts): JobIntake {
-  const { store, bus, runtime, clock, metrics, zones, orders, lacking, warnings } = parts;
+export function createIntake(deps: IntakeDependencies): JobIntake {
+  const { store, bus, runtime, metrics } = deps;
   const submitter = new Submitter({
     store,
     runtime,
@@ -38,6 +39,5 @@ export function createIntake(parts: IntakeParts): JobIntake {
       return sendHints(bus, jobs, runtime);
     },
   });
-  const lookAtClock = () => clock.look();
-  return new JobIntake({ submitter, orders, queries: store.queries, runtime, lookAtClock, zones, lacking, warnings });
+  return new JobIntake({ ...deps, submitter, queries: store.queries });
 }

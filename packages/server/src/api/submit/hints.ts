@@ -1,20 +1,20 @@
-import type { Incarnation } from "../domain/ids.ts";
-import type { Bus } from "../ports/bus.ts";
-import type { HintedRow } from "../ports/messages.ts";
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
-import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
+import type { Incarnation } from "../../domain/ids.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { HintedRow } from "../../ports/messages.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
+import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import { candidateOf } from "./new-job.ts";
 
 type WrittenJob = NewJob | NewRecurringJob;
 type TurnClock = Pick<Runtime, "defer" | "setTimer">;
 
-/** Larger payloads are read from the store when they are needed. */
+/** Largest payload in a hint, in bytes; larger payloads are read from the store when they are needed. */
 const PAYLOAD_BYTES_MAX = 4 * 1024;
 
-/** Owners look for what is due so much ahead: what fires sooner they have to be told of. */
+/** Time that the owners' polls look ahead, in milliseconds. Owners need a hint for jobs that are due sooner. */
 const LOOK_AHEAD_MS = 10_000;
 
-/** The jobs that a commit has really written: neither replays of an earlier request nor repeats of a held unique key. */
+/** Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. */
 export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): WrittenJob[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
@@ -25,7 +25,9 @@ export function writtenJobs(submissions: readonly Submission[], outcomes: readon
   });
 }
 
-/** Jobs that owners are told of in one turn of the event loop: each owner takes in all of a turn at once. */
+/**
+ * Number of jobs that owners learn of in one turn of the event loop, because an owner handles all of a turn at once.
+ */
 const JOBS_PER_TURN = 1_000;
 
 /**
@@ -44,7 +46,7 @@ async function hintInTurns(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnC
   }
 }
 
-/** Tells the owners of few jobs. */
+/** Sends hints about a few jobs to their owners. */
 export function hintJobs(bus: Bus, jobs: readonly WrittenJob[]): void {
   hintRows(
     bus,

@@ -1,9 +1,15 @@
 import type { JobSubmission } from "@mainspring/contract";
-import type { EpochMs } from "../domain/ids.ts";
-import { DEFAULT_POLICY, DEFAULT_POOL, type ExecutionPolicy, type JobDefinition, PRIORITIES } from "../domain/job.ts";
-import type { RetryPolicy } from "../domain/retry.ts";
-import type { FieldError } from "./errors.ts";
-import { INSTANT_MAX, parseInstant } from "./instants.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import {
+  DEFAULT_POLICY,
+  DEFAULT_POOL,
+  type ExecutionPolicy,
+  type JobDefinition,
+  PRIORITIES,
+} from "../../domain/job.ts";
+import type { RetryPolicy } from "../../domain/retry.ts";
+import type { FieldError } from "../http/errors.ts";
+import { INSTANT_MAX, parseInstant } from "../http/instants.ts";
 import { recurrenceOf, scheduleErrors, typeErrors } from "./recurrence-rule.ts";
 
 /**
@@ -48,7 +54,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
   };
 }
 
-/** The past means now. */
+/** Planned time of a job; a time in the past means now. */
 function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
   if (job.runAt !== undefined) return Math.max(instant(job.runAt), createdAt);
   return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
@@ -80,7 +86,7 @@ function policyOf(job: JobSubmission): ExecutionPolicy {
 
 function retryOf(retry: Partial<RetryPolicy>): RetryPolicy {
   const merged = { ...DEFAULT_POLICY.retry, ...retry };
-  // A request for a first delay of two hours does not mean the default cap of one.
+  // A policy with a first delay of two hours does not mean the default cap of one hour.
   return { ...merged, maxDelayMs: Math.max(merged.maxDelayMs, merged.initialDelayMs) };
 }
 

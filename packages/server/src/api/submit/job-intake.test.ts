@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { systemRuntime } from "../adapters/system/system-runtime.ts";
-import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
-import { DEFAULT_ORDERING } from "../domain/rank.ts";
-import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
-import type { Submission, SubmitOutcome } from "../ports/store.ts";
-import { fixedRules } from "../time-zones.ts";
-import { ProblemError } from "./errors.ts";
+import { systemRuntime } from "../../adapters/system/system-runtime.ts";
+import { usePackagedZones } from "../../adapters/system/time-zone-data.ts";
+import { DEFAULT_ORDERING } from "../../domain/rank.ts";
+import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
+import type { Submission, SubmitOutcome } from "../../ports/store.ts";
+import { fixedRules } from "../../time-zones.ts";
+import { ProblemError } from "../http/errors.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { JobIntake } from "./job-intake.ts";
-import type { PoolOrders } from "./pool-orders.ts";
 import type { Submitter } from "./submitter.ts";
 
-const ordering = { read: async () => () => DEFAULT_ORDERING } as unknown as PoolOrders;
+const ordering = { read: async () => () => DEFAULT_ORDERING } as unknown as PoolOrderings;
 /** Submits a job to a store that answers like this. */
 async function problemOf(outcome: SubmitOutcome, key: string | null) {
   const runtime = new ManualRuntime();
@@ -19,10 +19,10 @@ async function problemOf(outcome: SubmitOutcome, key: string | null) {
   const queries = { getJob: async () => null, answered: async () => null };
   const intake = new JobIntake({
     submitter,
-    orders: ordering,
+    orderings: ordering,
     queries,
     runtime,
-    lookAtClock: async () => undefined,
+    clock: { look: async () => undefined },
     zones: fixedRules(usePackagedZones()),
   });
   const idempotency = key === null ? null : { tenant: "default", key, requestHash: "hash" };
@@ -47,9 +47,9 @@ it("counts a delay from the store's time at the submit, though its clock was set
   } as unknown as Submitter;
   const setAt = clock.now - 3_600_000;
   const intake = new JobIntake({
-    ...{ submitter, orders: ordering, queries: { getJob: async () => null, answered: async () => null } },
+    ...{ submitter, orderings: ordering, queries: { getJob: async () => null, answered: async () => null } },
     runtime: { ...systemRuntime(), now: () => clock.now },
-    lookAtClock: async () => void (clock.now = setAt),
+    clock: { look: async () => void (clock.now = setAt) },
     zones: fixedRules(usePackagedZones()),
   });
   const job = { target: { handler: "echo" } };

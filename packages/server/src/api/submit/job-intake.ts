@@ -1,17 +1,17 @@
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
-import { DEFAULT_TENANT, type EpochMs, type JobId } from "../domain/ids.ts";
-import type { JobDefinition } from "../domain/job.ts";
-import { isRecurringJobId, scheduleOf } from "../domain/recurrence.ts";
-import { firstFire } from "../domain/schedule/fires.ts";
-import type { AcceptedJob, Submission, SubmitOutcome } from "../ports/store.ts";
-import type { StoreQueries } from "../ports/store-queries.ts";
-import { Turns } from "../ports/turns.ts";
-import type { ReceivedBody } from "./body-reader.ts";
-import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
-import { formatInstant, formatInstantOrNull } from "./instants.ts";
+import { DEFAULT_TENANT, type EpochMs, type JobId } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import { isRecurringJobId, scheduleOf } from "../../domain/recurrence.ts";
+import { firstFire } from "../../domain/schedule/fires.ts";
+import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import { Turns } from "../../ports/turns.ts";
+import type { ReceivedBody } from "../http/body/body-reader.ts";
+import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { type JobMaker, jobRow } from "./new-job.ts";
-import type { PoolOrders } from "./pool-orders.ts";
 import type { Submitter } from "./submitter.ts";
 import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
@@ -19,6 +19,8 @@ import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 export interface ReceivedJob {
   job: JobSubmission;
   payload: Uint8Array | null;
+  /** Keys that were filled in from the policies of its handler; left out: none. */
+  declaredKeys?: readonly ("concurrencyKey" | "uniqueKey")[];
 }
 
 type Accepted = Extract<SubmitOutcome, { kind: "ACCEPTED" }>;
@@ -30,11 +32,11 @@ export interface TakenJobs {
   bodies: (SubmittedBody | DeduplicatedBody | { error: Problem })[];
 }
 
-interface IntakeParts extends JobMaker {
-  /** @throws {StoreUnavailable} */
-  lookAtClock(): Promise<void>;
+export interface IntakeDependencies extends JobMaker {
+  /** Asks the store for its time, so that `runtime.now` counts from a clock that was just set. */
+  clock: { look(): Promise<void> };
   submitter: Submitter;
-  orders: PoolOrders;
+  orderings: PoolOrderings;
   queries: Pick<StoreQueries, "getJob" | "answered">;
 }
 
@@ -42,11 +44,11 @@ interface IntakeParts extends JobMaker {
 export class JobIntake {
   /** Turns of the event loop for all requests that bring jobs. */
   readonly turns: Turns;
-  readonly #parts: IntakeParts;
+  readonly #deps: IntakeDependencies;
 
-  constructor(parts: IntakeParts) {
-    this.#parts = parts;
-    this.turns = new Turns(parts.runtime);
+  constructor(deps: IntakeDependencies) {
+    this.#deps = deps;
+    this.turns = new Turns(deps.runtime);
   }
 
   /**
@@ -55,15 +57,15 @@ export class JobIntake {
    * @throws {StoreUnavailable}
    */
   async take(received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
-    const { submitter, orders, runtime, lookAtClock } = this.#parts;
-    const orderOf = await orders.read();
+    const { submitter, orderings, runtime, clock } = this.#deps;
+    const orderOf = await orderings.read();
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
-    if (received.some(({ job }) => isDelayed(job))) await lookAtClock();
+    if (received.some(({ job }) => isDelayed(job))) await clock.look();
     const createdAt = runtime.now();
     const rows = await this.turns.map(received, ({ job, payload }) => {
       const definition = jobDefinition(job, createdAt);
-      logWarnings(definition, this.#parts.warnings);
-      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#parts);
+      logWarnings(definition, this.#deps.warnings);
+      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps);
     });
     const jobs = rows.filter((row) => row !== null);
     const isWhole = jobs.length === rows.length;
@@ -77,12 +79,17 @@ export class JobIntake {
     return { replayed: false, bodies };
   }
 
+  /** Whether a request with this key was answered before: a repeat is answered the same way. @throws {StoreUnavailable} */
+  async wasAnswered(idempotency: Idempotency): Promise<boolean> {
+    return idempotency !== null && (await this.#deps.queries.answered(idempotency)) !== null;
+  }
+
   /**
    * A schedule that would fire at the first submit may have come to its end since; the server answers a repeat all the
    * same.
    */
   async #answered(idempotency: Idempotency, { job }: ReceivedJob): Promise<Accepted> {
-    const outcome = idempotency === null ? null : await this.#parts.queries.answered(idempotency);
+    const outcome = idempotency === null ? null : await this.#deps.queries.answered(idempotency);
     if (outcome === null) throw new ProblemError(neverFires(job));
     return accepted(outcome);
   }
@@ -102,7 +109,7 @@ export class JobIntake {
   /** Only what is counted from it needs to know it to the millisecond; for the rest the time in the id will do. */
   async #createdAt(jobId: JobId, job: JobSubmission): Promise<EpochMs> {
     const isCounted = isDelayed(job) || isRecurringJobId(jobId);
-    const row = isCounted ? await this.#parts.queries.getJob(DEFAULT_TENANT, jobId) : null;
+    const row = isCounted ? await this.#deps.queries.getJob(DEFAULT_TENANT, jobId) : null;
     return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   }
 }

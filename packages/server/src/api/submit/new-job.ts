@@ -1,16 +1,26 @@
-import type { Candidate } from "../domain/execution.ts";
-import { DEFAULT_TENANT, type EpochMs, type JobId, type ShardId, shardKey, shardOf } from "../domain/ids.ts";
-import type { JobDefinition } from "../domain/job.ts";
-import { laneHash } from "../domain/lane.ts";
-import { type Ordering, rankOf } from "../domain/rank.ts";
-import { type RecurrenceRule, recurringJobId, scheduleOf } from "../domain/recurrence.ts";
-import { firstFire } from "../domain/schedule/fires.ts";
-import type { CountedWarnings } from "../ports/counted-warnings.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { NewJob, NewRecurringJob } from "../ports/store.ts";
-import type { NewRun } from "../ports/store-jobs.ts";
-import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
-import { type Lacking, requireFeature } from "./feature-gate.ts";
+import type { Candidate } from "../../domain/execution.ts";
+import {
+  DEFAULT_TENANT,
+  type EpochMs,
+  firstExecutionId,
+  type JobId,
+  type ShardId,
+  shardKey,
+  shardOf,
+} from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import { laneHash } from "../../domain/lane.ts";
+import { type Ordering, rankOf } from "../../domain/rank.ts";
+import { type RecurrenceRule, recurringJobId, scheduleOf } from "../../domain/recurrence.ts";
+import { firstFire } from "../../domain/schedule/fires.ts";
+import { steeredId } from "../../domain/steered-id.ts";
+import type { CountedWarnings } from "../../ports/counted-warnings.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
+import type { NewRun } from "../../ports/store-jobs.ts";
+import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { type Lacking, requireFeature } from "../feature-gate.ts";
+import type { OwnShards } from "./own-shards.ts";
 
 /** Dependencies for making rows of jobs. */
 export interface JobMaker {
@@ -21,6 +31,8 @@ export interface JobMaker {
   lacking?: Lacking | undefined;
   /** Log of what the next release refuses; left out: there is none. */
   warnings?: CountedWarnings | undefined;
+  /** Shards of this node for new jobs; left out: jobs are in the shards of their random ids. */
+  ownShards?: Pick<OwnShards, "next"> | undefined;
 }
 
 /**
@@ -37,7 +49,8 @@ export function jobRow(
   maker: JobMaker,
 ): NewJob | NewRecurringJob | null {
   const { recurrence } = definition;
-  if (recurrence === null) return newJob(definition, payload, ordering, createdAt, maker.runtime);
+  if (recurrence === null)
+    return newJob(definition, payload, ordering, createdAt, newJobId(definition, createdAt, maker));
   return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker);
 }
 
@@ -64,20 +77,35 @@ export function shardOfJob({ concurrencyKey }: JobDefinition, jobId: JobId): Sha
   return shardOf(shardKey(DEFAULT_TENANT, concurrencyKey, jobId));
 }
 
+/**
+ * Id of a new job that runs once. A job that is ready at once and has no concurrency key gets an id in a shard of this
+ * node, so that its submit, its assignments and its commits need no other node. A job that waits stays in the shard of
+ * its random id: when it is due, the shards may have other owners, and one client may submit its jobs to one node only.
+ */
+function newJobId(
+  { concurrencyKey, scheduledAt }: JobDefinition,
+  createdAt: EpochMs,
+  { runtime, ownShards }: JobMaker,
+): JobId {
+  const id = runtime.uuid();
+  if (concurrencyKey !== null || scheduledAt > createdAt) return id;
+  const shard = ownShards?.next() ?? null;
+  return shard === null ? id : steeredId(id, shard);
+}
+
 /** One that runs once. @param payload JSON text; null: none */
 export function newJob(
   definition: JobDefinition,
   payload: Uint8Array | null,
   ordering: Ordering,
   createdAt: EpochMs,
-  runtime: Runtime,
+  jobId: JobId,
 ): NewJob {
-  const jobId = runtime.uuid();
   const tenant = DEFAULT_TENANT;
   const { pool, handler, requires, concurrencyKey } = definition;
   return {
     jobId,
-    executionId: runtime.uuid(),
+    executionId: firstExecutionId(jobId),
     tenant,
     shard: shardOfJob(definition, jobId),
     definition,

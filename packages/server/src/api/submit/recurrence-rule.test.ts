@@ -1,5 +1,5 @@
 import type { JobSubmission } from "@mainspring/contract";
-import "../domain/schedule/testing/zones.ts";
+import "../../domain/schedule/testing/zones.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

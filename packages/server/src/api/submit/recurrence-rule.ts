@@ -1,12 +1,12 @@
 import type { JobSubmission } from "@mainspring/contract";
-import type { EpochMs } from "../domain/ids.ts";
-import type { JobType } from "../domain/job.ts";
-import { DEFAULT_RECURRENCE, type RecurrenceRule } from "../domain/recurrence.ts";
-import { checkSchedule } from "../domain/schedule/check.ts";
-import type { ScheduleRefusal } from "../domain/schedule/refusal.ts";
-import { DEFAULT_DST } from "../domain/schedule/schedule.ts";
-import type { FieldError } from "./errors.ts";
-import { parseInstant } from "./instants.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { JobType } from "../../domain/job.ts";
+import { DEFAULT_RECURRENCE, type RecurrenceRule } from "../../domain/recurrence.ts";
+import { checkSchedule } from "../../domain/schedule/check.ts";
+import type { ScheduleRefusal } from "../../domain/schedule/refusal.ts";
+import { DEFAULT_DST } from "../../domain/schedule/schedule.ts";
+import type { FieldError } from "../http/errors.ts";
+import { parseInstant } from "../http/instants.ts";
 
 /** Field of a recurring job in place of each. */
 const ONCE_ONLY = {

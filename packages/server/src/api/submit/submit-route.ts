@@ -1,39 +1,34 @@
-import { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
+import { DeduplicatedBody, IdempotencyKey, JobSubmission, SubmittedBody } from "@mainspring/contract";
 import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import type { EpochMs } from "../domain/ids.ts";
-import { DEFAULT_POOL } from "../domain/job.ts";
-import type { Runtime } from "../ports/runtime.ts";
-import type { ReceivedBody } from "./body-reader.ts";
-import { answer, problems } from "./documented.ts";
-import { invalid, type Problem, ProblemError, problem } from "./errors.ts";
-import type { HttpApp } from "./http-app.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { DEFAULT_POOL } from "../../domain/job.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { JobHandlers } from "../handlers/job-handlers.ts";
+import type { ReceivedBody } from "../http/body/body-reader.ts";
+import { JobParts } from "../http/body/json-parts.ts";
+import type { Slice } from "../http/body/json-scanner.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import type { PoolNames } from "../pools/pool-names.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
-import { JobParts } from "./json-parts.ts";
-import type { Slice } from "./json-scanner.ts";
-import type { PoolNames } from "./pool-names.ts";
 
 export const IdempotencyHeaders = Type.Object({
-  "idempotency-key": Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      pattern: "^[\\x21-\\x7e]+$",
-      description: "1 to 255 visible ASCII characters; a repeat answers as the first request did; kept for 7 days",
-    }),
-  ),
+  "idempotency-key": Type.Optional(IdempotencyKey),
 });
 
 /** Dependencies of the routes that accept jobs. */
-export interface SubmitParts {
+export interface SubmitDependencies {
   intake: JobIntake;
   pools: PoolNames;
   runtime: Runtime;
+  handlers: JobHandlers;
 }
 
 /** POST /v1/jobs */
-export function submitRoute(app: HttpApp, { intake, pools, runtime }: SubmitParts): void {
+export function submitRoute(app: HttpApp, { intake, pools, runtime, handlers }: SubmitDependencies): void {
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -55,15 +50,25 @@ export function submitRoute(app: HttpApp, { intake, pools, runtime }: SubmitPart
   app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const payload = payloadOf(request.received);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
-    const wrong = refusal(request.body, payload, firesAfter(idempotency, runtime), pools);
-    if (wrong !== null) throw new ProblemError(wrong);
-    const { replayed, bodies } = await intake.take([{ job: request.body, payload }], idempotency);
+    const fill = await handlers.filler((key) => intake.wasAnswered(key));
+    const job = await fill(request.body, payload, idempotency);
+    const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), pools);
+    if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
+    const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
+      intake.take([{ job, payload }], idempotency),
+      handlers.warnings(job),
+    ]);
     const body = bodies[0] as TakenJobs["bodies"][number];
     if ("error" in body) throw new ProblemError(body.error);
     if (replayed) void reply.header("idempotent-replayed", "true");
     if ("deduplicated" in body) return reply.code(200).send(body);
-    return reply.code(201).send(body);
+    return reply.code(201).send(withWarnings(body, warnings));
   });
+}
+
+/** The answer with further warnings. */
+function withWarnings<B extends { warnings?: string[] }>(body: B, warnings: readonly string[]): B {
+  return warnings.length === 0 ? body : { ...body, warnings: [...(body.warnings ?? []), ...warnings] };
 }
 
 /** After when a recurring job has to fire to be taken. A repeat by key is judged as the first request was. */

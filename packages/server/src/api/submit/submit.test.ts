@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { ToScheduler } from "../ports/messages.ts";
-import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { firstExecutionId, shardOf } from "../../domain/ids.ts";
+import type { ToScheduler } from "../../ports/messages.ts";
+import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -45,6 +46,29 @@ describe("submitting over HTTP", () => {
     const execution = await read(`/v1/executions/${executionId}`);
     assert.deepEqual([execution.state, execution.attempt, execution.trigger], ["PENDING", 0, "API"]);
     assert.equal(execution.scheduledAt, execution.createdAt);
+  });
+
+  it("puts jobs without a concurrency key into shards of its own node, and says so by their ids", async () => {
+    const own = [{ shard: 3, epoch: 1 }];
+    const owns = (shards: typeof own) =>
+      api.bus.send({ node: api.bus.node, role: "api" }, { kind: "OWNER", term: 1, shards });
+    owns(own);
+    const target = { handler: "echo" };
+    const answers = [await submit({ target }), await submit({ target, priority: "HIGH" })].map((answer) =>
+      answer.json(),
+    );
+    const batch = await submit({ jobs: Array.from({ length: 150 }, () => ({ target })) }, {}, "/v1/jobs/batch");
+    const headers = JSON_TYPE;
+    const put = await api.inject({ method: "PUT", url: "/v1/jobs/by-name/steered", headers, payload: { target } });
+    owns([]);
+    const jobs = [...answers, ...batch.json().items, put.json()];
+    assert.equal(jobs.length, 153);
+    assert.deepEqual([...new Set(jobs.map(({ jobId }) => shardOf(jobId)))], [3]);
+    assert.deepEqual(
+      jobs.map(({ executionId }) => executionId),
+      jobs.map(({ jobId }) => firstExecutionId(jobId)),
+    );
+    assert.equal((await read(`/v1/executions/${jobs[0].executionId}`)).jobId, jobs[0].jobId);
   });
 
   it("keeps a payload byte for byte, also what JavaScript cannot hold", async () => {
@@ -167,6 +191,45 @@ describe("submitting over HTTP", () => {
     assert.equal(again.headers["idempotent-replayed"], "true");
   });
 
+  it("takes each job of a batch by its own key, as if it had been submitted alone", async () => {
+    const [one, two] = [
+      { target: { handler: "echo" }, payload: 1 },
+      { target: { handler: "echo" }, payload: [2] },
+    ];
+    const batch = (jobs: unknown[], idempotencyKeys: unknown[]) =>
+      submit({ jobs, idempotencyKeys }, {}, "/v1/jobs/batch").then((answer) => answer.json());
+    const alone = (await submit(one, { "idempotency-key": "own-1" })).json();
+    const { items } = await batch([one, two, one, { target: {} }], ["own-1", "own-2", null, "own-3"]);
+    assert.deepEqual(items[0], alone, "a repeat in a batch is answered as the single submit was");
+    assert.equal(new Set(items.slice(0, 3).map(({ jobId }: { jobId: string }) => jobId)).size, 3);
+    assert.equal(items[3].error.errors[0].field, "target.handler");
+    const again = await submit(two, { "idempotency-key": "own-2" });
+    assert.deepEqual(again.json(), items[1], "a single repeat is answered as the batch was");
+    assert.equal(again.headers["idempotent-replayed"], "true");
+    const reused = await batch([two, one], ["own-1", "own-4"]);
+    assert.equal(reused.items[0].error.status, 422);
+    assert.ok(reused.items[1].jobId, "the key of one job stops no other");
+    const all = await batch([two, one], ["own-1", "own-2"]);
+    assert.deepEqual(
+      all.items.map(({ error }: { error: { status: number } }) => error.status),
+      [422, 422],
+    );
+  });
+
+  it("says what is wrong with the keys of a batch's jobs", async () => {
+    const jobs = [{ target: { handler: "echo" } }];
+    const wrong = async (idempotencyKeys: unknown, headers: Record<string, string> = {}) => {
+      const answer = await submit({ jobs, idempotencyKeys }, headers, "/v1/jobs/batch");
+      assert.equal(answer.statusCode, 400, answer.body);
+      return answer.json().detail;
+    };
+    assert.match(await wrong(["a", "b"]), /must have one item for each of the 1 jobs \(null: no key\), not 2/);
+    assert.match(await wrong(["a"], { "idempotency-key": "whole" }), /must be left out where the header/);
+    assert.match(await wrong(["ä"]), /idempotencyKeys/);
+    assert.match(await wrong("a"), /idempotencyKeys/);
+    assert.match(await wrong(Array.from({ length: 1_001 }, String)), /idempotencyKeys/);
+  });
+
   it("takes a batch of 10,000 and no more", async () => {
     const jobs = Array.from({ length: 10_000 }, () => ({ target: { handler: "echo" } }));
     const answer = await submit({ jobs }, {}, "/v1/jobs/batch");
@@ -197,7 +260,7 @@ describe("submitting over HTTP", () => {
       ],
     );
     assert.equal(rows[0]?.row.id, executionId);
-    // The row that the owner hears of is the row that the store has.
+    // The owner's hint contains the same row as the store.
     assert.deepEqual(await api.store.load([executionId]), [rows[0]?.row]);
   });
 

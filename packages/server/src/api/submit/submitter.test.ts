@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DEFAULT_ORDERING } from "../domain/rank.ts";
-import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
-import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../ports/store.ts";
-import { StoreUnavailable } from "../ports/store.ts";
-import { ProblemError } from "./errors.ts";
+import { DEFAULT_ORDERING } from "../../domain/rank.ts";
+import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
+import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
+import { ProblemError } from "../http/errors.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { newJob } from "./new-job.ts";
 import { SUBMIT_LIMITS, Submitter } from "./submitter.ts";
 
-/** A store that answers when it is told to. */
+/** A store that answers when the test says so. */
 class SlowStore {
   readonly commits: { batch: readonly Submission[]; answer(): void; fail(): void }[] = [];
 
@@ -38,7 +38,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const submitter = new Submitter({ store, runtime, metrics, written: () => null }, { ...SUBMIT_LIMITS, ...limits });
   const submit = (jobs = 1, payload: Buffer | null = null) => {
     const definition = jobDefinition({ target: { handler: "echo" } }, 0);
-    const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime);
+    const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime.uuid());
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
   /** Ends one turn of the event loop. */

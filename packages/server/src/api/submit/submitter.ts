@@ -1,7 +1,7 @@
-import type { ApiMetrics } from "../ports/metrics.ts";
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
-import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../ports/store.ts";
-import { busy } from "./errors.ts";
+import type { ApiMetrics } from "../../ports/metrics.ts";
+import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
+import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import { busy } from "../http/errors.ts";
 
 export interface SubmitLimits {
   /** Jobs and bytes of payload that wait or are being written. Beyond them submits are turned away. */
@@ -36,7 +36,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface SubmitterParts {
+interface SubmitterDependencies {
   store: Pick<Store, "submit">;
   runtime: Runtime;
   metrics: ApiMetrics;
@@ -49,7 +49,7 @@ interface SubmitterParts {
  * next one together. An idle store is asked at once, so that one submit alone waits for nobody.
  */
 export class Submitter {
-  readonly #parts: SubmitterParts;
+  readonly #deps: SubmitterDependencies;
   readonly #limits: SubmitLimits;
   #queue: Waiting[] = [];
   /** In the queue. */
@@ -59,8 +59,8 @@ export class Submitter {
   #bytes = 0;
   #inFlight = 0;
 
-  constructor(parts: SubmitterParts, limits: SubmitLimits = SUBMIT_LIMITS) {
-    this.#parts = parts;
+  constructor(deps: SubmitterDependencies, limits: SubmitLimits = SUBMIT_LIMITS) {
+    this.#deps = deps;
     this.#limits = limits;
   }
 
@@ -91,7 +91,7 @@ export class Submitter {
   #dispatchSoon(): void {
     if (this.#isDispatching) return;
     this.#isDispatching = true;
-    atEndOfTurn(this.#parts.runtime, () => {
+    atEndOfTurn(this.#deps.runtime, () => {
       this.#isDispatching = false;
       this.#dispatch();
     });
@@ -141,17 +141,17 @@ export class Submitter {
       const outcomes = await this.#write(group.map(({ submission }) => submission));
       return ({ resolve }, index) => resolve(outcomes[index] as SubmitOutcome);
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.#parts.metrics.storeOutage();
+      if (error instanceof StoreUnavailable) this.#deps.metrics.storeOutage();
       return ({ reject }) => reject(error);
     }
   }
 
   #nextTurn(): Promise<void> {
-    return new Promise((resolve) => atEndOfTurn(this.#parts.runtime, resolve));
+    return new Promise((resolve) => atEndOfTurn(this.#deps.runtime, resolve));
   }
 
   async #write(submissions: readonly Submission[]): Promise<SubmitOutcome[]> {
-    const { store, runtime, metrics, written } = this.#parts;
+    const { store, runtime, metrics, written } = this.#deps;
     const beganMs = runtime.monotonicMs();
     const outcomes = await store.submit(submissions);
     const jobs = submissions.reduce((sum, { jobs }) => sum + jobs.length, 0);

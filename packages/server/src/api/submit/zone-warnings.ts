@@ -1,6 +1,6 @@
-import type { JobDefinition } from "../domain/job.ts";
-import { zoneNameWarning } from "../domain/schedule/zones/zone-names.ts";
-import type { CountedWarnings } from "../ports/counted-warnings.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import { zoneNameWarning } from "../../domain/schedule/zones/zone-names.ts";
+import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 
 /** The field `warnings` of an answer about a schedule; nothing where there is none. @param timezone undefined: the schedule has none */
 export function zoneWarnings(timezone: string | undefined): { warnings?: string[] } {

@@ -1,37 +1,40 @@
 import type { EpochMs } from "../ids.ts";
 
-/** One look at another clock: it showed `shownMs` at some moment between two readings of the own monotonic clock. */
+/**
+ * One reading of another clock: the clock showed `shownMs` at some moment between two readings of the own monotonic
+ * clock.
+ */
 export interface ClockSample {
   askedAtMs: number;
   answeredAtMs: number;
   shownMs: number;
 }
 
-/** That clock's lead over the own monotonic clock lies between the two. */
+/** Bounds of the other clock's lead over the own monotonic clock, in ms. */
 export interface OffsetInterval {
   lowMs: number;
   highMs: number;
-  /** When it was last narrowed, by the own monotonic clock. */
+  /** Time at which the bounds were last narrowed, on the own monotonic clock. */
   atMs: number;
 }
 
-/** Judgement of a sample. */
+/** Result of a sample. */
 export interface Verdict {
   /** false: the clock seems to have leapt forward, and the next samples decide. */
   isBelieved: boolean;
-  /** How far the clock was set, forward or back, since the last believed sample; 0: it went on as it was. */
+  /** Milliseconds by which the clock was set since the last believed sample, negative for back; 0: it was not set. */
   leapMs: number;
 }
 
-/** How far two clocks may drift apart: 200 parts in a million is worse than any that is not broken. */
+/** Allowed drift between two clocks: 200 parts in a million, which is more than that of any intact clock. */
 const DRIFT = 200e-6;
-/** A jump forward by more than this must be seen three times: it would let work begin early. */
+/** A jump forward by more than this is believed only after three samples, because it lets work start early. */
 const BELIEVED_JUMP_MS = 1_000;
 const SAMPLES_FOR_A_JUMP = 3;
 
 /**
- * Another clock, known as an interval from repeated samples.
- * Due times use the lower bound, so that nothing begins early.
+ * Estimate of another clock, kept as an interval from repeated samples.
+ * Due times use the lower bound, so that no work starts early.
  */
 export class ClockOffset {
   #interval: OffsetInterval | null = null;
@@ -54,7 +57,7 @@ export class ClockOffset {
     return { isBelieved: true, leapMs: known === null || both !== null ? 0 : seen.lowMs - known.lowMs };
   }
 
-  /** The earliest that the other clock may show now; null before the first sample. */
+  /** Earliest time that the other clock may show now; null before the first sample. */
   earliest(monotonicMs: number): EpochMs | null {
     if (this.#interval === null) return null;
     return Math.floor(monotonicMs + widened(this.#interval, monotonicMs).lowMs);

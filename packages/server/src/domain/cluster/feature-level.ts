@@ -1,49 +1,70 @@
 /**
  * Feature level of this program: the messages between nodes, the commands and the states in the store that it
- * understands. Grows by one with a release that says or writes what the one before does not know. Nodes of two adjacent
- * levels can form a cluster, so that it is upgraded one node after the other.
+ * understands. It grows by one with a release that sends or writes anything that the release before does not
+ * understand. Nodes of two adjacent levels can form a cluster, so that a cluster is upgraded node by node.
  */
 export const FEATURE_LEVEL = 3;
-/** Level of nodes that announce none. */
+/** Level of nodes that do not announce a level. */
 export const FIRST_LEVEL = 1;
 
-/** From which level of the whole cluster on each is used: a node that does not know it would go against it. */
+/** Cluster level from which each feature is used. A node that does not know a feature would act against it. */
 const SINCE = {
-  /** Shards are not placed on draining nodes: an older one would still wait for them to take theirs. */
+  /**
+   * Shards are not placed on draining nodes. An older node would still expect these nodes to take their shards over.
+   */
   DRAINING: 2,
-  /** Nodes of the first level may not plan: the recurring jobs of their shards would stand still. */
+  /** Nodes of the first level do not plan recurring jobs, so the jobs of their shards would stand still. */
   RECURRING_JOBS: 2,
-  /** Nor may they ask for permits before they begin something, or grant any. */
+  /** Nodes of the first level neither request permits before they start work nor grant them. */
   POOL_LIMITS: 2,
-  /** A node that does not know which time zone data is in force plans by its own, and moves what others have planned. */
+  /**
+   * A node that does not know the time zone data in force plans by its own data, and moves instants that others have
+   * planned.
+   */
   TIME_ZONE_DATA: 3,
-  /** A node of an older level does not answer when it is asked whether it goes by new settings of pools. */
+  /** A node of an older level does not answer whether it applies new settings of pools. */
   POOL_CONFIRMATIONS: 3,
-  /** An older api drops an explanation with a reason that it does not know, and would call the owner silent. */
+  /** An older api drops an explanation with an unknown reason, and would report that the owner is silent. */
   NO_FREE_SLOT_REASON: 3,
-  /** Shards are placed only on nodes that reach each other: an older one would still wait for the others to take theirs. */
+  /**
+   * Shards are placed only on nodes that reach each other. An older node would still expect the other nodes to take
+   * their shards over.
+   */
   REACH: 3,
+  /** Policies of handlers are filled into jobs: an API node of an older level would leave them out. */
+  HANDLER_POLICIES: 3,
+  /** A gateway of an older level does not answer when it is asked which handlers its workers offer. */
+  HANDLER_OFFERS: 3,
+  /**
+   * A job's executions are found without an index of all of them. A node of an older level asks for them in a way that
+   * only this index answers quickly.
+   */
+  LATER_EXECUTIONS: 3,
+  /** An owner of an older level drops the records of handlers, and assigns later attempts without them. */
+  DURABLE_STEPS: 3,
+  /** A gateway of an older level does not answer when it is asked for the log lines in its memory. */
+  LOG_LINES: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 
-/** Facts about a node where levels are compared. */
+/** A node, as far as its level is compared. */
 export interface Levelled {
   level: number;
 }
 
-/** The lowest level among the living: what every one of them understands. @param own of the node that asks */
+/** Lowest level among the living nodes, which every one of them understands. @param own level of the asking node */
 export function clusterLevel(living: readonly Levelled[], own: number): number {
   return Math.min(own, ...living.map(({ level }) => level));
 }
 
-/** Whether every node understands it. @param level of the cluster */
+/** Whether every node understands the feature. @param level of the cluster */
 export function isOn(feature: Feature, level: number): boolean {
   return level >= SINCE[feature];
 }
 
 /**
- * Node that keeps the cluster from using the feature: the one with the lowest level among those that lack it. null:
- * every node has it.
+ * Node that keeps the cluster from using the feature: the one with the lowest level among those that lack it; null:
+ * every node has the feature.
  */
 export function lackingNode<Node extends Levelled>(nodes: readonly Node[], feature: Feature): Node | null {
   let oldest: Node | null = null;
@@ -53,7 +74,7 @@ export function lackingNode<Node extends Levelled>(nodes: readonly Node[], featu
   return oldest;
 }
 
-/** The level that the cluster must have for it. */
+/** Cluster level that the feature needs. */
 export function levelOf(feature: Feature): number {
   return SINCE[feature];
 }

@@ -15,7 +15,7 @@ describe("a link to another node", () => {
     nowMs += EVERY_MS;
     return links.look(nowMs, [{ incarnation: "b", isConnected, isFresh }]).length === 1;
   };
-  /** @returns after how long it is so, in milliseconds; infinite: not within an hour */
+  /** @returns milliseconds until the link counts as wanted; infinite: not within an hour */
   const until = (counts: boolean, isConnected: boolean) => {
     for (let ms = EVERY_MS; ms < 3_600_000; ms += EVERY_MS) if (look(isConnected) === counts) return ms;
     return Number.POSITIVE_INFINITY;
@@ -39,7 +39,7 @@ describe("a link to another node", () => {
     assert.equal(waits.at(-1), HEAL_AFTER_MAX_MS);
   });
 
-  it("begins anew where it breaks again before it counts", () => {
+  it("starts over where it breaks again before it counts", () => {
     look(true);
     until(false, false);
     for (let ms = 0; ms < HEAL_AFTER_MS - EVERY_MS; ms += EVERY_MS) assert.equal(look(true), false);

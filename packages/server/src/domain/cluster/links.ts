@@ -1,54 +1,58 @@
 import type { Incarnation } from "../ids.ts";
 
-/** How long a link has to be down before it counts as broken: a connection that is only renewed is none of the owners' business. */
+/**
+ * Time in ms for which a link must be down before it counts as broken, because a reconnect must not concern the owners.
+ */
 export const BREAK_AFTER_MS = 2_000;
-/** How long a link that was broken has to stand before it counts again; doubled for each further time. */
+/** Time in ms for which a repaired link must be up before it counts again. The time doubles with each further break. */
 export const HEAL_AFTER_MS = 5_000;
 export const HEAL_AFTER_MAX_MS = 120_000;
-/** A link that has stood for so long is as good as one that never broke; one that was not asked for as long is forgotten. */
+/**
+ * Time in ms after which earlier breaks of an intact link do not count any more, and after which a link that was not
+ * observed is forgotten.
+ */
 export const FORGIVE_AFTER_MS = 600_000;
 
-/** Another node, as it was found at one moment. */
-export interface Sighting {
+/** Observation of another node at one moment. */
+export interface LinkObservation {
   incarnation: Incarnation;
-  /** Whether there is a connection to it now. */
+  /** Whether this node has a connection to the other node. */
   isConnected: boolean;
-  /** Whether it renews its lease: of a node that may just have died nothing can be said about the link. */
+  /**
+   * Whether the other node renews its lease. If not, it may just have died, and a broken connection says nothing about
+   * the link.
+   */
   isFresh: boolean;
 }
 
 interface Link {
   isConnected: boolean;
-  /** Since when it is so. */
+  /** Time since which `isConnected` has its value, on the monotonic clock. */
   sinceMs: number;
-  /** When it was looked at last. */
+  /** Time of the last observation, on the monotonic clock. */
   seenMs: number;
   counts: boolean;
   breaks: number;
 }
 
 /**
- * Which links of a node count: shards move when that changes, so it changes slowly. A link that breaks again and again
- * counts ever later, so that takeovers because of it are bounded.
+ * Tells which links of a node count. The answer changes slowly, because each change moves shards. A link that breaks
+ * repeatedly takes ever longer to count again, which bounds the takeovers that it causes.
  */
 export class Links {
   readonly #links = new Map<Incarnation, Link>();
 
-  /**
-   * @param nowMs monotonic
-   * @param living the other nodes that live, all of them
-   * @returns those whose links count
-   */
-  look(nowMs: number, living: readonly Sighting[]): Incarnation[] {
+  /** @param nowMs time on the monotonic clock @param living all other living nodes @returns nodes whose links count */
+  look(nowMs: number, living: readonly LinkObservation[]): Incarnation[] {
     for (const [node, { seenMs }] of this.#links) if (nowMs - seenMs >= FORGIVE_AFTER_MS) this.#links.delete(node);
-    return living.filter((sighting) => this.#judge(nowMs, sighting)).map(({ incarnation }) => incarnation);
+    return living.filter((observation) => this.#judge(nowMs, observation)).map(({ incarnation }) => incarnation);
   }
 
-  #judge(nowMs: number, { incarnation, isConnected, isFresh }: Sighting): boolean {
+  #judge(nowMs: number, { incarnation, isConnected, isFresh }: LinkObservation): boolean {
     const met = { isConnected, sinceMs: nowMs, seenMs: nowMs, counts: isConnected, breaks: 0 };
     const link = this.#links.get(incarnation) ?? met;
     this.#links.set(incarnation, link);
-    // After an outage of the store the nodes come back as they were: their connections are given time to be there again.
+    // After an outage of the store, links count as before: their connections get time to be restored.
     const wasAway = nowMs - link.seenMs >= BREAK_AFTER_MS;
     if (wasAway || link.isConnected !== isConnected) Object.assign(link, { isConnected, sinceMs: nowMs });
     link.seenMs = nowMs;
@@ -62,7 +66,7 @@ export class Links {
   }
 }
 
-/** A node that was never connected counts as soon as it is. */
+/** Time in ms before a link counts. The link to a new node counts as soon as it is connected. */
 function healAfterMs(breaks: number): number {
   return breaks === 0 ? 0 : Math.min(HEAL_AFTER_MAX_MS, HEAL_AFTER_MS * 2 ** (breaks - 1));
 }

@@ -5,7 +5,7 @@ import { placeShards } from "./placement.ts";
 const NODES = ["10.0.0.1:8081", "10.0.0.2:8081", "10.0.0.3:8081"];
 const SHARDS = 64;
 
-/** Shards by the node's name. */
+/** Name of the node of each shard. */
 function places(nodes: readonly string[]): (string | undefined)[] {
   return placeShards(nodes, SHARDS).map((place) => nodes[place]);
 }

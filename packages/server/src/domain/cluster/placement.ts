@@ -3,10 +3,11 @@ import { fnv1a, type ShardId } from "../ids.ts";
 const SEED = 0x811c9dc5;
 
 /**
- * Which node each shard belongs to: rendezvous hashing, so that a node that comes or goes moves as few shards as can be,
- * with a cap, so that nobody has more than its share. Every node computes the same from the same list.
- * @param nodes names that keep their value over restarts, each once; in any order
- * @returns by shard, the position of its node in `nodes`; empty where there are no nodes
+ * Places each shard on a node by rendezvous hashing, so that a node that joins or leaves moves as few shards as
+ * possible, and with a cap, so that no node gets more than its share. Every node computes the same placement from the
+ * same list.
+ * @param nodes names that stay the same over restarts, without repeats, in any order
+ * @returns for each shard the index of its node in `nodes`; empty without nodes
  */
 export function placeShards(nodes: readonly string[], shardCount: number): number[] {
   if (nodes.length === 0) return [];

@@ -1,19 +1,20 @@
 import type { Incarnation } from "../ids.ts";
 
-/** A node and what it says of its links. */
+/** A node with the links that it reports. */
 export interface Reaching {
   incarnation: Incarnation;
-  /** Nodes to which it has a link; null: a node of an earlier feature level, which does not say. */
+  /** Nodes to which it has a link; null: a node of an earlier feature level, which does not report links. */
   reaches: readonly Incarnation[] | null;
 }
 
 /**
- * A limit for the search, in pairs of nodes looked at: some milliseconds. Beyond it the search drops the node with the most
- * broken links without trying what follows if it stays; the answer is then a group, but perhaps not the largest one.
+ * Limit of the search in pairs of nodes visited, which is some milliseconds. Beyond it the search drops the node with
+ * the most broken links without trying the alternative, so the answer is a valid group, but perhaps not the largest
+ * one.
  */
 const PAIRS_MAX = 400_000;
 
-/** Whether both nodes reach each other. For a node that does not say the word of the other one counts. */
+/** Whether both nodes reach each other. If one node does not report links, the other one's report counts. */
 export function isLinked(one: Reaching, other: Reaching): boolean {
   return says(one, other) && says(other, one);
 }
@@ -23,11 +24,11 @@ function says({ reaches }: Reaching, { incarnation }: Reaching): boolean {
 }
 
 /**
- * The nodes that may own shards: the largest group in which every node reaches every other one. Among groups of the same size
- * the one with the lowest node ids, which are those of the nodes that started first. Every node computes the same group
- * from the same list, so the sides of a partition agree without a word between them.
- * @param nodes each incarnation once; in any order
- * @returns in the order of `nodes`; empty only where there are no nodes
+ * Finds the nodes that may own shards: the largest group in which every node reaches every other one. Among groups of
+ * the same size, the one with the lowest node ids wins, which are those of the nodes that started first. Every node
+ * computes the same group from the same list, so the sides of a partition agree without messages.
+ * @param nodes each incarnation once, in any order
+ * @returns in the order of `nodes`; empty only without nodes
  */
 export function largestGroup<Node extends Reaching>(nodes: readonly Node[]): Node[] {
   const sorted = [...nodes].sort((a, b) => (a.incarnation < b.incarnation ? -1 : 1));
@@ -37,7 +38,7 @@ export function largestGroup<Node extends Reaching>(nodes: readonly Node[]): Nod
   return nodes.filter((node) => kept.has(node));
 }
 
-/** Nodes are numbers here, in the order of their ids. */
+/** Search for the largest group. Nodes are numbers here, in the order of their ids. */
 class GroupSearch {
   readonly #broken: readonly (readonly boolean[])[];
   #pairs = 0;
@@ -46,7 +47,10 @@ class GroupSearch {
     this.#broken = broken;
   }
 
-  /** Either the node with the most broken links goes, or it stays and those go that it is not linked with. */
+  /**
+   * Compares two cases: the node with the most broken links leaves the group, or it stays and the nodes without a link
+   * to it leave.
+   */
   largest(nodes: readonly number[]): readonly number[] {
     const { node, count } = this.#worst(nodes);
     if (count === 0) return nodes;
@@ -58,7 +62,7 @@ class GroupSearch {
     return isBetter(kept, dropped) ? kept : dropped;
   }
 
-  /** Among nodes with the same number of broken links, the one with the highest id. */
+  /** The node with the most broken links; among equals the one with the highest id. */
   #worst(nodes: readonly number[]): { node: number; count: number } {
     this.#pairs += nodes.length ** 2;
     let worst = { node: -1, count: 0 };
@@ -74,14 +78,14 @@ class GroupSearch {
   }
 }
 
-/** Both are sorted. */
+/** Whether one group is preferred to the other. Both are sorted. */
 function isBetter(one: readonly number[], other: readonly number[]): boolean {
   if (one.length !== other.length) return one.length > other.length;
   const at = one.findIndex((node, index) => node !== other[index]);
   return at >= 0 && (one[at] as number) < (other[at] as number);
 }
 
-/** Whether a node can do nothing for the owners, because it and they do not reach each other. */
+/** Whether a node is cut off: it and the owners do not reach each other. */
 export function isCutOff(node: Reaching, owners: readonly Reaching[], canOwn: boolean): boolean {
   if (owners.length === 0 || owners.some(({ incarnation }) => incarnation === node.incarnation)) return false;
   return canOwn || !owners.some((owner) => isLinked(node, owner));

@@ -8,12 +8,12 @@ import { zoneNameRefusal } from "./zones/zone-names.ts";
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = { min: 1_000, max: 3_660 * DAY_MS };
-/** A shift of a day would make the day itself a matter of the job's id. */
+/** Upper bound of a job's shift. With a shift of a day or more, the date of a fire would depend on the job's id. */
 const SHIFT_MAX_MS = DAY_MS;
 
 /**
- * Reasons to refuse a schedule: every fault. Empty where it is valid. Its first fire is looked for, so
- * that nothing is taken that never fires.
+ * All faults of a schedule; empty if the schedule is valid. The check searches for the first fire, so that no schedule
+ * is accepted that never fires.
  */
 export function checkSchedule(schedule: Schedule, createdAt: EpochMs): ScheduleRefusal[] {
   const refusals = [...timesRefusals(schedule.times), ...boundRefusals(schedule)];
@@ -42,7 +42,7 @@ function boundRefusals({ startAt, endAt, maxFires, shiftMs }: Schedule): Schedul
   return refusals;
 }
 
-/** How far a fire is looked for. */
+/** Period in ms that is searched for the first fire. */
 const SEARCH_MS = 50 * 366 * DAY_MS;
 
 function neverFires({ startAt, endAt, times }: Schedule): ScheduleRefusal {

@@ -4,13 +4,13 @@ import { wallText } from "./wall-text.ts";
 import { nextWall, type WallSec } from "./wall-times.ts";
 import type { Stretch } from "./zones/time-zone.ts";
 
-/** Limit for the times in one gap, which may be 86,400. */
+/** Largest number of times in one gap that is counted; there may be 86,400. */
 const COUNTED_MAX = 100;
 
 /**
- * Effect of a clock change on a fire, or between it and the one before; null: none. Begins with `moved`, `merged`,
- * `dropped` or `doubled`.
- * @param previous the fire before, or the instant that the preview begins after
+ * Effect of a clock change on a fire, or between it and the fire before; null: none. The text begins with `moved`,
+ * `merged`, `dropped` or `doubled`.
+ * @param previous the fire before, or the start of the preview
  */
 export function clockNote(clock: CronClock, previous: EpochMs, fire: EpochMs): string | null {
   const stretch = clock.zone.stretchAt(fire / 1_000);
@@ -19,7 +19,10 @@ export function clockNote(clock: CronClock, previous: EpochMs, fire: EpochMs): s
   return told.length === 0 ? null : told.join("; ");
 }
 
-/** Fires that a gap removed in between, because the rules of this schedule do not shift them. */
+/**
+ * Note about fires between the two that a gap removed, because the rules of this schedule do not shift them; null:
+ * none.
+ */
 function leftOutBefore(clock: CronClock, previous: EpochMs, fire: EpochMs): string | null {
   if (makesUp(clock)) return null;
   const fold = clock.plan.fixedTime ? clock.dst.fold : "BOTH";
@@ -29,7 +32,7 @@ function leftOutBefore(clock: CronClock, previous: EpochMs, fire: EpochMs): stri
   return dropped(clock, clock.zone.stretchAt(missed / 1_000));
 }
 
-/** The fire is the very instant after a gap. */
+/** Note about a fire at the first instant after a gap; null: the fire is not there. */
 function gapNote(clock: CronClock, stretch: Stretch, fire: EpochMs): string | null {
   if (fire !== stretch.start * 1_000) return null;
   const lost = lostIn(clock, stretch);
@@ -47,10 +50,10 @@ function dropped(clock: CronClock, stretch: Stretch): string | null {
   return lost === null ? null : `dropped: ${lostText(lost)}, ${clocksGo(stretch)}`;
 }
 
-/** Planned times that a gap holds. */
+/** Planned local times within a gap. */
 interface Lost {
   first: WallSec;
-  /** COUNTED_MAX stands for more, too. */
+  /** Number of the times; COUNTED_MAX also stands for more. */
   count: number;
 }
 
@@ -73,7 +76,7 @@ function clocksGo({ start, offsetSec, offsetBeforeSec }: Stretch): string {
   return `the clocks go from ${wallText(start + offsetBeforeSec)} to ${wallText(start + offsetSec)}`;
 }
 
-/** The time on the wall comes twice, and this is one of the two. */
+/** Note about a fire whose local time occurs twice; null: the local time occurs once. */
 function foldNote({ plan, dst }: CronClock, stretch: Stretch, fire: EpochMs): string | null {
   const wall = fire / 1_000 + stretch.offsetSec;
   const isSecond = wall < stretch.start + stretch.offsetBeforeSec;

@@ -4,19 +4,19 @@ import { cronClock, nextCronFire, PLANNED_MAX_MS } from "./cron/cron-fires.ts";
 import type { IntervalTimes, Schedule } from "./schedule.ts";
 
 /**
- * The first fire of a job. `startAt` itself counts, the creation does not: an interval without `startAt` first passes
- * once.
- * @returns null: there is none, and the job is not to be taken
+ * First fire of a job. `startAt` itself may fire, the creation does not: an interval without `startAt` fires one
+ * interval later.
+ * @returns null: the schedule never fires, so the job must be refused
  */
 export function firstFire(schedule: Schedule, createdAt: EpochMs): EpochMs | null {
   return nextFire(schedule, createdAt, 0);
 }
 
 /**
- * The next fire, strictly after an instant.
+ * Next fire, strictly after an instant.
  * @param after the last planned instant, or the present; with a fixed delay the end of the last execution
- * @param fired how often it has fired, which `maxFires` bounds
- * @returns null: it never fires again
+ * @param fired number of earlier fires, which `maxFires` bounds
+ * @returns null: the schedule never fires again
  */
 export function nextFire(schedule: Schedule, after: EpochMs, fired: number): EpochMs | null {
   const { times, startAt, endAt, maxFires, shiftMs, tzdata } = schedule;
@@ -27,11 +27,11 @@ export function nextFire(schedule: Schedule, after: EpochMs, fired: number): Epo
   return planned + shiftMs;
 }
 
-/** How far back a fire is looked for. */
+/** Period in ms before an instant that is searched for a fire. */
 const BACK_MAX_MS = 50 * 366 * 86_400_000;
 
 /**
- * The last fire before an instant that is a fire itself; null: there is none within 50 years. Undefined for a fixed
+ * Last fire before an instant that is itself a fire; null: none within 50 years. The schedule must not be a fixed
  * delay.
  */
 export function previousFire(schedule: Schedule, next: EpochMs): EpochMs | null {
@@ -48,9 +48,9 @@ export function previousFire(schedule: Schedule, next: EpochMs): EpochMs | null 
 }
 
 /**
- * The fire that follows the end of an execution of a job with a fixed delay: a whole delay later, and not before its
- * anchor, to which the end of an execution that an earlier rule planned may be near.
- * @returns null: it never fires again
+ * Fire after the end of an execution of a job with a fixed delay: one delay later, and not before the anchor. The
+ * anchor can be later, if an earlier rule planned the execution.
+ * @returns null: the schedule never fires again
  */
 export function fireAfterEnd(schedule: Schedule, endedAt: EpochMs, fired: number): EpochMs | null {
   const { times, shiftMs } = schedule;
@@ -67,16 +67,16 @@ function nextInterval({ everyMs, mode, anchorAt }: IntervalTimes, after: EpochMs
 
 /** Planned instants of a range. */
 export interface Occurrences {
-  /** In order. */
+  /** The instants, ascending. */
   instants: EpochMs[];
-  /** There are more than were asked for. */
+  /** Whether there are more than the limit. */
   more: boolean;
 }
 
 /**
- * Instants planned at or after `since` and before `until`. `maxFires` does not apply: it counts fires, not plans. A fixed
- * delay plans nothing beforehand.
- * @param limit instants, 1 or more
+ * Instants planned at or after `since` and before `until`. `maxFires` does not apply, because it counts fires rather
+ * than planned instants. A fixed delay plans nothing in advance.
+ * @param limit number of instants, 1 or more
  */
 export function occurrences(schedule: Schedule, since: EpochMs, until: EpochMs, limit: number): Occurrences {
   const instants: EpochMs[] = [];

@@ -1,20 +1,20 @@
 import type { CronPlan, DayRule } from "./cron/cron-plan.ts";
 
-/** Bit 5 of a weekday's rule. */
+/** Bit 5 of a weekday's rule: its last occurrence in a month. */
 const LAST = 32;
-/** In 28 years that leave out no leap day, every kind of year comes that there is. */
+/** Every kind of year occurs within these 28 years, because no leap day is left out among them. */
 const ALL_KINDS_OF_YEARS = { from: 2000, until: 2028 };
 
-/** The days of a month that a rule means, bit 0 for the first. @param month 0 to 11 */
+/** Days of a month that a rule allows, as bits; bit 0 is the first. @param month 0 to 11 */
 export function daysOfMonth(rule: DayRule, year: number, month: number): number {
   const length = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
   const firstWeekday = new Date(Date.UTC(year, month, 1)).getUTCDay();
   return daysOf(rule, length, firstWeekday);
 }
 
-/** Days of a month of so many days that begins on this weekday (0: Sunday). */
+/** Days that a rule allows in a month of this length that begins on this weekday (0: Sunday). */
 function daysOf(rule: DayRule, length: number, firstWeekday: number): number {
-  // 2 ** 31 - 1 for 31 days: a shift by the length would overflow.
+  // The unsigned shift gives 2 ** 31 - 1 for 31 days; a left shift by the length would overflow.
   const all = -1 >>> (32 - length);
   const dates = datesOf(rule, length, firstWeekday) & all;
   const weekdays = weekdaysOf(rule, length, firstWeekday);
@@ -32,7 +32,7 @@ function datesOf(rule: DayRule, length: number, firstWeekday: number): number {
   return days;
 }
 
-/** Monday to Friday; at most two days away, and never in another month. */
+/** Day from Monday to Friday that is nearest to a date; at most two days away, and never in another month. */
 function nearestWeekday(date: number, length: number, firstWeekday: number): number {
   const weekday = (firstWeekday + date - 1) % 7;
   if (weekday === 6) return date === 1 ? 3 : date - 1;
@@ -51,12 +51,12 @@ function weekdaysOf(rule: DayRule, length: number, firstWeekday: number): number
   return days;
 }
 
-/** The index of the lowest bit that is set; there is one. */
+/** Index of the lowest set bit. At least one bit is set. */
 export function lowestBit(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }
 
-/** Whether there is a date on which it fires: all fourteen kinds of years are tried, so that the answer is exact. */
+/** Whether the plan fires on any date. The check tries all fourteen kinds of years, so the answer is exact. */
 export function hasDates({ months, days }: CronPlan): boolean {
   for (let year = ALL_KINDS_OF_YEARS.from; year < ALL_KINDS_OF_YEARS.until; year++) {
     for (let bits = months; bits !== 0; bits &= bits - 1) {

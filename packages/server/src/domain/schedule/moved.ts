@@ -6,26 +6,26 @@ import { OFFSET_MAX_SEC } from "./zones/bad-tzif.ts";
 import { type EpochSec, type Stretch, type TimeZone } from "./zones/time-zone.ts";
 import { hasZoneData } from "./zones/zone-data.ts";
 
-/** Where the former rules are not known, an instant is looked for so far from where they had it. */
+/** Distance in ms from the planned instant that is searched for a fire if the former rules are unknown. */
 const NEAR_MS = 3 * 3_600_000;
 
-/** Rules that were in force before others. */
+/** Time zone rules that were in force before others. */
 export interface Earlier {
   version: string;
-  /** When the next rules came into force. */
+  /** Time at which the next rules came into force. */
   until: EpochMs;
 }
 
 /**
- * The first fire under newer rules that stands for a time on the wall which the former rules have not planned yet. It may lie in the past:
- * then the former rules had it later than it is. A time on the wall that was planned does not come again.
- * @param schedule goes by the newer version
- * @param former version of the data that `next` was worked out with
- * @param next the first fire that is not accounted for, by the former version
- * @param since when the newer rules came into force: what the former ones have before `next` and from then on stood for times on the wall
- * that still older rules had planned
- * @param earlier the rules before the former ones, the latest first, as far as they are known
- * @returns null: it never fires again
+ * Finds the first fire under newer rules whose local time the former rules have not planned yet. It may lie in the
+ * past, if the former rules had it later. A local time that was planned does not fire again.
+ * @param schedule schedule with the newer version
+ * @param former version of the data by which `next` was computed
+ * @param next first fire that is not accounted for, by the former version
+ * @param since time at which the newer rules came into force: fires that the former rules have from then on and before
+ * `next` stood for local times that still older rules had planned
+ * @param earlier the known rules before the former ones, the latest first
+ * @returns null: the schedule never fires again
  */
 export function movedFire(
   schedule: Schedule,
@@ -51,8 +51,9 @@ interface PlannedInstant {
 }
 
 /**
- * The last instant before `next` that some rules have planned. The former rules have not planned their last fire where it came before the
- * last one of the rules before them, nor where those had planned its time on the wall: then it is the last one of the rules before them.
+ * Finds the last instant before `next` that any rules have planned. The former rules have not planned their last fire
+ * if it lies before the last fire of the rules before them, or if those had planned its local time. The last fire of
+ * the rules before them counts then.
  */
 function lastPlanned(
   schedule: Schedule,
@@ -71,18 +72,21 @@ function lastPlanned(
   return isLater ? { at, version } : last;
 }
 
-/** Wall-clock time of a schedule at an instant; a schedule of elapsed time has none. */
+/**
+ * Local time of a schedule at an instant, in ms. A schedule of elapsed time has none, so the instant itself is
+ * returned.
+ */
 function wallAt({ times, shiftMs }: Schedule, version: string, at: EpochMs): EpochMs {
   if (times.type !== "CRON") return at;
   const { plan, zone } = cronClock(times, version);
   return plan.fixedTime ? at + zone.stretchAt((at - shiftMs) / 1_000).offsetSec * 1_000 : at;
 }
 
-/** The instant of the newer rules that shows the same time on the wall as the former rules did at this fire. */
+/** Instant of this fire by the newer rules: the one with the same local time as by the former rules. */
 function sameWall({ times, shiftMs, tzdata }: Schedule, former: string, at: EpochMs): EpochMs {
   if (times.type !== "CRON") return at;
   const newer = cronClock(times, tzdata);
-  // A schedule of elapsed time goes on from the last fire, as it does when the clocks are set.
+  // A schedule of elapsed time continues from the last fire, as it does when the clocks change.
   if (!newer.plan.fixedTime) return at;
   const instant = (at - shiftMs) / 1_000;
   const before = cronClock(times, former).zone.stretchAt(instant);
@@ -91,12 +95,14 @@ function sameWall({ times, shiftMs, tzdata }: Schedule, former: string, at: Epoc
   return instantOf(newer.zone, instant + before.offsetSec, fold) * 1_000 + shiftMs;
 }
 
-/** Which time it is that clocks show what they show at this instant: the second time soon after they were set back. */
+/** Tells whether the clocks show this local time for the first or the last time: LAST soon after they were set back. */
 function passOf({ start, offsetSec, offsetBeforeSec }: Stretch, instant: EpochSec): "FIRST" | "LAST" {
   return instant + offsetSec < start + offsetBeforeSec ? "LAST" : "FIRST";
 }
 
-/** When a zone shows a time on the wall; where it does not exist, the first instant after the gap. */
+/**
+ * Instant at which a zone shows a local time. For a local time that does not exist, the first instant after the gap.
+ */
 function instantOf(zone: TimeZone, wall: number, fold: Exclude<DstPolicy["fold"], "BOTH">): EpochSec {
   let found: EpochSec | null = null;
   let stretch: Stretch | null = zone.stretchAt(wall - OFFSET_MAX_SEC);
@@ -111,13 +117,16 @@ function instantOf(zone: TimeZone, wall: number, fold: Exclude<DstPolicy["fold"]
   return found ?? wall;
 }
 
-/** null: the clocks are never set again. */
+/** The stretch after this one; null: the clocks are never set again. */
 function stretchAfter(zone: TimeZone, { start, end }: Stretch): Stretch | null {
   const next = zone.stretchAt(end);
   return next.start > start ? next : null;
 }
 
-/** Without the former rules: where the fire stays a fire nothing has moved, else the nearest one stands for it. */
+/**
+ * Finds the fire that replaces `next` if the former rules are unknown: the same instant if it is still a fire, else the
+ * nearest fire.
+ */
 function nearFire(schedule: Schedule, next: EpochMs, fired: number): EpochMs | null {
   const later = nextFire(schedule, next - 1, fired);
   if (later === next) return next;

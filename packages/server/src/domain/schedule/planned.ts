@@ -5,17 +5,20 @@ import { type Earlier, movedFire } from "./moved.ts";
 import type { Schedule } from "./schedule.ts";
 
 /**
- * So long after a changeover a time on the wall may come again that was planned before it: no two offsets are further
- * apart.
+ * Time in ms after a changeover within which a local time that was planned before it may occur again: no two offsets
+ * differ by more.
  */
 const OVERLAP_MS = 32 * 3_600_000;
-/** Changeovers that are looked back at for which rules have planned an instant: nodes have the data of so many at hand. */
+/**
+ * Earlier changeovers that are checked for the rules that have planned an instant: nodes keep the data of so many
+ * loaded.
+ */
 const EARLIER_MAX = 8;
 
 /**
  * Instants that were or are planned at or after `since` and before `until`, each by the rules that were in force then.
- * The rules before the first changeover are not known: its rules stand for them.
- * @param limit instants, 1 or more
+ * The rules before the first changeover are unknown, so those of the first changeover are used.
+ * @param limit number of instants, 1 or more
  */
 export function plannedInstants(
   schedule: Schedule,
@@ -41,16 +44,16 @@ export function plannedInstants(
   return { instants: all.slice(0, limit), more: more || all.length > limit };
 }
 
-/** The rules before a changeover, the latest first. */
+/** Rules before a changeover, the latest first. */
 export function earlierThan(changeovers: readonly Changeover[], index: number): Earlier[] {
   const earlier = changeovers.slice(Math.max(0, index - EARLIER_MAX), Math.max(0, index)).reverse();
   return earlier.map(({ version }, back) => ({ version, until: (changeovers[index - back] as Changeover).since }));
 }
 
-/** Cached results of `firstOf`: a backfill asks for them at each of its instants, and the past does not change. */
+/** Cached results of `firstOf`, because a backfill needs them at each of its instants and the past does not change. */
 const firsts = new WeakMap<readonly Changeover[], WeakMap<Schedule, Map<number, EpochMs>>>();
 
-/** Where the instants of a changeover begin: some of them may lie before it. */
+/** Time from which the instants of a changeover count. Some of its instants may lie before the changeover. */
 function firstOf(schedule: Schedule, changeovers: readonly Changeover[], index: number): EpochMs {
   const ofSchedules = firsts.get(changeovers) ?? new WeakMap<Schedule, Map<number, EpochMs>>();
   firsts.set(changeovers, ofSchedules);
@@ -64,7 +67,7 @@ function firstOf(schedule: Schedule, changeovers: readonly Changeover[], index: 
 function findFirst(schedule: Schedule, changeovers: readonly Changeover[], index: number): EpochMs {
   const [former, { version, since: begin }] = changeovers.slice(index - 1, index + 1) as [Changeover, Changeover];
   const unlimited = { ...schedule, maxFires: null };
-  // The former rules may have begun with an instant that had not come yet.
+  // The first instant of the former rules may lie after this changeover.
   const isLong = index === 1 || begin - former.since > OVERLAP_MS;
   const formerFirst = isLong ? begin : firstOf(schedule, changeovers, index - 1);
   const next = nextFire({ ...unlimited, tzdata: former.version }, Math.max(formerFirst, begin) - 1, 0);

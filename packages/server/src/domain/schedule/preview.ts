@@ -7,17 +7,17 @@ import { localText } from "./wall-text.ts";
 
 export interface PreviewedFire {
   at: EpochMs;
-  /** The time on the wall with its offset, as `2025-03-09T03:00:00-04:00`; an interval's is that of UTC. */
+  /** Local time with its offset, such as `2025-03-09T03:00:00-04:00`; for an interval in UTC. */
   local: string;
   /** Effect of a clock change on the fire; null: none. */
   note: string | null;
 }
 
 /**
- * The next fires after an instant. Only one fire of a fixed delay can be foreseen.
- * @param schedule which has been found good
- * @param fired how often it has fired already
- * @param count 1 or more; there may be fewer, where the schedule ends, or no more come within 50 years
+ * The next fires after an instant. A fixed delay has only one foreseeable fire.
+ * @param schedule a valid schedule
+ * @param fired number of earlier fires
+ * @param count 1 or more; there may be fewer fires, if the schedule ends or has no more within 50 years
  */
 export function previewFires(schedule: Schedule, after: EpochMs, fired: number, count: number): PreviewedFire[] {
   const { times } = schedule;
@@ -32,7 +32,7 @@ export function previewFires(schedule: Schedule, after: EpochMs, fired: number, 
   return fires;
 }
 
-/** The time on the wall with its offset, as `2025-03-09T03:00:00-04:00`; an interval's is that of UTC. */
+/** Local time with its offset, such as `2025-03-09T03:00:00-04:00`; for an interval in UTC. */
 export function localTextOf(times: CronTimes | Pick<IntervalTimes, "type">, at: EpochMs, tzdata?: string): string {
   if (times.type === "INTERVAL") return localText(at, 0);
   return localText(at, cronClock(times, tzdata).zone.stretchAt(Math.floor(at / 1_000)).offsetSec);

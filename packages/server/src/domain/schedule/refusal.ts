@@ -1,12 +1,12 @@
-/** Why a schedule is not taken, in words that say what would be right. */
+/** Reason why a schedule is refused, with a message that says how to correct it. */
 export interface ScheduleRefusal {
   /** Field of the job's definition. */
   field: "schedule" | "timezone" | "everySec" | "startAt" | "endAt" | "maxFires" | "spreadSec";
-  /** The part of a cron expression, as `hour`; null where the whole is meant. */
+  /** Part of a cron expression, such as `hour`; null: the whole expression. */
   part: string | null;
-  /** Position of the first wrong character, counted from 1; null where no character is to blame. */
+  /** Position of the first wrong character, counted from 1; null: no single character is wrong. */
   position: number | null;
-  /** Names part and position too, so that it can be shown alone. */
+  /** Message that also names part and position, so that it can be shown alone. */
   message: string;
 }
 

@@ -2,49 +2,55 @@ import type { EpochMs } from "../ids.ts";
 
 /** Treatment of a fixed time that a clock change skipped or repeated. */
 export interface DstPolicy {
-  /** SHIFT (default): once, at the first instant after the gap. SKIP: not that day. */
+  /**
+   * Rule for a local time that a clock change skips. SHIFT (default): fires once, at the first instant after the gap.
+   * SKIP: does not fire that day.
+   */
   gap: "SHIFT" | "SKIP";
-  /** Choice for a local time that comes twice; default FIRST. */
+  /** Rule for a local time that occurs twice; default FIRST. */
   fold: "FIRST" | "LAST" | "BOTH";
 }
 
 export const DEFAULT_DST: DstPolicy = { gap: "SHIFT", fold: "FIRST" };
 
-/** Times on the wall, by a cron expression. */
+/** Local times, given by a cron expression. */
 export interface CronTimes {
   type: "CRON";
-  /** Five fields, six with seconds first, or a name as @daily; up to 256 characters. */
+  /** Five fields, six with seconds first, or a name such as @daily; up to 256 characters. */
   cron: string;
   /** A name of the IANA time zone database. */
   timezone: string;
   dst: DstPolicy;
 }
 
-/** Elapsed time, which no clock change touches. */
+/** Intervals of elapsed time, which clock changes do not affect. */
 export interface IntervalTimes {
   type: "INTERVAL";
-  /** 1_000 or more */
+  /** Interval in ms, 1_000 or more. */
   everyMs: number;
-  /** FIXED_RATE: on a grid from the anchor, however long executions take. FIXED_DELAY: from the last one's end. */
+  /**
+   * FIXED_RATE: fires on a grid from the anchor, however long executions take. FIXED_DELAY: fires an interval after the
+   * end of the last execution.
+   */
   mode: "FIXED_RATE" | "FIXED_DELAY";
-  /** `startAt` where there is one, else the first instant after the creation of the job. */
+  /** Start of the grid: `startAt` if given, else one interval after the creation of the job. */
   anchorAt: EpochMs;
 }
 
-/** When a recurring job fires. Plain data: what is worked out of it is kept aside. */
+/** The times at which a recurring job fires. Plain data; values that are derived from it are cached elsewhere. */
 export interface Schedule {
   times: CronTimes | IntervalTimes;
-  /** No planned instant lies before; null: no bound. */
+  /** Earliest time of a planned instant; null: no bound. */
   startAt: EpochMs | null;
-  /** Every planned instant lies before; null: no bound. */
+  /** End of the planned instants, exclusive; null: no bound. */
   endAt: EpochMs | null;
-  /** So many fires in all; null: no bound. */
+  /** Number of fires in all; null: no bound. */
   maxFires: number | null;
   /**
-   * Added to every planned instant, after the bounds have been judged: of which job it is changes the minute, never
-   * how many fires there are. See `spreadShiftMs`.
+   * Milliseconds added to every planned instant, after the bounds were applied: the job's id affects the minute of a
+   * fire, but never the number of fires. See `spreadShiftMs`.
    */
   shiftMs: number;
-  /** Version of the time zone database that the times go by, as `2026f`; left out: the one in use. See `zoneData`. */
+  /** Version of the time zone data, such as `2026f`; left out: the one in use. See `zoneData`. */
   tzdata?: string;
 }

@@ -4,10 +4,10 @@ import { daysOfMonth, lowestBit } from "./month-days.ts";
 const DAY_SEC = 86_400;
 const DAY_MS = DAY_SEC * 1_000;
 
-/** Local time as if it were UTC: seconds since 1970-01-01T00:00 on the clock at the wall. */
+/** Local time, counted as if it were UTC: seconds since 1970-01-01T00:00 on the local clock. */
 export type WallSec = number;
 
-/** The first time on the wall that the plan means, at or after `from` and before `until`. */
+/** First local time of the plan at or after `from` and before `until`; null: none. */
 export function nextWall(plan: CronPlan, from: WallSec, until: WallSec): WallSec | null {
   const firstDay = Math.floor(from / DAY_SEC);
   const date = new Date(firstDay * DAY_MS);
@@ -30,7 +30,7 @@ export function nextWall(plan: CronPlan, from: WallSec, until: WallSec): WallSec
   }
 }
 
-/** The first time of day at or after `from`, in seconds; -1: none today. */
+/** First time of day of the plan at or after `from`, in seconds; -1: none on this day. */
 function nextTime({ second, minute, hour }: CronPlan, from: number): number {
   const [h, m, s] = [Math.floor(from / 3_600), Math.floor(from / 60) % 60, from % 60];
   const firstSecond = second[0] as number;

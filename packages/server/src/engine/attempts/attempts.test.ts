@@ -6,7 +6,7 @@ import { candidate, changesOf, only, ordersOf, START, Story } from "../testing/s
 const AT_ONCE = { retry: { ...DEFAULT_POLICY.retry, backoff: "FIXED" as const, initialDelayMs: 0, jitter: false } };
 
 describe("the attempt before", () => {
-  /** The same worker has the second attempt, and its gateway may still bring news of the first. */
+  /** The same worker has the second attempt, and its gateway may still bring a report about the first. */
   const tried = () => {
     const row = candidate({ policy: AT_ONCE });
     const story = new Story().hint(row).worker("w1");
@@ -34,6 +34,29 @@ describe("the attempt before", () => {
     const { story, row, first } = tried();
     assert.equal(only(ordersOf(story.started(first).commit())).kind, "REFUSED");
     assert.equal(story.state.entries.get(row.id)?.assigned?.startedAt, null);
+  });
+});
+
+describe("the start of an attempt", () => {
+  /** An execution that is assigned one millisecond before its due time, so that its gateway has it then. */
+  const assignedEarly = () => {
+    const story = new Story({ leadMs: 1 }).hint(candidate({ dueAt: START + 1_000 })).worker("w1");
+    return { story, assign: only(story.later(999).commit().assigns) };
+  };
+  const startOf = (story: Story) => only(only(changesOf(story.commit())).ended).startedAt;
+
+  it("is at the due time where the worker's clock is behind", () => {
+    const { story, assign } = assignedEarly();
+    story.later(1);
+    story.finish(assign, { startedAt: START + 999, finishedAt: START + 999 });
+    assert.equal(startOf(story), START + 1_000);
+  });
+
+  it("is no later than the report where the worker's clock is ahead", () => {
+    const { story, assign } = assignedEarly();
+    story.later(5);
+    story.finish(assign, { startedAt: START + 9_000, finishedAt: START + 9_000 });
+    assert.equal(startOf(story), START + 1_004);
   });
 });
 

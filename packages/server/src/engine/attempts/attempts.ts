@@ -1,6 +1,6 @@
 import { afterAttempt, type Next } from "../../domain/attempt-end.ts";
 import type { AttemptState, EndedAttempt, ExecutionError } from "../../domain/execution.ts";
-import { attemptKey, fnv1a } from "../../domain/ids.ts";
+import { attemptKey, type EpochMs, fnv1a } from "../../domain/ids.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { RetryAdvice } from "../../domain/retry.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../../ports/messages.ts";
@@ -10,7 +10,7 @@ import { finishEntry, writeRow } from "../rows.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "../state.ts";
 import { endSearch } from "../workers/search.ts";
 
-/** News of attempts: started, finished, lost. */
+/** Reports of attempts: started, finished, lost. */
 
 interface End {
   state: AttemptState;
@@ -21,56 +21,90 @@ interface End {
   advice: RetryAdvice;
 }
 
-export function attemptStarted(step: Step, from: string, news: StartedAttempt): void {
-  const found = current(step, news, news.workerId);
-  if (found === null) return refuse(step, from, news.workerId, news);
+export function attemptStarted(step: Step, from: string, report: StartedAttempt): void {
+  const found = current(step, report, report.workerId);
+  if (found === null) return refuse(step, from, report.workerId, report);
   const { entry, assigned } = found;
   if (assigned.startedAt !== null) return;
-  markStarted(step, entry, assigned, news.startedAt);
+  markStarted(step, entry, assigned, report.startedAt);
 }
 
 export function markStarted(step: Step, entry: Entry, assigned: Assigned, startedAt: number): void {
-  // The worker's clock may be off; the start lies between the assignment and now.
   step.state.unstarted.delete(entry);
-  assigned.startedAt = Math.min(Math.max(startedAt, assigned.at), step.now);
+  assigned.startedAt = boundedInstant(entry, assigned, startedAt, step.now);
   noteStart(step, entry, assigned.startedAt);
   if (entry.rowState === "RUNNING") watchDeadline(step, entry, assigned);
+  else step.state.unpersisted.add(entry, entry.row.attempt, step.now);
 }
 
-/** The first start of any attempt is what lateness is measured by; what a backfill makes was not planned before. */
+/**
+ * Instant that a worker reported, corrected where the worker's clock differs from the cluster's: no attempt starts before
+ * its assignment or its due time, and none ends later than now.
+ */
+function boundedInstant({ row }: Entry, assigned: Assigned, reported: EpochMs, untilMs: EpochMs): EpochMs {
+  return Math.min(Math.max(reported, assigned.at, row.dueAt), untilMs);
+}
+
+/**
+ * Records the first start of an execution, by which lateness is measured. The lateness of a backfilled execution counts
+ * from its creation, because nobody planned it before.
+ */
 function noteStart(step: Step, { row }: Entry, startedAt: number): void {
   if (row.startedAt !== null) return;
   row.startedAt = startedAt;
   step.batch.starts.push({ pool: row.pool, latenessMs: startedAt - (row.backfilledAt ?? row.scheduledAt) });
 }
 
-/** Old enough for a row of its own: from now on the row says who has it. */
-export function giveOwnRow(step: Step, entry: Entry): void {
+/**
+ * Writes the execution's own row as RUNNING, because the attempt runs or waits for too long to stay in the journal. From
+ * this commit on, the row names the worker.
+ * @param isForced whether a row that says RUNNING already is written again
+ */
+export function giveOwnRow(step: Step, entry: Entry, isForced = false): void {
   const { assigned } = entry;
-  if (assigned === null || entry.rowState === "RUNNING") return;
+  if (assigned === null || (entry.rowState === "RUNNING" && !isForced)) return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
-  if (assigned.startedAt === null) step.state.unstarted.add(entry);
   if (assigned.startedAt !== null) watchDeadline(step, entry, assigned);
 }
 
-/** While the worker is sought or stops, the timer of the attempt says how long that may take. */
+/**
+ * Bounds the age of journal rows: attempts that were assigned long ago and are not known to have started get their own
+ * rows, at most a full batch of assignments in a call. The remaining attempts get theirs in the next calls.
+ */
+export function persistUnstarted(step: Step): void {
+  const { limits, unstarted } = step.state;
+  let room = limits.batchAssigns;
+  for (const entry of unstarted) {
+    if (room === 0) return;
+    const { assigned, rowState } = entry;
+    if (assigned === null || rowState === "RUNNING" || step.now - assigned.at < limits.journalAgeMs) continue;
+    giveOwnRow(step, entry);
+    room--;
+  }
+}
+
+/**
+ * Sets the attempt's timer to its deadline. While the worker is searched for or stops, the timer has another meaning
+ * and stays.
+ */
 function watchDeadline(step: Step, entry: Entry, assigned: Assigned): void {
   if (assigned.soughtSince !== null || assigned.stopping !== null) return;
   setTimer(step.state, entry, (assigned.startedAt ?? assigned.at) + entry.row.policy.timeoutMs);
 }
 
-export function attemptFinished(step: Step, from: string, news: FinishedAttempt): void {
-  const found = current(step, news, news.workerId);
-  if (found === null) return refuse(step, from, news.workerId, news);
+export function attemptFinished(step: Step, from: string, report: FinishedAttempt): void {
+  const found = current(step, report, report.workerId);
+  if (found === null) return refuse(step, from, report.workerId, report);
   const { assigned } = found;
-  // Timed out by the owner's order, whatever the worker calls it.
-  const timedOut = news.state === "CANCELLED" && assigned.stopping === "TIMED_OUT";
-  const startedAt = news.state === "RELEASED" ? null : (news.startedAt ?? assigned.startedAt);
-  endAttempt(step, found.entry, assigned, { ...news, startedAt, state: timedOut ? "TIMED_OUT" : news.state });
-  step.batch.acknowledge(from, news.workerId, news);
+  // The owner told the worker to stop because of the timeout, so the attempt is TIMED_OUT even if the worker reports
+  // CANCELLED.
+  const timedOut = report.state === "CANCELLED" && assigned.stopping === "TIMED_OUT";
+  const startedAt = report.state === "RELEASED" ? null : (report.startedAt ?? assigned.startedAt);
+  endAttempt(step, found.entry, assigned, { ...report, startedAt, state: timedOut ? "TIMED_OUT" : report.state });
+  step.batch.acknowledge(from, report.workerId, report);
 }
 
-/** The worker is gone for good, or took too long to stop: nobody waits for this attempt any more. */
+/** Ends an attempt without a report of its worker: the worker is lost, or took too long to stop. */
 export function attemptGivenUp(step: Step, entry: Entry, state: AttemptState, message: string): void {
   const { assigned } = entry;
   if (assigned === null) return;
@@ -89,30 +123,30 @@ export function attemptGivenUp(step: Step, entry: Entry, state: AttemptState, me
 function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): void {
   const { row } = entry;
   const cancelRequested = isCancelled(entry);
-  // Nothing follows a success that needs dice.
-  const dice = end.state === "SUCCEEDED" ? 0 : fnv1a(attemptKey(entry.id, row.attempt), 0x811c9dc5) / 0x100000000;
+  // No retry follows a success, so a success needs no random number.
+  const random = end.state === "SUCCEEDED" ? 0 : fnv1a(attemptKey(entry.id, row.attempt), 0x811c9dc5) / 0x100000000;
   const after = afterAttempt(
     row,
     { state: end.state, advice: end.advice, cancelRequested },
     row.policy,
     step.now,
-    dice,
+    random,
   );
   row.failures = after.failures;
   row.lost = after.lost;
-  const finishedAt = Math.min(Math.max(end.finishedAt, assigned.at), step.now);
-  const startedAt = end.startedAt === null ? null : Math.min(Math.max(end.startedAt, assigned.at), finishedAt);
+  const finishedAt = boundedInstant(entry, assigned, end.finishedAt, step.now);
+  const startedAt = end.startedAt === null ? null : boundedInstant(entry, assigned, end.startedAt, finishedAt);
   if (startedAt !== null) {
     noteStart(step, entry, startedAt);
-    // How long the attempt of a lost worker ran is not known.
+    // The run time of an attempt whose worker was lost is not known.
     if (end.state !== "WORKER_LOST") step.batch.runs.push({ pool: row.pool, runMs: finishedAt - startedAt });
   }
   const { attempt } = row;
   const { workerId } = assigned;
   const ended = { attempt, workerId, state: end.state, startedAt, finishedAt, error: end.error };
   leaveWorker(step, entry, assigned);
-  const holding = step.state.permits.of(row.pool);
-  if (holding !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, holding });
+  const poolPermits = step.state.permits.of(row.pool);
+  if (poolPermits !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, poolPermits });
   settle(step, entry, after.next, ended, end);
   entry.assigned = null;
 }
@@ -133,11 +167,11 @@ function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, end: 
   enter(step, entry);
 }
 
-/** Gives back what the attempt held: its place at the worker, its permit of the key, its timer. */
+/** Releases what the attempt holds: its place at the worker, its place at the gate of its key, and its timer. */
 export function leaveWorker(step: Step, entry: Entry, assigned: Assigned): void {
   const { state } = step;
   clearTimer(state, entry);
-  assigned.worker?.holding.delete(entry);
+  assigned.worker?.held.delete(entry);
   state.unstarted.delete(entry);
   if (assigned.soughtSince !== null) endSearch(step, entry, assigned);
   const gate = entry.lane?.gate;
@@ -146,8 +180,8 @@ export function leaveWorker(step: Step, entry: Entry, assigned: Assigned): void 
   state.lanes.refreshGate(gate);
 }
 
-/** The entry whose current attempt the token names, held by this worker. */
-function current(step: Step, token: Token, workerId: string): { entry: Entry; assigned: Assigned } | null {
+/** Finds the entry whose current attempt has this token and is held by this worker; null: there is none. */
+export function current(step: Step, token: Token, workerId: string): { entry: Entry; assigned: Assigned } | null {
   const entry = step.state.entries.get(token.executionId);
   if (entry?.place !== "ASSIGNED" || entry.assigned === null) return null;
   if (entry.row.attempt !== token.attempt || entry.assigned.workerId !== workerId) return null;
@@ -155,7 +189,7 @@ function current(step: Step, token: Token, workerId: string): { entry: Entry; as
 }
 
 export function refuse(step: Step, node: string, workerId: string, token: Token): void {
-  // News of a shard that is not owned here is for its owner to judge.
+  // Only the owner of the shard may refuse the report, and this node does not own the shard.
   if (!step.state.epochs.has(token.shard)) return;
   step.batch.refusedStale++;
   step.batch.toGateway.push({ node, message: { kind: "REFUSED", workerId, tokens: [tokenOf(token)] } });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isStillWanted } from "../queue/unsent.ts";
+import { isStillWanted } from "../queue/sendable.ts";
 import { answersOf, candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
 
 describe("cancel", () => {
@@ -116,7 +116,7 @@ describe("cancel", () => {
       { kind: "COMMAND_DONE", commandId: "command-1", outcome: "REQUESTED" },
     ]);
     story.tell({ kind: "CANDIDATES_MISSED", ids: [row.id] });
-    // The next look at the inbox.
+    // The next read of the inbox returns the command again.
     story.tell(command(row)).tell({ kind: "LOADED", asked: [row.id], rows: [], since: 2, term: 1 });
     assert.deepEqual(only([...story.commit().shards.values()]).commandsDone, ["command-1"]);
   });

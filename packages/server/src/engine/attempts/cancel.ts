@@ -1,13 +1,16 @@
 import type { CommandOutcome } from "../../ports/messages.ts";
-import type { CancelCommand } from "../../ports/store.ts";
+import type { CancelCommand } from "../../ports/store-commands.ts";
 import { type Entry, isCancelled } from "../entry.ts";
 import { finishEntry } from "../rows.ts";
 import { type Step, setTimer } from "../state.ts";
 
-/** Extra time for the order and its answer to travel before the end is forced. */
+/** Extra time in ms for the CANCEL message and its answer to travel before the end is forced. */
 const TRAVEL_MS = 1_000;
 
-/** The command stays open until the execution is final, so that a next owner repeats it. */
+/**
+ * Cancels an execution. If a worker has it, the command stays open until the execution is final, so that a next owner
+ * repeats it.
+ */
 export function cancel(step: Step, entry: Entry, command: CancelCommand): CommandOutcome {
   const isFirst = !isCancelled(entry);
   entry.cancels.push(command.id);
@@ -15,10 +18,10 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
     finishEntry(step, entry, "CANCELLED", {});
     return "CANCELLED";
   }
-  // No node knows yet where an attempt is that was taken over: its worker is told when it is back, and until then
-  // the time that it may take to come back is what counts.
+  // The worker of an attempt that was taken over is not found yet. It is told to stop when it is back; until then the
+  // attempt's timer is the time that the worker has to come back.
   if (isFirst && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
-  // The worker may still be where it was.
+  // The worker may still be connected to the same gateway, so the order may reach it.
   else if (isFirst) tellStop(step, entry, "REQUESTED");
   return "REQUESTED";
 }

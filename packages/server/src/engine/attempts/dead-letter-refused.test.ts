@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { defaultPool } from "../../domain/pool.ts";
 import { sealBatch } from "../machine.ts";
 import { candidate, changesOf, only, Story } from "../testing/story.ts";
-import { bury } from "./bury.ts";
+import { deadLetterRefused } from "./dead-letter-refused.ts";
 
 it("buries what the store refuses, acknowledges it only then, and does not begin it again meanwhile", () => {
   const row = candidate();
@@ -11,7 +11,7 @@ it("buries what the store refuses, acknowledges it only then, and does not begin
   const assign = only(story.commit().assigns);
   const ended = story.finish(assign).commit();
   const change = only(changesOf(ended));
-  bury(story.state, ended, story.batch, [{ change, shard: row.shard, message: "too odd" }]);
+  deadLetterRefused(story.state, ended, story.batch, [{ change, shard: row.shard, message: "too odd" }]);
   assert.deepEqual(changesOf(ended), [], "it did not become true");
   assert.deepEqual(
     [...ended.acks.values()].flatMap((workers) => [...workers.values()].flat()),
@@ -31,13 +31,15 @@ it("tells whoever said it twice only then that the second time was too late: he 
   const story = new Story().hint(row).worker("w1");
   const assign = only(story.commit().assigns);
   const ended = story.finish(assign).finish(assign).commit();
-  bury(story.state, ended, story.batch, [{ change: only(changesOf(ended)), shard: row.shard, message: "too odd" }]);
+  deadLetterRefused(story.state, ended, story.batch, [
+    { change: only(changesOf(ended)), shard: row.shard, message: "too odd" },
+  ]);
   const refusals = (mail: typeof ended.toGateway) => mail.filter(({ message }) => message.kind === "REFUSED");
   assert.deepEqual(refusals(ended.toGateway), []);
   assert.equal(refusals(story.commit().toGateway).length, 1);
 });
 
-it("gives the permit of what was refused back once it is buried, and not before", () => {
+it("gives the permit of what was refused back once it is dead-lettered, and not before", () => {
   const pool = { ...defaultPool("default"), maxRunning: 1 };
   const [row, next] = [candidate(), candidate()];
   const story = new Story()
@@ -48,7 +50,9 @@ it("gives the permit of what was refused back once it is buried, and not before"
   const first = only(story.commit().assigns);
   const answered = story.finish(first).batch;
   story.batch = sealBatch(answered);
-  bury(story.state, answered, story.batch, [{ change: only(changesOf(answered)), shard: row.shard, message: "odd" }]);
+  deadLetterRefused(story.state, answered, story.batch, [
+    { change: only(changesOf(answered)), shard: row.shard, message: "odd" },
+  ]);
   story.tell({ kind: "FREED", freed: answered.freed }).exchangePermits();
   assert.deepEqual(story.commit().assigns, [], "nothing is written of the end of the first one");
   assert.equal(only(story.exchangePermits().commit().assigns).executionId, next.id);

@@ -3,7 +3,7 @@ import type { RowChange } from "../../ports/store.ts";
 import type { Batch } from "../batch.ts";
 import type { MachineState } from "../state.ts";
 
-/** A final change that the store refuses for its data, and why. */
+/** A final change that the store refused because of its data, with the store's message. */
 export interface Refused {
   change: RowChange;
   shard: ShardId;
@@ -11,20 +11,25 @@ export interface Refused {
 }
 
 /**
- * The next batch writes an execution that the store refused as DEAD, with the reason. Until that is there, reads
- * still show the row as it was, and its worker is not told that its result is durable.
+ * Makes the next batch write an execution whose final change the store refused as DEAD, with the reason. Until that
+ * commit, reads still show the former row, and the worker is not told that its result is durable.
  */
-export function bury(state: MachineState, answered: Batch, next: Batch, refused: readonly Refused[]): void {
+export function deadLetterRefused(
+  state: MachineState,
+  answered: Batch,
+  next: Batch,
+  refused: readonly Refused[],
+): void {
   for (const { change, shard, message } of refused) {
-    // Nobody who watches is told of what did not become true, and it is not counted.
+    // The refused change did not happen, so it is neither counted nor reported to watchers.
     answered.shards.get(shard)?.changes.delete(change.id);
-    next.write(shard, buried(change, message));
-    state.touched.add(change.id, next.number);
+    next.write(shard, asDeadLetter(change, message));
+    state.recentWrites.add(change.id, next.number);
   }
   answered.postpone(new Set(refused.map(({ change }) => change.id)), next);
 }
 
-function buried(change: RowChange, message: string): RowChange {
+function asDeadLetter(change: RowChange, message: string): RowChange {
   return {
     ...change,
     state: "DEAD",

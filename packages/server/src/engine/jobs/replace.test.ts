@@ -4,7 +4,7 @@ import type { Candidate } from "../../domain/execution.ts";
 import { DEFAULT_POLICY, type JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { DEFAULT_ORDERING, rankOf } from "../../domain/rank.ts";
-import type { DeleteCommand, ReplaceCommand } from "../../ports/store.ts";
+import type { DeleteCommand, ReplaceCommand } from "../../ports/store-commands.ts";
 import type { Batch } from "../batch.ts";
 import { candidate, changesOf, only, START, Story } from "../testing/story.ts";
 
@@ -40,7 +40,7 @@ function deleteCommand(rows: readonly Candidate[]): DeleteCommand {
   return { id: `command-${++made}`, shard, kind: "DELETE", jobId, executionIds: rows.map(({ id }) => id) };
 }
 
-/** The store's answer to what the machine asked for last: these rows, the others are final. */
+/** Answers the machine's last request for rows: these rows exist, and the other executions are final. */
 function loaded(story: Story, rows: readonly Candidate[], since = story.batch.number, term = story.state.term): Story {
   const want = only(story.wants.splice(0).filter(({ kind }) => kind === "LOAD"));
   assert.ok(want.kind === "LOAD");
@@ -214,7 +214,7 @@ describe("replacing what waits", () => {
     );
   });
 
-  it("is obeyed by the next owner where this one died", () => {
+  it("is applied by the next owner where this one died", () => {
     const row = candidate();
     const command = replaceCommand([row]);
     const recovered = { inFlight: [], journals: [], commands: [command] };
@@ -224,7 +224,7 @@ describe("replacing what waits", () => {
     assert.equal(only(changesOf(story.commit())).replacement?.jobVersion, 2);
   });
 
-  it("is left to the next owner where the shard is let go of before the rows were read", () => {
+  it("is left to the next owner where the shard is released before the rows were read", () => {
     const row = candidate();
     const story = new Story();
     const command = replaceCommand([row]);

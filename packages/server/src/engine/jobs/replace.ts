@@ -1,22 +1,22 @@
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
-import type { ReplaceCommand } from "../../ports/store.ts";
+import type { ReplaceCommand } from "../../ports/store-commands.ts";
 import type { Entry } from "../entry.ts";
 import { enter } from "../queue/intake.ts";
 import { writeRow } from "../rows.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
 
 /**
- * Lets an execution that no worker has run by the new definition of its job, as if it had been submitted with it.
+ * Gives an execution that no worker has the new definition of its job, as if it had been submitted with it.
  *
- * It takes a number of its own among the attempts: whatever still speaks of the execution as it was (a late hint, a payload that
- * came with one) speaks of an older attempt and is refused as such.
- * @returns false: a worker has it, and it keeps what it started with
+ * The execution gets a new attempt number, because late hints and their payloads describe the former definition: they
+ * name an older attempt and are refused.
+ * @returns false: a worker has the execution, which keeps its definition
  */
 export function replaceWaiting(step: Step, entry: Entry, command: ReplaceCommand): boolean {
   if (entry.place === "ASSIGNED") return false;
   const { row } = entry;
-  // Changes of a job may be heard of in any order; the newest one counts.
+  // Commands about a job may arrive in any order; the newest version counts.
   if (row.jobVersion >= command.version) return true;
   leavePlace(step, entry);
   redefine(step, entry, command);

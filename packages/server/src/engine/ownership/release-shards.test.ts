@@ -4,7 +4,7 @@ import { candidate, only, Story } from "../testing/story.ts";
 
 const INCARNATION = "node-1";
 
-describe("a shard that is let go and taken over again", () => {
+describe("a shard that is released and taken over again", () => {
   const taken = (story: Story, shard: number, recovered: object) => {
     const nothing = { inFlight: [], journals: [], commands: [], ...recovered };
     const epochs = new Map([[shard, 3]]);

@@ -2,15 +2,14 @@ import type { ShardId } from "../../domain/ids.ts";
 import { leaveWorker } from "../attempts/attempts.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
-import { letGoPlans } from "../recurring/let-go.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 
 /**
- * Forgets all that is known of shards that are another's now. The batch drops its changes of these shards: the next
- * owner learns their state from the store, and what workers hold from the workers.
+ * Removes all state of shards that another node owns now, and the batch's changes of these shards. The next owner
+ * learns their state from the store, and the attempts that workers hold from the workers.
  */
-export function letGo(step: Step, lost: readonly ShardId[]): void {
+export function releaseShards(step: Step, lost: readonly ShardId[]): void {
   if (lost.length === 0) return;
   const { state, batch } = step;
   const shards = new Set(lost);
@@ -24,7 +23,7 @@ export function letGo(step: Step, lost: readonly ShardId[]): void {
     state.jobCommands.delete(id);
     state.openCommands.delete(id);
   }
-  letGoPlans(step, shards);
+  releasePlans(step, shards);
   permitsLost(step, shards);
   for (const shard of shards) {
     state.epochs.delete(shard);
@@ -44,4 +43,22 @@ function drop(step: Step, entry: Entry): void {
     entry.assigned = null;
   }
   forget(step, entry);
+}
+
+/** Forgets the recurring jobs of shards that are another's now, and what was asked of them. */
+function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
+  const { plans, openCommands } = state;
+  for (const planned of [...plans.byId.values()]) {
+    if (!shards.has(planned.shard)) continue;
+    plans.drop(planned);
+    for (const id of planned.open) {
+      plans.uncommitted.delete(id);
+      plans.superseding.delete(id);
+    }
+  }
+  for (const [jobId, commands] of plans.commands) {
+    if (!commands.some(({ command }) => shards.has(command.shard))) continue;
+    for (const { command } of commands) openCommands.delete(command.id);
+    plans.commands.delete(jobId);
+  }
 }

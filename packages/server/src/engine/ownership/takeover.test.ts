@@ -88,7 +88,7 @@ describe("a takeover", () => {
 
   describe("of what was sent through another gateway", () => {
     const both = ["gateway-0", GATEWAY];
-    /** Every living gateway is asked once a second; those that are named answer that they do not have the worker. */
+    /** Asks every living gateway once a second. The gateways in `absent` answer that they do not have the worker. */
     const secondsOf = (story: Story, seconds: number, absent: readonly string[], nodes = both) => {
       for (let second = 1; second <= seconds; second++) {
         const askedAt = story.now;

@@ -1,6 +1,6 @@
 import type { ShardId } from "../../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
-import { takeCommands } from "../commands.ts";
+import { applyCommands } from "../commands.ts";
 import { newEntry } from "../entry.ts";
 import type { Input } from "../inputs.ts";
 import type { JournalBox } from "../journal-box.ts";
@@ -9,8 +9,11 @@ import { laneOf } from "../queue/intake.ts";
 import type { Step } from "../state.ts";
 import { askForWorkers, seek } from "../workers/adoption.ts";
 
-/** Begins to own shards: everything that may be in flight in them is waited for, nothing is started anew yet. */
-export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
+/**
+ * Starts to own shards. The owner waits for everything that may be in flight in these shards, and does not start any of
+ * it again yet.
+ */
+export function acquireShards(step: Step, owned: Extract<Input, { kind: "OWNED" }>): void {
   const { state } = step;
   const { recovered } = owned;
   state.incarnation = owned.incarnation;
@@ -21,13 +24,13 @@ export function takeOwnership(step: Step, owned: Extract<Input, { kind: "OWNED" 
     state.terms.set(shard, owned.term);
     state.journalSeqs.delete(shard);
   }
-  // No lane knows yet what the store has of the shards that came now.
+  // No lane has read the rows of the new shards yet.
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adopt(step, row, boxes);
   askForWorkers(step);
   permitsOwned(step, owned.epochs.keys());
-  takeCommands(step, recovered.commands);
+  applyCommands(step, recovered.commands);
 }
 
 function openBoxes(step: Step, recovered: Recovered): Map<string, JournalBox> {
@@ -56,7 +59,8 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
     workerId,
     gateway,
     worker: null,
-    at: assignedAt,
+    // The store's clock may have been set back since the assignment.
+    at: Math.min(assignedAt, step.now),
     account: 0,
     credit: 0,
     startedAt: attemptStartedAt,
@@ -68,5 +72,6 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   if (lane.gate !== null) lane.gate.running++;
   state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
+  if (attemptStartedAt === null) state.unstarted.add(entry);
   seek(step, entry, entry.assigned);
 }

@@ -1,9 +1,12 @@
 import type { EpochMs } from "../../domain/ids.ts";
 
-/** Full after it has been idle for so long. */
+/** Time in ms after which an unused bucket is full. */
 const BURST_MS = 1_000;
 
-/** Starts that a rate allows. Begins empty: what a bucket before it has given out is not given out once more. */
+/**
+ * Token bucket of the starts that a rate allows. It begins empty, so that starts which an earlier bucket has granted
+ * are not granted again.
+ */
 export class Bucket {
   #level = 0;
   #at: EpochMs;
@@ -12,9 +15,12 @@ export class Bucket {
     this.#at = now;
   }
 
-  /** Whole starts that there are now: a second's worth at most, and one at least where the rate is lower. */
+  /**
+   * Number of whole starts available now: at most those of one second, or one start if the rate is below one per
+   * second.
+   */
   available(ratePerSec: number, now: EpochMs): number {
-    // A clock that was set back has brought nothing.
+    // A clock that was set back adds no starts.
     const passedMs = Math.max(0, now - this.#at);
     this.#at = now;
     const burst = Math.max(1, (ratePerSec * BURST_MS) / 1_000);
@@ -22,7 +28,7 @@ export class Bucket {
     return Math.floor(this.#level + ROUNDING);
   }
 
-  /** The clock has leapt. */
+  /** Adjusts the time of the last refill after the store's clock was set. */
   leap(byMs: number): void {
     this.#at += byMs;
   }
@@ -31,11 +37,11 @@ export class Bucket {
     this.#level -= starts;
   }
 
-  /** How long it is until there is a whole one, as of the last look. */
+  /** Milliseconds until a whole start is available, counted from the last call of `available`. */
   waitMs(ratePerSec: number): number {
     return Math.max(0, Math.ceil(((1 - this.#level) * 1_000) / ratePerSec));
   }
 }
 
-/** Sums of small shares miss the whole by a trifle. */
+/** Tolerance for rounding: sums of small fractions may fall slightly short of a whole start. */
 const ROUNDING = 1e-9;

@@ -3,11 +3,11 @@ import type { PermitAnswer, PermitCall, PermitOpening } from "../../ports/messag
 import { Bucket } from "./bucket.ts";
 
 /**
- * An account that has not called for so long is granted nothing: its owner may be dead, and permits would stay there
- * unused.
+ * Time in ms without a call after which an account is granted nothing: its owner may be dead, and the permits would
+ * stay there unused.
  */
 const LAPSES_AFTER_MS = 2_500;
-/** The shortest time between two looks at a bucket: many small grants become one. */
+/** Minimum interval in ms between two checks of a bucket, so that many small grants become one. */
 const LOOK_LEAST_MS = 10;
 
 /** Limits of a pool; null: no limit. */
@@ -16,12 +16,15 @@ export interface PoolLimits {
   ratePerSec: number | null;
 }
 
-/** Grants of one life of one machine for its shards. */
+/** Permits that the coordinator granted to one life of one machine, for its shards. */
 interface Account {
   node: Incarnation;
   life: number;
   account: number;
-  /** Permits in all, with those that it had when it opened the account, and those that have come back. */
+  /**
+   * Number of all permits granted, including those that the machine had when it opened the account, and number of
+   * permits returned.
+   */
   granted: number;
   returned: number;
   /** Shards of the account that no other owner has declared under a later epoch. */
@@ -30,52 +33,56 @@ interface Account {
   wanted: number;
   rank: number;
   calledAt: EpochMs;
-  /** The caller's own time of its last call. */
+  /** The caller's own time of its last call, which the answer repeats. */
   echo: EpochMs;
   serial: number;
   toldGiveBack: boolean;
-  /** To be told something: starts that it is given with it. */
-  news: { starts: number } | null;
+  /** Answer that is due, with the starts that it grants; null: none is due. */
+  pending: { starts: number } | null;
 }
 
-/** An answer and the node that it is for. */
+/** An answer and its receiver. */
 export interface AddressedAnswer {
   node: Incarnation;
   answer: PermitAnswer;
 }
 
 /**
- * The permits of one pool, as its home counts them: under one epoch of the home shard, from nothing. The count is never
- * below the permits in use: an account keeps its grants until another owner has declared what is in its shards.
+ * The permits of one pool, as its coordinator counts them: under one epoch of the coordinator shard, and starting from
+ * nothing. The count is never below the permits in use, because an account keeps its grants until another owner has
+ * declared the attempts in its shards.
  */
-export class Ledger {
+export class PermitLedger {
   readonly pool: string;
   readonly epoch: Epoch;
   readonly #required: ReadonlyMap<ShardId, Epoch>;
   readonly #declared = new Map<ShardId, Epoch>();
   readonly #accounts = new Map<string, Account>();
-  /** Attempts of shards that their owner has lost, and nobody after it has declared. */
+  /** Attempts in shards that their owner has lost and that no later owner has declared yet. */
   readonly #orphans = new Map<ShardId, { epoch: Epoch; count: number }>();
   #refusals: AddressedAnswer[] = [];
   #bucket: Bucket | null = null;
   #isComplete = false;
-  /** Whether something came that may change what can be dealt. */
+  /** Whether something has changed that may affect the next grants. */
   #isDirty = true;
   #dealAt: EpochMs | null = null;
 
-  /** @param required the epochs that shards had when the home shard was owned already: older owners do not speak for them */
+  /**
+   * @param required epochs of all shards when the coordinator shard was taken over; a declaration under an older epoch
+   * does not count
+   */
   constructor(pool: string, epoch: Epoch, required: ReadonlyMap<ShardId, Epoch>) {
     this.pool = pool;
     this.epoch = epoch;
     this.#required = required;
   }
 
-  /** Whether all shards were declared: until then nobody knows what is out. */
+  /** Whether all shards were declared. Until then the number of permits in use is unknown. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
 
-  /** Permits that are out, or may be. */
+  /** Upper bound of the permits in use. */
   get taken(): number {
     let taken = 0;
     for (const { granted, returned } of this.#accounts.values()) taken += granted - returned;
@@ -83,21 +90,21 @@ export class Ledger {
     return taken;
   }
 
-  /** When a look is worth while though nobody calls; null: never. */
+  /** Time of the next grant that does not depend on a call; null: there is none. */
   get dealAt(): EpochMs | null {
     return this.#dealAt;
   }
 
-  /** The clock has leapt. */
+  /** Adjusts all times after the store's clock was set. */
   leap(byMs: number): void {
     if (this.#dealAt !== null) this.#dealAt += byMs;
     this.#bucket?.leap(byMs);
     for (const account of this.#accounts.values()) account.calledAt += byMs;
   }
 
-  /** A call of some machine. */
+  /** Applies a call of a machine. */
   take(node: Incarnation, call: PermitCall, now: EpochMs): void {
-    // It knows of a later owner of the home shard than this one.
+    // The call is meant for a later owner of the coordinator shard.
     if (call.epoch > this.epoch) return;
     const name = `${node}/${call.life}`;
     const known = this.#accounts.get(name);
@@ -109,12 +116,15 @@ export class Ledger {
     }
     this.#isDirty = true;
     account.returned = Math.max(account.returned, call.returned);
-    account.news ??= { starts: 0 };
+    account.pending ??= { starts: 0 };
     if (call.seq <= account.seq) return;
     Object.assign(account, { seq: call.seq, wanted: call.wanted, rank: call.rank, calledAt: now, echo: call.at });
   }
 
-  /** @returns null: it says nothing of what it has, or all its shards are others' by now */
+  /**
+   * Opens an account.
+   * @returns null: the call has no opening, or other machines have declared all of its shards by now
+   */
   #open(node: Incarnation, call: PermitCall): Account | null {
     if (call.opening === null) return null;
     const name = `${node}/${call.life}`;
@@ -123,7 +133,7 @@ export class Ledger {
     const { life, account } = call;
     const opened: Account = {
       ...{ node, life, account, granted: call.opening.held, returned: 0, shards },
-      ...{ seq: 0, wanted: 0, rank: 0, calledAt: 0, echo: 0, serial: 0, toldGiveBack: false, news: null },
+      ...{ seq: 0, wanted: 0, rank: 0, calledAt: 0, echo: 0, serial: 0, toldGiveBack: false, pending: null },
     };
     this.#accounts.set(name, opened);
     this.#supersede();
@@ -131,7 +141,10 @@ export class Ledger {
     return opened;
   }
 
-  /** @returns those of its shards that nobody else has under a later epoch */
+  /**
+   * Records the shards and attempts that an opening declares.
+   * @returns the shards that no other machine has declared under a later epoch
+   */
   #declare({ shards, departed }: PermitOpening): Map<ShardId, Epoch> {
     const own = new Map<ShardId, Epoch>();
     for (const { shard, epoch } of shards) {
@@ -148,8 +161,8 @@ export class Ledger {
   }
 
   /**
-   * Permits of shards that other machines have declared since are in the accounts of those machines: an account without
-   * shards is empty.
+   * Removes from each account the shards that another machine has declared since, because that machine's account has
+   * their permits. An account without shards is deleted.
    */
   #supersede(): void {
     for (const [name, { shards }] of this.#accounts) {
@@ -166,7 +179,7 @@ export class Ledger {
     return true;
   }
 
-  /** The caller goes by an outdated account, so it opens another one. */
+  /** Answers that the account is unknown or outdated, so the machine opens another one. */
   #refuse(node: Incarnation, call: PermitCall): void {
     const { life, account, at } = call;
     const none = { granted: 0, starts: 0, serial: 0, giveBack: false, taken: 0, isComplete: false, nextStartMs: null };
@@ -175,9 +188,9 @@ export class Ledger {
   }
 
   /**
-   * Grants what there is to those who wait, the most urgent first and one after the other.
-   * @param limits null: the pool has none, as far as this home knows
-   * @returns answers to all who called, and to those for whom something has changed
+   * Grants the free permits to the waiting accounts, the most urgent first, one after the other.
+   * @param limits null: the pool has no limits, as far as this coordinator knows
+   * @returns answers to all accounts that have called, and to accounts for which something has changed
    */
   deal(limits: PoolLimits | null, now: EpochMs): AddressedAnswer[] {
     if (!this.#isDirty && (this.#dealAt === null || now < this.#dealAt)) return [];
@@ -191,13 +204,13 @@ export class Ledger {
     const isOver = limits?.maxRunning != null && this.taken > limits.maxRunning;
     for (const account of this.#accounts.values()) {
       const giveBack = isOver || left.some((other) => other !== account);
-      if (giveBack !== account.toldGiveBack) account.news ??= { starts: 0 };
+      if (giveBack !== account.toldGiveBack) account.pending ??= { starts: 0 };
       account.toldGiveBack = giveBack;
     }
     return [...this.#refusals.splice(0), ...this.#answers(limits?.maxRunning ?? null, nextStartMs)];
   }
 
-  /** Accounts that want permits and whose machines live, the most urgent first. */
+  /** Accounts that want permits and whose machines are alive, the most urgent first. */
   #waiting(now: EpochMs): Account[] {
     for (const account of this.#accounts.values()) if (now - account.calledAt > LAPSES_AFTER_MS) account.wanted = 0;
     return [...this.#accounts.values()].filter(({ wanted }) => wanted > 0).sort((a, b) => a.rank - b.rank);
@@ -218,9 +231,9 @@ export class Ledger {
       left -= count;
       account.wanted -= count;
       if (maxRunning !== null) account.granted += count;
-      account.news ??= { starts: 0 };
+      account.pending ??= { starts: 0 };
       if (ratePerSec === null) continue;
-      account.news.starts += count;
+      account.pending.starts += count;
       this.#bucket?.take(count);
     }
   }
@@ -237,15 +250,15 @@ export class Ledger {
     const { pool, epoch, taken, isComplete } = this;
     const answers: AddressedAnswer[] = [];
     for (const held of this.#accounts.values()) {
-      if (held.news === null) continue;
-      const { node, life, account, granted, toldGiveBack: giveBack, echo: at, news } = held;
+      if (held.pending === null) continue;
+      const { node, life, account, granted, toldGiveBack: giveBack, echo: at, pending: news } = held;
       const about = { kind: "PERMITS", pool, epoch, life, account, isKnown: true, granted, giveBack, at } as const;
       const serial = ++held.serial;
       answers.push({
         node,
         answer: { ...about, serial, starts: news.starts, maxRunning, taken, isComplete, nextStartMs },
       });
-      held.news = null;
+      held.pending = null;
     }
     return answers;
   }

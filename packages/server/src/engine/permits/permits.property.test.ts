@@ -3,12 +3,12 @@ import { it } from "node:test";
 import fc from "fast-check";
 import { SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
-import { Holding } from "./holding.ts";
-import { Ledger } from "./ledger.ts";
+import { PermitLedger } from "./permit-ledger.ts";
+import { PoolPermits } from "./pool-permits.ts";
 
 const POOL = "limited";
 const LIMITS = { maxRunning: 5, ratePerSec: null };
-/** Shards move in such groups. */
+/** Groups in which shards move between nodes. */
 const GROUPS = 4;
 const NODES = 3;
 
@@ -18,29 +18,32 @@ interface Letter {
   message: PermitCall | PermitAnswer;
 }
 
-/** One node: what it believes to own, and its two ends of the protocol. */
+/** A node: the shards that it believes to own, and its two ends of the protocol. */
 class Node {
   life = 1;
   term = 0;
   accounts = 0;
-  holding = new Holding(POOL, LIMITS);
+  poolPermits = new PoolPermits(POOL, LIMITS);
   readonly epochs = new Map<ShardId, number>();
   seen = new Map<ShardId, number>();
-  seenWithHome = new Map<ShardId, number>();
-  ledger: Ledger | null = null;
+  seenWithCoordinator = new Map<ShardId, number>();
+  ledger: PermitLedger | null = null;
 
   open(): void {
-    if (this.epochs.size > 0) this.holding.open(++this.accounts, this.term, this.epochs);
+    if (this.epochs.size > 0) this.poolPermits.open(++this.accounts, this.term, this.epochs);
   }
 
   forget(shard: ShardId): void {
-    this.holding.lost(shard, this.epochs.get(shard) ?? 0);
+    this.poolPermits.lost(shard, this.epochs.get(shard) ?? 0);
     this.epochs.delete(shard);
-    if (shard === this.holding.home) this.ledger = null;
+    if (shard === this.poolPermits.coordinator) this.ledger = null;
   }
 }
 
-/** Nodes, a store that knows who owns what and what is current in it, and a network that does what it likes. */
+/**
+ * Nodes, a store that knows the owners and the current attempts, and a network that loses, repeats and reorders
+ * messages.
+ */
 class World {
   readonly nodes = Array.from({ length: NODES }, () => new Node());
   readonly epochs = new Map<ShardId, number>();
@@ -57,7 +60,7 @@ class World {
     return [...this.current.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** The owner before is not told: it finds out when it wants to write. */
+  /** Takes over a group of shards. The former owner is not informed, and notices at its next write. */
   takeOver(to: number, group: number): void {
     const node = this.nodes[to] as Node;
     const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard).filter((shard) => shard % GROUPS === group);
@@ -67,16 +70,16 @@ class World {
       this.epochs.set(shard, (this.epochs.get(shard) ?? 0) + 1);
       this.owners.set(shard, to);
       node.epochs.set(shard, this.epochs.get(shard) ?? 0);
-      for (let i = 0; i < (this.current.get(shard) ?? 0); i++) node.holding.adopted(shard);
+      for (let i = 0; i < (this.current.get(shard) ?? 0); i++) node.poolPermits.adopted(shard);
     }
     node.seen = new Map(this.epochs);
-    if (shards.includes(node.holding.home)) node.seenWithHome = node.seen;
-    node.holding.owned(shards);
-    node.holding.hears(node.seen.get(node.holding.home) ?? 0);
+    if (shards.includes(node.poolPermits.coordinator)) node.seenWithCoordinator = node.seen;
+    node.poolPermits.owned(shards);
+    node.poolPermits.hears(node.seen.get(node.poolPermits.coordinator) ?? 0);
     node.open();
   }
 
-  /** It finds out what is no longer its own. */
+  /** Lets a node notice which shards it has lost. */
   notice(at: number): void {
     const node = this.nodes[at] as Node;
     const gone = [...node.epochs].filter(([shard, epoch]) => this.epochs.get(shard) !== epoch);
@@ -84,7 +87,7 @@ class World {
     if (gone.length > 0) node.open();
   }
 
-  /** It begins anew with nothing; what was in its shards stays current until somebody takes them over. */
+  /** Restarts a node with an empty memory. Attempts in its shards stay current until another node takes them over. */
   die(at: number): void {
     const node = new Node();
     node.life = (this.nodes[at] as Node).life + 1;
@@ -95,8 +98,8 @@ class World {
     const node = this.nodes[at] as Node;
     const shards = [...node.epochs.keys()];
     const shard = shards[pick % Math.max(1, shards.length)];
-    if (shard === undefined || node.holding.room(node.term) < 1) return;
-    node.holding.assigned(shard);
+    if (shard === undefined || node.poolPermits.room(node.term) < 1) return;
+    node.poolPermits.assigned(shard);
     if (this.epochs.get(shard) !== node.epochs.get(shard)) return this.notice(at);
     this.current.set(shard, (this.current.get(shard) ?? 0) + 1);
     assert.ok(this.running <= LIMITS.maxRunning, `${this.running} are current`);
@@ -108,21 +111,21 @@ class World {
     const node = this.nodes[this.owners.get(shard) ?? -1];
     if (count === 0 || node?.epochs.get(shard) !== this.epochs.get(shard)) return;
     this.current.set(shard, count - 1);
-    node?.holding.freed(shard);
+    node?.poolPermits.freed(shard);
   }
 
-  /** @param to which node it takes for the home; null: the right one */
+  /** Sends a call. @param to node that the caller takes for the coordinator; null: the right one */
   call(at: number, to: number | null, wanted: number): void {
     const node = this.nodes[at] as Node;
     if (node.epochs.size === 0) return;
     this.now += 1_000;
-    const wish = wanted === 0 || node.holding.room(node.term) > 0 ? null : () => ({ count: wanted, rank: at });
-    const message = node.holding.call(wish, node.life, this.now, true);
-    const home = to ?? this.owners.get(node.holding.home) ?? 0;
-    if (message !== null) this.letters.push({ to: home, from: at, message });
+    const wish = wanted === 0 || node.poolPermits.room(node.term) > 0 ? null : () => ({ count: wanted, rank: at });
+    const message = node.poolPermits.call(wish, node.life, this.now, true);
+    const coordinator = to ?? this.owners.get(node.poolPermits.coordinator) ?? 0;
+    if (message !== null) this.letters.push({ to: coordinator, from: at, message });
   }
 
-  /** @param isKept whether it comes once more later on */
+  /** Delivers a message. @param isKept whether the message is delivered once more later */
   deliver(pick: number, isKept: boolean): void {
     const index = pick % Math.max(1, this.letters.length);
     const letter = this.letters[index];
@@ -131,14 +134,14 @@ class World {
     const { to, from, message } = letter;
     const node = this.nodes[to] as Node;
     if (message.kind === "PERMIT_CALL") this.#callArrives(to, from, message);
-    else if (message.life === node.life && node.holding.take(message, this.now)) node.open();
+    else if (message.life === node.life && node.poolPermits.take(message, this.now)) node.open();
   }
 
   #callArrives(at: number, from: number, call: PermitCall): void {
     const node = this.nodes[at] as Node;
-    const epoch = node.epochs.get(node.holding.home);
+    const epoch = node.epochs.get(node.poolPermits.coordinator);
     if (epoch === undefined) return;
-    if (node.ledger?.epoch !== epoch) node.ledger = new Ledger(POOL, epoch, node.seenWithHome);
+    if (node.ledger?.epoch !== epoch) node.ledger = new PermitLedger(POOL, epoch, node.seenWithCoordinator);
     node.ledger.take(`node-${from}`, call, this.now);
     for (const { node: to, answer } of node.ledger.deal(LIMITS, this.now)) {
       this.letters.push({ to: Number(to.slice(5)), from: at, message: answer });
@@ -149,14 +152,14 @@ class World {
     if (this.letters.length > 0) this.letters.splice(pick % this.letters.length, 1);
   }
 
-  /** Everybody is heard and answered, and uses some of what it got. */
+  /** Lets every node call and be answered, and use some of its permits. */
   exchange(first: number, wanted: number): void {
     for (let i = 0; i < NODES; i++) this.call((first + i) % NODES, null, wanted);
     while (this.letters.length > 0) this.deliver(0, false);
     for (let i = 0; i < wanted; i++) this.assign(first % NODES, i * 7 + first);
   }
 
-  /** All goes well from now on: everybody wants to run something, and says so each second. */
+  /** Ends all faults: every node wants to run work, and calls each second. */
   heal(): void {
     this.nodes.forEach((node, at) => {
       for (let group = 0; group < GROUPS; group++) {
@@ -188,7 +191,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant("die"), fc.nat(NODES - 1), nat) },
 );
 
-const DEEDS: Record<string, (world: World, a: number, b: number) => void> = {
+const ACTIONS: Record<string, (world: World, a: number, b: number) => void> = {
   assign: (world, a, b) => world.assign(a, b),
   finish: (world, a) => world.finish(a),
   call: (world, a, b) => world.call(a, null, b),
@@ -204,9 +207,9 @@ const DEEDS: Record<string, (world: World, a: number, b: number) => void> = {
 
 it("never has more current than the pool allows, and loses no permit, whatever messages and owners do", () => {
   fc.assert(
-    fc.property(fc.array(action, { minLength: 50, maxLength: 400, size: "max" }), (deeds) => {
+    fc.property(fc.array(action, { minLength: 50, maxLength: 400, size: "max" }), (actions) => {
       const world = new World();
-      for (const [deed, a, b] of deeds) DEEDS[deed]?.(world, a, b);
+      for (const [action, a, b] of actions) ACTIONS[action]?.(world, a, b);
       world.heal();
       assert.equal(world.running, LIMITS.maxRunning, "when all is well again, every permit is used");
     }),

@@ -1,18 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Candidate } from "../../domain/execution.ts";
 import { SHARD_COUNT } from "../../domain/ids.ts";
-import { defaultPool, homeOf, type Pool } from "../../domain/pool.ts";
+import { coordinatorOf, defaultPool, type Pool } from "../../domain/pool.ts";
+import type { Assignment } from "../../ports/messages.ts";
 import { explain } from "../explain.ts";
-import { candidate, only, Story } from "../testing/story.ts";
+import { candidate, GATEWAY, only, Story } from "../testing/story.ts";
 import { Permits } from "./permits.ts";
 
-/** Five jobs, a worker with slots for all of them, and what the pool allows. */
+/** Five jobs, a worker with slots for all of them, and the limits of the pool. */
 function story(limits: Partial<Pool>): Story {
   const told = new Story();
   told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), ...limits }] });
   told.worker("w1", { slots: 5 });
   told.hint(...[1, 2, 3, 4, 5].map((n) => candidate({ id: `execution-${n}`, rank: n })));
   return told.exchangePermits();
+}
+
+function without(shards: readonly number[], out: number): number[] {
+  return shards.filter((shard) => shard !== out);
 }
 
 describe("a pool that allows two at once", () => {
@@ -26,7 +32,7 @@ describe("a pool that allows two at once", () => {
     const [first] = assigns;
     assert.ok(first);
     told.finish(first).exchangePermits();
-    // The store still holds the end of the first one for something to come.
+    // The end of the first attempt is not committed yet, so its permit is still in use.
     assert.equal(told.batch.assigns.length, 0);
     told.commit();
     assert.deepEqual(told.assigned(), ["execution-3"]);
@@ -48,7 +54,7 @@ describe("a pool that allows two at once", () => {
     assert.deepEqual(reasons[0], { reason: "POOL_AT_LIMIT", pool: "default", limit: 2, running: 2 });
   });
 
-  it("starts none before the home has answered, and says so", () => {
+  it("starts none before the coordinator has answered, and says so", () => {
     const told = new Story().tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 2 }] });
     told.worker("w1").hint(candidate({ id: "execution-1" }));
     assert.equal(told.batch.assigns.length, 0);
@@ -56,7 +62,7 @@ describe("a pool that allows two at once", () => {
       reason: "PERMIT_AWAITED",
       pool: "default",
     });
-    // The call was lost; it is said again within a second.
+    // The call was lost, and is repeated within a second.
     told.letters = [];
     told.later(1_000).exchangePermits();
     assert.deepEqual(told.assigned(), ["execution-1"]);
@@ -87,7 +93,7 @@ describe("a pool that allows two at once", () => {
     assert.deepEqual(told.assigned(), ["execution-6"]);
   });
 
-  it("uses no permit that the home grants before it has heard that the limit was lowered", () => {
+  it("uses no permit that the coordinator grants before it has heard that the limit was lowered", () => {
     const told = story({ maxRunning: 1 });
     const first = only(told.commit().assigns);
     told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 5 }] });
@@ -107,6 +113,41 @@ describe("a pool that allows two at once", () => {
     told.later(1_000).exchangePermits();
     assert.deepEqual(told.assigned(), ["execution-2"]);
     told.finish(first).commit();
+  });
+
+  it("starts none in place of an adopted attempt while a shard has no owner, whose attempts nobody knows", () => {
+    const [ends, runs, waits] = [candidate(), candidate(), candidate()];
+    const all = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    const isUsed = (shard: number) => [ends, runs, waits].some((row) => row.shard === shard);
+    const unowned = all.find((shard) => !isUsed(shard) && shard !== coordinatorOf("default")) as number;
+    const hidden = candidate({ shard: unowned });
+    const told = new Story().tell({ kind: "LOST", shards: all });
+    told.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), maxRunning: 2 }] });
+    const sent = { attempt: 1, workerId: "w1", gateway: GATEWAY, assignedAt: told.now, attemptStartedAt: told.now };
+    /** Takes over shards, in which these attempts run. The worker holds `held` too. */
+    const own = (term: number, shards: number[], rows: Candidate[], held: Candidate[] = []) => {
+      const inFlight = rows.map((row) => ({ row: { ...row, attempt: 1 }, ...sent, journal: null }));
+      const recovered = { inFlight, journals: [], commands: [] };
+      const epochs = new Map(shards.map((shard) => [shard, 2]));
+      told.tell({ kind: "OWNED", term, epochs, recovered, incarnation: "node-1" });
+      const holds = [...rows, ...held].map(({ shard, id }) => ({
+        shard,
+        executionId: id,
+        attempt: 1,
+        startedAt: told.now,
+      }));
+      const worker = { workerId: "w1", name: "w1", pool: "default", handlers: ["echo"], capabilities: [] };
+      return told.up({ ...worker, slots: 5, prefetch: 0 }, holds).credit("w1", 1);
+    };
+    const end = ({ shard, id }: Candidate) => {
+      told.finish({ shard, executionId: id, attempt: 1, workerId: "w1" } as Assignment).commit();
+      return told.exchangePermits().assigned();
+    };
+    own(2, without(all, unowned), [ends, runs]).hint(waits).exchangePermits();
+    assert.deepEqual(end(ends), []);
+    own(3, [unowned], [hidden], [runs]).exchangePermits();
+    assert.deepEqual(told.assigned(), [], "two attempts of the pool run");
+    assert.deepEqual(end(runs), [waits.id]);
   });
 
   it("starts all that waits when the limit is taken away", () => {
@@ -135,13 +176,13 @@ describe("a machine that loses a shard with attempts in it", () => {
     const told = story({ maxRunning: 2 });
     const [first] = told.commit().assigns;
     assert.ok(first);
-    // The pool's own home would count anew.
-    assert.notEqual(first.shard, homeOf("default"));
+    // The lost shard must not be the pool's coordinator, which would start a new count.
+    assert.notEqual(first.shard, coordinatorOf("default"));
     told.tell({ kind: "LOST", shards: [first.shard] });
     told.exchangePermits();
     assert.equal(only(told.state.permits.uses(told.now)).taken, 2);
     const { life } = told.state;
-    const epoch = told.state.epochs.get(homeOf("default")) ?? 0;
+    const epoch = told.state.epochs.get(coordinatorOf("default")) ?? 0;
     const opening = { held: 0, shards: [{ shard: first.shard, epoch: 2 }], departed: [] };
     const none = { returned: 0, wanted: 0, rank: 0, at: told.now };
     const call = { kind: "PERMIT_CALL", pool: "default", epoch, life, account: 1, opening, seq: 1, ...none } as const;
@@ -154,7 +195,7 @@ describe("a machine that loses a shard with attempts in it", () => {
 describe("what is used of a limit", () => {
   it("is told when all shards were declared: until then some owner may not have heard of the limit", () => {
     const permits = new Permits();
-    const ledger = permits.ledger("default", homeOf("default"), 1);
+    const ledger = permits.ledger("default", coordinatorOf("default"), 1);
     const declares = (node: string, from: number, to: number) => {
       const shards = Array.from({ length: to - from }, (_, i) => ({ shard: from + i, epoch: 1 }));
       const opening = { held: 1, shards, departed: [] };

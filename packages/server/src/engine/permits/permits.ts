@@ -1,64 +1,67 @@
 import type { Epoch, EpochMs, Incarnation, ShardId } from "../../domain/ids.ts";
 import type { PermitAnswer, PermitCall, PoolUse } from "../../ports/messages.ts";
-import type { Holding } from "./holding.ts";
-import { Ledger } from "./ledger.ts";
+import { PermitLedger } from "./permit-ledger.ts";
+import type { PoolPermits } from "./pool-permits.ts";
 
-/** A message to the home of a pool, whoever owns that shard, or to a node that called. */
+/** A message to the coordinator of a pool, addressed by its shard, or to a node that called. */
 export type PermitLetter = { toOwnerOf: ShardId; message: PermitCall } | { toNode: Incarnation; message: PermitAnswer };
 
-/** State of a machine that concerns limits of pools. For pools without any there is nothing here. */
+/** State of a machine that concerns pools with limits. Pools without limits have no state here. */
 export class Permits {
-  /** Its own part of each pool that has limits. */
-  readonly holdings = new Map<string, Holding>();
-  /** Ledgers of the pools whose home this machine is. */
-  readonly ledgers = new Map<string, Ledger>();
-  /** The epochs that shards were seen to have, the latest of each. */
+  /** The machine's own permits of each pool with limits. */
+  readonly byPool = new Map<string, PoolPermits>();
+  /** Ledgers of the pools that this machine coordinates. */
+  readonly ledgers = new Map<string, PermitLedger>();
+  /** Latest known epoch of each shard. */
   readonly seen = new Map<ShardId, Epoch>();
-  /** For each shard of this machine what was seen after it was taken over. */
+  /** For each shard of this machine, the epochs of all shards that were known after its takeover. */
   readonly #seenWith = new Map<ShardId, ReadonlyMap<ShardId, Epoch>>();
   readonly letters: PermitLetter[] = [];
   accounts = 0;
-  /** When all is said again. */
-  rollAt: EpochMs = 0;
+  /** Time of the next repeated call to all coordinators. */
+  repeatAt: EpochMs = 0;
 
-  of(pool: string): Holding | undefined {
-    return this.holdings.size === 0 ? undefined : this.holdings.get(pool);
+  of(pool: string): PoolPermits | undefined {
+    return this.byPool.size === 0 ? undefined : this.byPool.get(pool);
   }
 
-  /** @param shards that are owned from now on; what they are the home of is counted anew */
+  /** @param shards shards that were taken over; their ledgers start again */
   owned(shards: Iterable<ShardId>): void {
     const seen = new Map(this.seen);
     for (const shard of shards) this.#seenWith.set(shard, seen);
   }
 
-  lost(shards: ReadonlySet<ShardId>, homeOf: (pool: string) => ShardId): void {
-    for (const pool of [...this.ledgers.keys()]) if (shards.has(homeOf(pool))) this.ledgers.delete(pool);
+  lost(shards: ReadonlySet<ShardId>, coordinatorOf: (pool: string) => ShardId): void {
+    for (const pool of [...this.ledgers.keys()]) if (shards.has(coordinatorOf(pool))) this.ledgers.delete(pool);
     for (const shard of shards) this.#seenWith.delete(shard);
   }
 
-  /** The clock has leapt. */
+  /** Adjusts all times after the store's clock was set. */
   leap(byMs: number): void {
-    this.rollAt += byMs;
-    for (const holding of this.holdings.values()) holding.leap(byMs);
+    this.repeatAt += byMs;
+    for (const poolPermits of this.byPool.values()) poolPermits.leap(byMs);
     for (const ledger of this.ledgers.values()) ledger.leap(byMs);
   }
 
-  /** The ledger of a pool whose home shard this machine owns under that epoch. */
-  ledger(pool: string, home: ShardId, epoch: Epoch): Ledger {
+  /** The ledger of a pool, created if needed, whose coordinator shard this machine owns under this epoch. */
+  ledger(pool: string, coordinator: ShardId, epoch: Epoch): PermitLedger {
     let ledger = this.ledgers.get(pool);
     if (ledger?.epoch !== epoch) {
-      ledger = new Ledger(pool, epoch, this.#seenWith.get(home) ?? new Map());
+      ledger = new PermitLedger(pool, epoch, this.#seenWith.get(coordinator) ?? new Map());
       this.ledgers.set(pool, ledger);
     }
     return ledger;
   }
 
-  /** Use of each pool whose home this machine is, once its limits hold: every owner of a shard has heard of them. */
+  /**
+   * Use of each pool that this machine coordinates. A pool is left out until every owner has declared its attempts,
+   * because its limits do not hold before.
+   */
   uses(now: EpochMs): PoolUse[] {
     const uses: PoolUse[] = [];
     for (const [pool, { taken, isComplete }] of this.ledgers) {
       if (!isComplete) continue;
-      const nextStartAt = this.holdings.get(pool)?.figures.nextStartAt ?? null;
+      const nextStartAt = this.byPool.get(pool)?.lastAnswer.nextStartAt ?? null;
       uses.push({ pool, taken, nextStartAt: nextStartAt === null ? null : Math.max(now, nextStartAt) });
     }
     return uses;

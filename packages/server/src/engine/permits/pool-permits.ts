@@ -1,13 +1,15 @@
 import type { Epoch, EpochMs, ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import { homeOf } from "../../domain/pool.ts";
+import { coordinatorOf } from "../../domain/pool.ts";
 import type { PermitAnswer, PermitCall, PermitOpening } from "../../ports/messages.ts";
-import type { PoolLimits } from "./ledger.ts";
+import type { PoolLimits } from "./permit-ledger.ts";
 
-/** Starts that came in answer to an older call are not used: a rate bounds each second, not the sum of them. */
+/**
+ * Age in ms of the call above which its starts are not used: a rate bounds each second, so starts must not accumulate.
+ */
 const STARTS_FRESH_MS = 2_000;
 
-/** Work that a machine could begin if it had permits. */
+/** Work that a machine could start if it had permits. */
 export interface Wish {
   count: number;
   /** Rank of the most urgent execution. */
@@ -16,35 +18,43 @@ export interface Wish {
 
 const NOTHING: Wish = { count: 0, rank: 0 };
 
-/** Permits of a pool that one machine holds: the other end of an account in the pool's ledger. */
-export class Holding {
+/** Permits of a pool that one machine holds: the machine's side of an account in the pool's ledger. */
+export class PoolPermits {
   readonly pool: string;
-  readonly home: ShardId;
+  readonly coordinator: ShardId;
   limits: PoolLimits;
-  /** Epoch of the home shard; 0: unknown. */
+  /** Epoch of the coordinator shard; 0: unknown. */
   #epoch: Epoch = 0;
   #account = 0;
   #opening: PermitOpening | null = null;
-  /** In which term the account was opened, and the last one that a home has acknowledged: it knows of all shards of it. */
+  /**
+   * Term in which the account was opened, and term of the last account that a coordinator has acknowledged. The
+   * coordinator knows all shards of the acknowledged term.
+   */
   #openedInTerm = 0;
   #knownTerm = 0;
   #seq = 0;
   #serial = 0;
   #granted = 0;
   #returned = 0;
-  /** Permits that no attempt has. */
+  /** Number of unused permits. */
   #free = 0;
-  /** The least that was free since the last roll: nobody needs that. */
+  /** Smallest number of unused permits since the last repeated call: these were not needed. */
   #idle = 0;
   #starts = 0;
   #giveBack = false;
+  /**
+   * Whether a coordinator that knew all shards has said that the pool is within the present limit, since the machine last
+   * took shards over. Otherwise attempts may run that began under a higher limit.
+   */
+  #isWithinLimit = false;
   /** Number of the machine's attempts, including attempts whose end is not committed. */
   #used = new Map<ShardId, number>();
-  readonly #departed = new Map<ShardId, { epoch: Epoch; count: number }>();
-  /** Declaration that the home received last. */
+  readonly #handedOver = new Map<ShardId, { epoch: Epoch; count: number }>();
+  /** Content of the last call to the coordinator. */
   #told = { account: 0, returned: 0, wanted: 0, rank: 0 };
-  /** Last answer of the home, for explain. */
-  figures: { taken: number; isComplete: boolean; nextStartAt: EpochMs | null } = {
+  /** Content of the coordinator's last answer, for `explain`. */
+  lastAnswer: { taken: number; isComplete: boolean; nextStartAt: EpochMs | null } = {
     taken: 0,
     isComplete: false,
     nextStartAt: null,
@@ -52,20 +62,21 @@ export class Holding {
 
   constructor(pool: string, limits: PoolLimits) {
     this.pool = pool;
-    this.home = homeOf(pool);
+    this.coordinator = coordinatorOf(pool);
     this.limits = limits;
   }
 
-  /** Attempts that may be assigned now. */
+  /** Number of attempts that may be assigned now. */
   room(term: number): number {
-    // Were this machine to die, its successors would not be asked for what was begun in shards that no home knows of.
+    // The coordinator does not know all shards of this term yet. If this machine died, no successor would have to
+    // declare attempts in the unknown shards.
     if (this.#knownTerm !== term) return 0;
     const { maxRunning, ratePerSec } = this.limits;
     const starts = ratePerSec === null ? Number.POSITIVE_INFINITY : this.#starts;
     return maxRunning === null ? starts : Math.min(this.#free, starts);
   }
 
-  /** Whether it waits for what the home has to give. */
+  /** Whether the machine waits for permits. */
   get isWaiting(): boolean {
     return this.#told.wanted > 0;
   }
@@ -80,15 +91,15 @@ export class Holding {
     if (this.limits.ratePerSec !== null) this.#starts--;
   }
 
-  /** It was current before this machine knew of it. */
+  /** Counts an attempt that was current before this machine knew of it. */
   adopted(shard: ShardId): void {
     this.#used.set(shard, (this.#used.get(shard) ?? 0) + 1);
   }
 
-  /** Ended by a commit that went through, or never written. */
+  /** Counts an attempt out that has ended by an applied commit, or was never written. */
   freed(shard: ShardId): void {
     const used = this.#used.get(shard);
-    // The permit belongs to a shard that another owner has by now, and that owner counts it.
+    // Another owner has the permit's shard by now, and that owner counts the permit.
     if (used === undefined || used === 0) return;
     this.#used.set(shard, used - 1);
     if (this.limits.maxRunning === null) return;
@@ -96,34 +107,37 @@ export class Holding {
     else this.#free++;
   }
 
-  /** Whether it keeps nothing in hand. With a rate, permits come together with starts. */
+  /**
+   * Whether the machine returns unused permits immediately. With a rate, permits are only useful together with starts.
+   */
   get #isModest(): boolean {
-    return this.#giveBack || this.limits.ratePerSec !== null;
+    return this.#giveBack || !this.#isWithinLimit || this.limits.ratePerSec !== null;
   }
 
-  /** Executions in it stay current, with the next owner or with none. */
+  /** Notes that a shard was lost. Its attempts stay current, with the next owner or without an owner. */
   lost(shard: ShardId, epoch: Epoch): void {
     const count = this.#used.get(shard) ?? 0;
     this.#used.delete(shard);
-    if (count > 0) this.#departed.set(shard, { epoch, count });
+    if (count > 0) this.#handedOver.set(shard, { epoch, count });
   }
 
   owned(shards: Iterable<ShardId>): void {
-    for (const shard of shards) this.#departed.delete(shard);
+    for (const shard of shards) this.#handedOver.delete(shard);
   }
 
-  /** A later home than that which it deals with has taken over. @returns whether it is news */
+  /** Learns the epoch of the coordinator shard. @returns whether the epoch is later than the known one */
   hears(epoch: Epoch): boolean {
     if (epoch <= this.#epoch) return false;
     this.#epoch = epoch;
     return true;
   }
 
-  /** Begins anew with a home: from what it has at this moment. */
+  /** Opens an account with a coordinator, from the permits that the machine has at this moment. */
   open(account: number, term: number, epochs: ReadonlyMap<ShardId, Epoch>): void {
     let used = 0;
     for (const count of this.#used.values()) used += count;
     const held = used + this.#free;
+    if (term !== this.#openedInTerm) this.#isWithinLimit = false;
     this.#account = account;
     this.#openedInTerm = term;
     this.#serial = 0;
@@ -133,22 +147,23 @@ export class Holding {
     this.#opening = {
       held,
       shards: Array.from(epochs, ([shard, epoch]) => ({ shard, epoch })),
-      departed: Array.from(this.#departed, ([shard, { epoch, count }]) => ({ shard, epoch, count })),
+      departed: Array.from(this.#handedOver, ([shard, { epoch, count }]) => ({ shard, epoch, count })),
     };
   }
 
-  /** Permits in hand are void, because the limits were set anew. */
+  /** Drops unused permits, because the limits have changed. */
   clear(): void {
     this.#free = 0;
     this.#idle = 0;
+    this.#isWithinLimit = false;
   }
 
-  /** The clock has leapt. */
+  /** Adjusts times after the store's clock was set. */
   leap(byMs: number): void {
-    if (this.figures.nextStartAt !== null) this.figures.nextStartAt += byMs;
+    if (this.lastAnswer.nextStartAt !== null) this.lastAnswer.nextStartAt += byMs;
   }
 
-  /** @returns whether another account is to be opened */
+  /** Applies an answer of the coordinator. @returns whether the machine must open another account */
   take(answer: PermitAnswer, now: EpochMs): boolean {
     if (answer.epoch < this.#epoch) return false;
     if (this.hears(answer.epoch)) return true;
@@ -157,35 +172,38 @@ export class Holding {
     this.#opening = null;
     this.#knownTerm = this.#openedInTerm;
     const gained = Math.max(0, answer.granted - this.#granted);
-    // The home does not know yet that the limit was lowered: such a permit is never used.
+    // The coordinator granted the permit by a higher limit, because it does not know yet that the limit was lowered.
+    // Such a permit is never used.
     if (gained > 0 && (answer.maxRunning ?? 0) > (this.limits.maxRunning ?? Number.POSITIVE_INFINITY)) return true;
     this.#granted += gained;
     this.#free += gained;
     if (answer.serial <= this.#serial) return false;
     this.#serial = answer.serial;
     this.#giveBack = answer.giveBack;
+    this.#isWithinLimit ||= answer.isComplete && answer.taken <= (this.limits.maxRunning ?? Number.POSITIVE_INFINITY);
     const isFresh = now - answer.at <= STARTS_FRESH_MS;
     this.#starts = isFresh ? answer.starts : 0;
     this.#told.wanted = Math.max(0, this.#told.wanted - Math.max(gained, answer.starts));
     const { taken, isComplete, nextStartMs } = answer;
-    this.figures = { taken, isComplete, nextStartAt: nextStartMs === null ? null : now + nextStartMs };
+    this.lastAnswer = { taken, isComplete, nextStartAt: nextStartMs === null ? null : now + nextStartMs };
     return false;
   }
 
   /**
-   * Message for the home at the end of a step.
-   * @param wish what could be begun; null: nothing, or nothing more than there are permits for; undefined: as before
-   * @param isRoll whether it is time to say all of it again
+   * Message for the coordinator at the end of a step; null: none is due.
+   * @param wish work that could start with more permits; null: none, or the permits suffice; undefined: the same as
+   * before
+   * @param isRepeat whether the regular repetition is due
    */
-  call(wish: (() => Wish) | null | undefined, life: number, now: EpochMs, isRoll: boolean): PermitCall | null {
+  call(wish: (() => Wish) | null | undefined, life: number, now: EpochMs, isRepeat: boolean): PermitCall | null {
     this.#starts = 0;
-    this.#giveUp(isRoll);
+    this.#giveUp(isRepeat);
     const { account, returned, wanted, rank: lastRank } = this.#told;
-    const isNews =
+    const isChanged =
       account !== this.#account ||
       returned !== this.#returned ||
       (wish !== undefined && (wish === null) !== (wanted === 0));
-    if (!isNews && !isRoll) return null;
+    if (!isChanged && !isRepeat) return null;
     const { count, rank } = wish === undefined ? { count: wanted, rank: lastRank } : (wish?.() ?? NOTHING);
     this.#told = { account: this.#account, returned: this.#returned, wanted: count, rank };
     return {
@@ -194,11 +212,14 @@ export class Holding {
     };
   }
 
-  /** Gives back what others wait for, or what it has not needed for a while. */
-  #giveUp(isRoll: boolean): void {
-    const count = this.#isModest ? this.#free : isRoll ? this.#idle : 0;
+  /**
+   * Gives back unused permits: all of them if others wait or the pool has a rate, else those that were not needed since
+   * the last repeated call.
+   */
+  #giveUp(isRepeat: boolean): void {
+    const count = this.#isModest ? this.#free : isRepeat ? this.#idle : 0;
     this.#free -= count;
     this.#returned += count;
-    this.#idle = isRoll ? this.#free : Math.min(this.#idle, this.#free);
+    this.#idle = isRepeat ? this.#free : Math.min(this.#idle, this.#free);
   }
 }

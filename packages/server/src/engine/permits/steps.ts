@@ -1,26 +1,26 @@
 import type { Incarnation, ShardId } from "../../domain/ids.ts";
-import { homeOf, isLimited, type Pool } from "../../domain/pool.ts";
+import { coordinatorOf, isLimited, type Pool } from "../../domain/pool.ts";
 import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
 import { isFull, startable, urgency } from "../queue/dispatch.ts";
 import type { MachineState, Step } from "../state.ts";
 import { poolOf } from "../state.ts";
-import { Holding, type Wish } from "./holding.ts";
+import { PoolPermits, type Wish } from "./pool-permits.ts";
 
 /** Actions of the machine about permits, at each point of a step. */
 
-const ROLL_EVERY_MS = 1_000;
+const REPEAT_EVERY_MS = 1_000;
 
-/** Limits may have come, changed or gone. */
+/** Applies the pools' limits, which may have been added, changed or removed. */
 export function followLimits({ state }: Step, pools: readonly Pool[]): void {
   const limited = new Map(pools.filter(isLimited).map((pool) => [pool.name, pool]));
-  for (const name of state.permits.holdings.keys()) if (!limited.has(name)) state.permits.holdings.delete(name);
+  for (const name of state.permits.byPool.keys()) if (!limited.has(name)) state.permits.byPool.delete(name);
   for (const { name, maxRunning, ratePerSec } of limited.values()) {
     const limits = { maxRunning, ratePerSec };
-    const known = state.permits.holdings.get(name);
-    if (known === undefined) begin(state, new Holding(name, limits));
+    const known = state.permits.byPool.get(name);
+    if (known === undefined) begin(state, new PoolPermits(name, limits));
     else {
       const before = known.limits.maxRunning;
-      // With a lower limit nothing stays in hand that was granted by the higher one.
+      // Permits that were granted by a higher limit are dropped.
       const isOther = before === null || maxRunning === null ? before !== maxRunning : maxRunning < before;
       known.limits = limits;
       if (isOther) known.clear();
@@ -29,102 +29,104 @@ export function followLimits({ state }: Step, pools: readonly Pool[]): void {
   }
 }
 
-function begin(state: MachineState, holding: Holding): void {
-  state.permits.holdings.set(holding.pool, holding);
+function begin(state: MachineState, poolPermits: PoolPermits): void {
+  state.permits.byPool.set(poolPermits.pool, poolPermits);
   for (const { row, place } of state.entries.values()) {
-    if (place === "ASSIGNED" && row.pool === holding.pool) holding.adopted(row.shard);
+    if (place === "ASSIGNED" && row.pool === poolPermits.pool) poolPermits.adopted(row.shard);
   }
-  holding.hears(state.permits.seen.get(holding.home) ?? 0);
-  open(state, holding);
+  poolPermits.hears(state.permits.seen.get(poolPermits.coordinator) ?? 0);
+  open(state, poolPermits);
 }
 
-function open(state: MachineState, holding: Holding): void {
-  if (state.epochs.size > 0) holding.open(++state.permits.accounts, state.term, state.epochs);
+function open(state: MachineState, poolPermits: PoolPermits): void {
+  if (state.epochs.size > 0) poolPermits.open(++state.permits.accounts, state.term, state.epochs);
 }
 
-/** After their attempts were adopted. */
+/** Opens accounts for shards that were taken over. Called after their attempts were adopted. */
 export function permitsOwned({ state }: Step, shards: Iterable<ShardId>): void {
   const owned = [...shards];
   state.permits.owned(owned);
-  for (const holding of state.permits.holdings.values()) {
-    holding.owned(owned);
-    holding.hears(state.permits.seen.get(holding.home) ?? 0);
-    open(state, holding);
+  for (const poolPermits of state.permits.byPool.values()) {
+    poolPermits.owned(owned);
+    poolPermits.hears(state.permits.seen.get(poolPermits.coordinator) ?? 0);
+    open(state, poolPermits);
   }
 }
 
-/** Before their epochs are forgotten. */
+/** Notes that shards were lost. Called before the machine forgets their epochs. */
 export function permitsLost({ state }: Step, shards: ReadonlySet<ShardId>): void {
-  state.permits.lost(shards, homeOf);
-  for (const holding of state.permits.holdings.values()) {
-    for (const shard of shards) holding.lost(shard, state.epochs.get(shard) ?? 0);
+  state.permits.lost(shards, coordinatorOf);
+  for (const poolPermits of state.permits.byPool.values()) {
+    for (const shard of shards) poolPermits.lost(shard, state.epochs.get(shard) ?? 0);
   }
 }
 
-/** When they are forgotten. */
+/** Opens accounts anew. Called when the machine has forgotten the epochs of lost shards. */
 export function reopen({ state }: Step): void {
-  for (const holding of state.permits.holdings.values()) open(state, holding);
+  for (const poolPermits of state.permits.byPool.values()) open(state, poolPermits);
 }
 
-export function takePermitMail(step: Step, from: Incarnation, message: PermitCall | PermitAnswer): void {
+export function applyPermitMessage(step: Step, from: Incarnation, message: PermitCall | PermitAnswer): void {
   const { state, now } = step;
   const { permits, epochs } = state;
   if (message.kind === "PERMIT_CALL") {
-    const home = homeOf(message.pool);
-    const epoch = epochs.get(home);
-    if (epoch !== undefined) permits.ledger(message.pool, home, epoch).take(from, message, now);
+    const coordinator = coordinatorOf(message.pool);
+    const epoch = epochs.get(coordinator);
+    if (epoch !== undefined) permits.ledger(message.pool, coordinator, epoch).take(from, message, now);
     return;
   }
-  const holding = permits.of(message.pool);
-  if (holding === undefined || message.life !== state.life) return;
-  if (holding.take(message, now)) open(state, holding);
+  const poolPermits = permits.of(message.pool);
+  if (poolPermits === undefined || message.life !== state.life) return;
+  if (poolPermits.take(message, now)) open(state, poolPermits);
 }
 
-/** Deals out permits that came back or fell due by a rate. */
+/** Grants permits that were returned or that a rate allows now. */
 export function dealPermits({ state, now }: Step): void {
   for (const ledger of state.permits.ledgers.values()) {
-    const limits = state.permits.holdings.get(ledger.pool)?.limits ?? null;
+    const limits = state.permits.byPool.get(ledger.pool)?.limits ?? null;
     for (const { node, answer } of ledger.deal(limits, now)) {
       state.permits.letters.push({ toNode: node, message: answer });
     }
   }
 }
 
-/** At the end of a step: what homes are to be told. */
-export function callHomes(step: Step): void {
+/** Sends the coordinators' messages at the end of a step. */
+export function callCoordinators(step: Step): void {
   const { state, now } = step;
   const { permits } = state;
-  if (permits.holdings.size === 0) return;
-  // A clock that was set back does not hold it up.
-  const isRoll = now >= permits.rollAt || permits.rollAt > now + ROLL_EVERY_MS;
-  if (isRoll) permits.rollAt = now + ROLL_EVERY_MS;
-  for (const holding of permits.holdings.values()) {
-    const wish = holding.isWaiting && !isRoll ? stillWished(step, holding.pool) : wishOf(step, holding);
-    const call = holding.call(wish, state.life, now, isRoll);
-    if (call !== null) permits.letters.push({ toOwnerOf: holding.home, message: call });
+  if (permits.byPool.size === 0) return;
+  // A clock that was set back must not delay the repetition.
+  const isRepeat = now >= permits.repeatAt || permits.repeatAt > now + REPEAT_EVERY_MS;
+  if (isRepeat) permits.repeatAt = now + REPEAT_EVERY_MS;
+  for (const poolPermits of permits.byPool.values()) {
+    const wish = poolPermits.isWaiting && !isRepeat ? stillWished(step, poolPermits.pool) : wishOf(step, poolPermits);
+    const call = poolPermits.call(wish, state.life, now, isRepeat);
+    if (call !== null) permits.letters.push({ toOwnerOf: poolPermits.coordinator, message: call });
   }
 }
 
 /**
- * While it waits for an answer its lanes are not looked through: within a second they are. But when no worker is free any
- * more it says so at once, or starts would go by that others could use: it may have free ones for an instant only, again and
- * again, where several owners have work for them.
+ * Whether the pool still has work that could start. During the wait for an answer the machine does not count its work
+ * again: the repetition within a second does. But if no worker is free any more, the machine says so at once, or starts
+ * would be lost that other machines could use. This happens often when several owners have work for the same workers,
+ * because each owner then has free workers only for moments.
+ * @returns undefined: the wish is unchanged; null: nothing can start
  */
 function stillWished(step: Step, pool: string): undefined | null {
   return urgency(step, pool) === null ? null : undefined;
 }
 
-/** Work that could start if there were permits; null: there is none, or there are enough permits. */
-function wishOf(step: Step, holding: Holding): (() => Wish) | null {
-  const { pool } = holding;
-  if (isFull(step) || holding.room(step.state.term) > 0 || poolOf(step.state, pool).paused) return null;
+/** Work that could start with more permits; null: there is none, or the permits suffice. */
+function wishOf(step: Step, poolPermits: PoolPermits): (() => Wish) | null {
+  const { pool } = poolPermits;
+  if (isFull(step) || poolPermits.room(step.state.term) > 0 || poolOf(step.state, pool).paused) return null;
   const rank = urgency(step, pool);
   return rank === null ? null : () => ({ rank, count: startable(step, pool) });
 }
 
-/** When homes are to be called, or permits dealt, though nothing comes; null: never. */
+/** Time of the next call or grant that does not depend on an input; null: there is none. */
 export function nextPermitRing({ permits }: MachineState): number | null {
-  let at = permits.holdings.size === 0 ? null : permits.rollAt;
+  let at = permits.byPool.size === 0 ? null : permits.repeatAt;
   for (const { dealAt } of permits.ledgers.values()) if (dealAt !== null && (at === null || dealAt < at)) at = dealAt;
   return at;
 }

@@ -2,7 +2,7 @@ import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
 import type { Step } from "../state.ts";
 
-/** The order to run the current attempt, without its payload. */
+/** Message that assigns the current attempt to its worker, without the payload. */
 export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned): Assignment {
   const { row } = entry;
   return {
@@ -22,5 +22,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     failures: row.failures,
     maxAttempts: row.policy.retry.maxAttempts,
     scheduledAt: row.scheduledAt,
+    ...(row.hasSteps && { steps: null }),
   };
 }

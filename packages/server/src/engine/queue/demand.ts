@@ -3,14 +3,17 @@ import type { Demand } from "../../ports/messages.ts";
 import { poolOf, type Step } from "../state.ts";
 import { pickWorker } from "../workers/workers.ts";
 
-/** A change of rank below this is not worth a message: ranks are milliseconds. */
+/** Smallest increase in urgency, in ms of rank, that is worth a message. */
 const RANK_STEP_MS = 1_000;
 
-/** Pools that have ready work which some worker could run if it had credit, with the rank of the most urgent. */
+/**
+ * Pools with work that some worker could run if its gateway allocated credit (slots) to this node, and for each pool
+ * the rank of its most urgent such execution. The work is ready, or waits at a full worker. Paused pools are left out.
+ */
 function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
-  const demand = new Map<string, EpochMs>();
-  // The owner of everything has all credit there is.
-  if (state.epochs.size === SHARD_COUNT) return demand;
+  // The owner of all shards has all credit, so there is nobody to claim credit from.
+  if (state.epochs.size === SHARD_COUNT) return new Map();
+  const demand = new Map(state.stranded);
   for (const pool of state.lanes.served()) {
     if (poolOf(state, pool).paused) continue;
     for (const work of state.lanes.classes(pool)) {
@@ -23,27 +26,28 @@ function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
 }
 
 /**
- * New or more urgent demand, which gateways hear at once. Demand that has gone is not news worth a message; it is
- * left out of what is repeated each second. The exception is a pool to which credit was given back: the gateways must not
- * take that for an answer to demand that comes later.
+ * Returns the demand if it is new or more urgent, because gateways learn of that at once. Demand that has ended needs
+ * no message of its own, because the message that repeats each second leaves it out. The exception is a pool whose
+ * credit was given back: without a message, a gateway would take the credit given back for an answer to later demand.
+ * @returns null: gateways need not be told
  */
 export function newDemand(step: Step): Demand[] | null {
   const demand = demandOf(step);
   const { toldDemand, givenBack } = step.state;
-  let isNews = false;
-  for (const pool of givenBack) if (toldDemand.has(pool) && !demand.has(pool)) isNews = true;
-  // To clear a Set makes a new table, empty or not.
+  let hasNew = false;
+  for (const pool of givenBack) if (toldDemand.has(pool) && !demand.has(pool)) hasNew = true;
+  // The check saves an allocation: clearing a Set allocates a new table even if the Set is empty.
   if (givenBack.size > 0) givenBack.clear();
   for (const [pool, rank] of demand) {
     const told = toldDemand.get(pool);
-    if (told === undefined || rank <= told - RANK_STEP_MS) isNews = true;
+    if (told === undefined || rank <= told - RANK_STEP_MS) hasNew = true;
   }
-  if (!isNews) return null;
+  if (!hasNew) return null;
   step.state.toldDemand = demand;
   return listOf(demand);
 }
 
-/** All of it, as it is now, for the announcement that tells it to every gateway. */
+/** All demand as it is now, for the announcement that goes to every gateway. */
 export function currentDemand(step: Pick<Step, "state">): Demand[] {
   step.state.toldDemand = demandOf(step);
   return listOf(step.state.toldDemand);

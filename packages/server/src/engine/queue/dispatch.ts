@@ -1,37 +1,92 @@
 import type { Entry } from "../entry.ts";
-import type { Holding } from "../permits/holding.ts";
+import type { Limits } from "../inputs.ts";
+import type { PoolPermits } from "../permits/pool-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
-import { pickWorker, type WorkerSlots } from "../workers/workers.ts";
+import { creditsFor, pickWorker, type WorkerSlots } from "../workers/workers.ts";
 import { assignmentOf } from "./assignment.ts";
 import type { WorkClass } from "./lanes.ts";
 
-/** Gives ready executions to free workers, the smallest rank of a pool first, until the batch is full. */
+/**
+ * Assignments that a worker gets one after the other where more work is ready than all workers have credit for. They
+ * share a message, which in a large fleet costs more than its content.
+ */
+const IN_TURN = 4;
+
+/** Part of a batch that executions of full lanes may fill before the other executions that are due enter their lanes. */
+const CROWD_PART = 7 / 8;
+
+/** Assignments and bytes of a batch up to which it may be filled. */
+type Bounds = Pick<Limits, "batchAssigns" | "batchBytes">;
+
+/**
+ * Assigns ready executions to free workers, the smallest rank of each pool first, until the batch is full. Each pool first gets up to an
+ * equal share of the batch, so that no pool's backlog fills batch after batch while another pool waits.
+ */
 export function dispatch(step: Step): void {
-  for (const pool of step.state.lanes.served()) {
-    if (!poolOf(step.state, pool).paused) dispatchPool(step, pool);
+  const pools = step.state.lanes.served();
+  if (pools.size > 1) {
+    for (const pool of pools) dispatchPool(step, pool, shareOf(step, pool, pools.size));
   }
+  for (const pool of pools) dispatchPool(step, pool, step.state.limits);
 }
 
-function dispatchPool(step: Step, pool: string): void {
-  const holding = step.state.permits.of(pool);
-  while (!isFull(step) && hasRoom(step, holding)) {
+/**
+ * Assigns executions of a pool whose lane is full. A part of the batch stays free for the other pools, whose executions may not have
+ * entered their lanes yet.
+ * @returns whether the batch had room for all that can be assigned
+ */
+export function makeRoom(step: Step, pool: string): boolean {
+  const { batchAssigns, batchBytes } = step.state.limits;
+  const until = { batchAssigns: CROWD_PART * batchAssigns, batchBytes: CROWD_PART * batchBytes };
+  dispatchPool(step, pool, until);
+  return !isFull(step, until);
+}
+
+/** Bounds within which a pool has at most an equal share of the batch. */
+function shareOf({ batch, state }: Step, pool: string, pools: number): Bounds {
+  const { batchAssigns, batchBytes } = state.limits;
+  const filled = batch.filled.get(pool);
+  return {
+    batchAssigns: Math.min(batchAssigns, batch.assigns.length + batchAssigns / pools - (filled?.assigns ?? 0)),
+    batchBytes: Math.min(batchBytes, batch.bytes + batchBytes / pools - (filled?.bytes ?? 0)),
+  };
+}
+
+function dispatchPool(step: Step, pool: string, until: Bounds): void {
+  const { batch, state } = step;
+  if (poolOf(state, pool).paused || isFull(step, until)) return;
+  const before = { assigns: batch.assigns.length, bytes: batch.bytes };
+  fillFrom(step, pool, until);
+  if (batch.assigns.length === before.assigns) return;
+  const filled = batch.filled.get(pool) ?? { assigns: 0, bytes: 0 };
+  filled.assigns += batch.assigns.length - before.assigns;
+  filled.bytes += batch.bytes - before.bytes;
+  batch.filled.set(pool, filled);
+}
+
+function fillFrom(step: Step, pool: string, until: Bounds): void {
+  const poolPermits = step.state.permits.of(pool);
+  while (!isFull(step, until) && hasRoom(step, poolPermits)) {
     const turn = nextTurn(step, pool);
     if (turn === null) return;
-    assignFrom(step, turn, holding);
+    assignFrom(step, turn, poolPermits, until);
   }
 }
 
-/** Whether the pool's limits allow another one. */
-function hasRoom({ state }: Step, holding: Holding | undefined): boolean {
-  return holding === undefined || holding.room(state.term) > 0;
+/** Whether the pool's limits allow another assignment. */
+function hasRoom({ state }: Step, poolPermits: PoolPermits | undefined): boolean {
+  return poolPermits === undefined || poolPermits.room(state.term) > 0;
 }
 
-/** The rank of the most urgent execution that a free worker could run; null: there is none. */
+/** Rank of the most urgent execution that a free worker could run; null: there is none. */
 export function urgency(step: Step, pool: string): number | null {
   return nextTurn(step, pool)?.rank ?? null;
 }
 
-/** About how many of a pool could be given to workers now, were it not for its limits: enough to ask for permits by. */
+/**
+ * Approximate number of executions of a pool that could be assigned now if the pool had no limits. It is exact enough
+ * to request permits.
+ */
 export function startable({ state }: Step, pool: string): number {
   let count = 0;
   for (const work of state.lanes.classes(pool)) {
@@ -44,19 +99,25 @@ export function startable({ state }: Step, pool: string): number {
   return Math.min(count, state.limits.batchAssigns);
 }
 
-/** The next batch begins when this one is answered; then there is another step. */
-export function isFull({ batch, state }: Step): boolean {
-  return batch.assigns.length >= state.limits.batchAssigns || batch.bytes >= state.limits.batchBytes;
+/**
+ * Whether the batch is full. The next batch begins when the store has answered this one, and then there is another
+ * step.
+ */
+export function isFull({ batch, state }: Step, until: Bounds = state.limits): boolean {
+  return batch.assigns.length >= until.batchAssigns || batch.bytes >= until.batchBytes;
 }
 
-/** The lane whose turn it is, its rank, and the rank of the runner-up. */
+/** Work class whose turn it is, the rank of its first execution, and the rank of the runner-up. */
 interface Turn {
   work: WorkClass;
   rank: number;
   untilRank: number;
 }
 
-/** The class whose first execution has the smallest rank of all that somebody can run. */
+/**
+ * Finds the work class whose first execution has the smallest rank among the classes with a free worker; null: there is
+ * none.
+ */
 function nextTurn(step: Step, pool: string): Turn | null {
   let work: WorkClass | null = null;
   let rank = Number.POSITIVE_INFINITY;
@@ -73,15 +134,28 @@ function nextTurn(step: Step, pool: string): Turn | null {
   return work === null ? null : { work, rank, untilRank };
 }
 
-function assignFrom(step: Step, { work, untilRank }: Turn, holding: Holding | undefined): void {
-  while (!isFull(step) && hasRoom(step, holding)) {
+function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined, until: Bounds): void {
+  const { work, untilRank } = turn;
+  let worker: WorkerSlots | null = null;
+  let inTurn = 0;
+  while (!isFull(step, until) && hasRoom(step, poolPermits)) {
     const lane = work.lanes.peek();
-    const worker = pickWorker(work);
     const entry = lane?.item.ready.peek();
-    if (lane === undefined || entry === undefined || worker === null || lane.key > untilRank) return;
-    holding?.assigned(entry.item.row.shard);
+    if (lane === undefined || entry === undefined || lane.key > untilRank) return;
+    if (worker === null || inTurn === 0 || !hasFreeSlot(worker)) {
+      worker = pickWorker(work);
+      inTurn = lane.item.ready.size > creditsFor(work) ? IN_TURN : 1;
+    }
+    if (worker === null) return;
+    inTurn--;
+    poolPermits?.assigned(entry.item.row.shard);
     assign(step, entry.item, worker);
   }
+}
+
+/** Whether the owner may send the worker more work that starts at once. */
+function hasFreeSlot({ node, granted, sent, ahead }: WorkerSlots): boolean {
+  return node !== null && granted - sent > ahead;
 }
 
 function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
@@ -95,7 +169,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   state.lanes.remove(entry);
   if (lane.gate !== null) state.lanes.refreshGate(lane.gate);
   row.attempt++;
-  worker.holding.add(entry);
+  worker.held.add(entry);
   entry.assigned = {
     workerId: worker.profile.workerId,
     gateway: worker.gateway,
@@ -109,7 +183,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
     stopping: null,
   };
   writeJournal(step, entry);
-  state.young.add(entry, row.attempt, now);
+  state.unstarted.add(entry);
   batch.bytes += row.payloadBytes;
   batch.assigns.push(assignmentOf(step, entry, entry.assigned));
 }
@@ -129,7 +203,7 @@ function writeJournal(step: Step, entry: Entry): void {
   const { workerId, gateway } = assigned;
   draft.assigned.push({ id: entry.id, attempt: row.attempt, workerId, gateway, assignedAt: now });
   if (entry.unverified) {
-    // State of the row before this batch: a hint may be about an execution that has moved on long ago.
+    // The expected row is that of before this batch, because a hinted execution may have changed long ago.
     if (!draft.changes.has(entry.id)) draft.expected.push({ id: entry.id, attempt: entry.rowAttempt });
     batch.unverified.add(entry.id);
   }

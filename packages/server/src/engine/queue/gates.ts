@@ -1,23 +1,23 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { Lane } from "./lanes.ts";
 
-/** One concurrency key of one tenant: how many of its executions a worker may have at once. */
+/** Limit of one concurrency key of one tenant: how many of its executions workers may have at once. */
 export interface Gate {
   name: string;
   limit: number;
-  /** The newest execution's limit counts. */
+  /** Id of the newest execution, whose limit counts. */
   limitFrom: string;
-  /** Current attempts. */
+  /** Number of current attempts. */
   running: number;
   lanes: Set<Lane>;
-  /** The limit changed, and the lanes behind the gate were not told yet. */
+  /** Whether the limit has changed and the lanes behind the gate were not updated yet. */
   changed: boolean;
 }
 
 export class Gates {
   readonly #gates = new Map<string, Gate>();
 
-  /** null: the execution has no key. */
+  /** The gate of an execution, created if it does not exist; null: the execution has no key. */
   of(row: Candidate): Gate | null {
     if (row.concurrencyKey === null) return null;
     const name = nameOf(row);
@@ -33,12 +33,12 @@ export class Gates {
     return gate;
   }
 
-  /** The gate that there is; it learns nothing from the row. */
+  /** The existing gate of an execution; null: there is none. Does not update the gate's limit. */
   find(row: Candidate): Gate | null {
     return row.concurrencyKey === null ? null : (this.#gates.get(nameOf(row)) ?? null);
   }
 
-  /** Forgets a gate that nothing waits behind or has passed. */
+  /** Removes a gate without lanes and running attempts. */
   prune(gate: Gate): void {
     if (gate.running > 0 || gate.lanes.size > 0) return;
     // A later gate may have the name of one that was forgotten while an execution still referred to its lane.

@@ -1,17 +1,85 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
-import { candidate, changesOf, START, Story } from "../testing/story.ts";
+import { describe, it } from "node:test";
+import { hasRoom } from "../state.ts";
+import { candidate, changesOf, only, START, Story } from "../testing/story.ts";
 
-it("gives a herd of timers that is larger than its lane to workers batch by batch, and writes none of it back", () => {
-  const dueAt = START + 1_000;
-  const rows = Array.from({ length: 30 }, () => candidate({ dueAt }));
-  const story = new Story({ laneEntries: 10, batchAssigns: 8 }).hint(...rows).worker("w1", { slots: 40 });
-  story.later(1_000);
-  assert.notEqual(story.wakeAt, dueAt - story.state.limits.leadMs, "the next batch is waited for, not the clock");
-  const batches = Array.from({ length: 5 }, () => story.commit());
-  assert.deepEqual(
-    batches.map(({ assigns }) => assigns.length),
-    [8, 8, 8, 6, 0],
-  );
-  assert.deepEqual(batches.flatMap(changesOf), []);
+const T = START + 1_000;
+
+/** Executions of the pool `herd` that fall due together at T. */
+function herd(size: number) {
+  return Array.from({ length: size }, () => candidate({ dueAt: T, pool: "herd" }));
+}
+
+/** An execution of the pool `default`, due a moment after the herd. */
+function urgent(priority = 5) {
+  return candidate({ dueAt: T + 500, priority });
+}
+
+describe("executions of one pool that fall due together", () => {
+  for (const priority of [5, 9]) {
+    it(`do not hold up one of another pool, of priority ${priority}, that no lane has room for either`, () => {
+      const late = urgent(priority);
+      const limits = { laneEntries: 100, batchOverflows: 50 };
+      const story = new Story(limits).hint(...herd(2_000), late).worker("w1", { pool: "default", slots: 1 });
+      story.later(1_000);
+      assert.equal(changesOf(story.commit()).length, 50, "a batch returns a portion of the herd to the store");
+      story.later(500);
+      assert.deepEqual(story.assigned(), [late.id]);
+    });
+  }
+
+  it("do not hold it up where their own workers fill every batch", () => {
+    const late = urgent();
+    const limits = { laneEntries: 20, batchAssigns: 8 };
+    const story = new Story(limits).hint(...herd(500), late);
+    story.worker("w1", { pool: "herd", slots: 500 }).worker("w2", { slots: 1 });
+    story.later(1_000);
+    assert.equal(story.assigned().length, 8);
+    story.later(500);
+    const assigned = [...story.assigned(), ...story.assigned()];
+    assert.ok(assigned.includes(late.id));
+    assert.equal(assigned.length, 16);
+  });
+
+  it("wait in memory for the next batches in turns with another herd, and none of them is lost", () => {
+    const [first, second] = [herd(300), herd(300).map((row) => ({ ...row, pool: "second" }))];
+    const story = new Story({ laneEntries: 10, batchOverflows: 40 }).hint(...first, ...second);
+    story.later(1_000);
+    const batch = changesOf(story.commit());
+    const [ofFirst] = [batch.filter(({ id }) => first.some((row) => row.id === id)).length];
+    assert.deepEqual([batch.length, ofFirst], [40, 20]);
+    let returned = batch.length;
+    for (let i = 0; i < 20; i++) returned += changesOf(story.commit()).length;
+    assert.equal(returned, 2 * (300 - 10));
+    assert.equal(story.state.waiting.size, 0);
+  });
+
+  it("go back in portions too where they were due long before they were read", () => {
+    const rows = herd(200).map((row) => ({ ...row, dueAt: START - 1_000 }));
+    const story = new Story({ laneEntries: 10, batchOverflows: 40 });
+    story.tell({ kind: "READ_WAITING", rows, since: 1, term: 1 });
+    const batches = Array.from({ length: 6 }, () => changesOf(story.commit()).length);
+    assert.deepEqual(batches, [40, 40, 40, 40, 30, 0]);
+  });
+
+  it("do not hold up the end of an attempt that runs too long", () => {
+    const story = new Story({ laneEntries: 10, batchOverflows: 5 });
+    story.hint(candidate({ pool: "herd", policy: { timeoutMs: 1_200 } })).worker("w1", { pool: "herd", slots: 1 });
+    story.started(only(story.commit().assigns));
+    story.hint(...herd(200)).later(1_000);
+    story.commit();
+    story.later(200);
+    assert.deepEqual(
+      story.commit().toGateway.map(({ message }) => message.kind),
+      ["CANCEL"],
+    );
+  });
+
+  it("leave room in memory for executions of other pools that wait", () => {
+    const story = new Story({ waiting: 100 }).hint(...herd(60));
+    const room = (pool: string) => hasRoom(story.state, { tenant: "default", pool });
+    assert.deepEqual([room("herd"), room("default")], [false, true]);
+    story.hint(...herd(40));
+    assert.equal(room("default"), false, "memory is full");
+  });
 });

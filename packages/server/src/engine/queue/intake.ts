@@ -1,33 +1,34 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { RankCursor } from "../../ports/store.ts";
 import { type Entry, newEntry } from "../entry.ts";
+import type { FlowNode } from "../flow-heap.ts";
 import type { ReadMark, ReadResult } from "../inputs.ts";
 import { finishEntry, forget, writeRow } from "../rows.ts";
-import { type Step, setTimer } from "../state.ts";
+import { type Step, setDueTimer, setTimer } from "../state.ts";
 import type { Lane } from "./lanes.ts";
 
-/** Executions come into memory: from hints, from reads, and back from attempts that ended. */
+/** Brings executions into memory: from hints, from reads, and back from attempts that ended. */
 
-export function takeHints(step: Step, rows: readonly Candidate[]): void {
+export function applyHints(step: Step, rows: readonly Candidate[]): void {
   for (const row of rows) {
     if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) continue;
-    // It tells of a time before what is about to be written, which its entry would overwrite.
-    if (step.state.touched.hides(row.id, 0)) continue;
+    // The hint is older than a recent write of the row, which the hinted entry would overwrite.
+    if (step.state.recentWrites.hides(row.id, 0)) continue;
     if (row.dueAt > step.now + step.state.limits.horizonMs) continue;
     if (row.queue === "READY" && !admit(step, row)) continue;
     enter(step, newEntry(row, true));
   }
 }
 
-/** An execution that a commit made of a planned instant. */
+/** Brings in an execution that a commit has created for a planned instant. */
 export function bringBorn(step: Step, row: Candidate): void {
   if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) return;
   if (admit(step, row)) enter(step, newEntry(row, false));
 }
 
-export function takeReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
+export function applyReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
   const last = read.rows.at(-1);
-  takeReadRows(step, read.rows, read);
+  applyReadRows(step, read.rows, read);
   step.state.reading.delete(read.laneHash);
   for (const lane of [...step.state.lanes.withHash(read.laneHash)]) {
     settleTail(step, lane, read, last ? { rank: last.rank, id: last.id } : null);
@@ -35,7 +36,7 @@ export function takeReadyRows(step: Step, read: Extract<ReadResult, { kind: "REA
   }
 }
 
-/** How far the lane knows the store after a read. */
+/** Records after a read how much of the lane is in memory. */
 function settleTail(
   step: Step,
   lane: Lane,
@@ -49,7 +50,7 @@ function settleTail(
   if (sawAll) {
     step.state.lanes.know(lane, "ALL");
   } else if (read.term !== step.state.term) {
-    // Begun before some shard was owned: of that one nothing was read.
+    // The read began before the last takeover, so it did not cover all shards.
     step.state.lanes.know(lane, { tail: null });
   } else if (last !== null && (!lane.moreInStore || compare(last, lane.tail) > 0)) {
     step.state.lanes.know(lane, { tail: last });
@@ -62,8 +63,8 @@ function compare(a: RankCursor | null, b: RankCursor | null): number {
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
-/** Rows as the store showed them; those that memory knows better are left alone. */
-export function takeReadRows(step: Step, rows: readonly Candidate[], mark: ReadMark): void {
+/** Brings in rows from a read. Rows that memory knows in a newer state are ignored. */
+export function applyReadRows(step: Step, rows: readonly Candidate[], mark: ReadMark): void {
   for (const row of rows) {
     if (isStale(step, row, mark)) continue;
     const known = step.state.entries.get(row.id);
@@ -72,13 +73,16 @@ export function takeReadRows(step: Step, rows: readonly Candidate[], mark: ReadM
   }
 }
 
-/** Read when another may still have written it, or before what was written of it here had arrived. */
+/**
+ * Whether a row may be outdated: the read began before this node owned the shard, or before the store had received all
+ * of this machine's writes of the row.
+ */
 export function isStale({ state }: Step, row: Candidate, mark: ReadMark): boolean {
   const takenIn = state.terms.get(row.shard);
-  return takenIn === undefined || mark.term < takenIn || state.touched.hides(row.id, mark.since);
+  return takenIn === undefined || mark.term < takenIn || state.recentWrites.hides(row.id, mark.since);
 }
 
-/** Puts an entry where its time and the room in its lane allow. */
+/** Puts an entry into its place, which depends on its due time and on the room in its lane. */
 export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
@@ -87,32 +91,48 @@ export function enter(step: Step, entry: Entry): void {
   if (startBefore !== null && startBefore <= now && row.startedAt === null) return expire(step, entry);
   if (row.dueAt > now + state.limits.leadMs) return waitForTime(step, entry);
   const lane = laneOf(step, row);
-  if (row.queue !== "READY" && !laneTakes(step, lane, row)) return overflow(step, entry, lane);
+  if (row.queue !== "READY" && !laneTakes(step, lane, row)) {
+    if (step.batch.overflows >= state.limits.batchOverflows) return waitForBatch(step, entry);
+    return overflow(step, entry, lane);
+  }
   state.lanes.add(entry, lane);
   if (startBefore !== null && row.startedAt === null) setTimer(state, entry, startBefore);
 }
 
 function waitForTime(step: Step, entry: Entry): void {
   if (entry.row.dueAt > step.now + step.state.limits.horizonMs) {
-    // The store keeps it until its time is near.
+    // The store keeps the execution until its due time is near.
     if (step.batch.shards.get(entry.row.shard)?.changes.has(entry.id)) {
-      step.state.touched.add(entry.id, step.batch.number);
+      step.state.recentWrites.add(entry.id, step.batch.number);
     }
     return forget(step, entry);
   }
-  entry.place = "TIMER";
-  setTimer(step.state, entry, entry.row.dueAt - step.state.limits.leadMs);
+  waitInFlow(step, entry);
 }
 
-/** Due, and no room: the store is told that it is ready, and gives it back by rank. */
+/** Keeps an execution that must return to the store until a batch has room for it, and the rest of its flow behind it. */
+function waitForBatch(step: Step, entry: Entry): void {
+  step.state.waiting.hold(waitInFlow(step, entry));
+}
+
+function waitInFlow({ state }: Step, entry: Entry): FlowNode<Entry> {
+  entry.place = "TIMER";
+  return setDueTimer(state, entry, entry.row.dueAt - state.limits.leadMs);
+}
+
+/**
+ * Returns an execution that is due to the store because its lane is full. The store marks the row READY, and a later
+ * read returns it by rank.
+ */
 function overflow(step: Step, entry: Entry, lane: Lane): void {
   lane.overflowBatch = step.batch.number;
+  step.batch.overflows++;
   writeRow(step, entry, { state: "PENDING", queue: "READY" });
-  step.state.touched.add(entry.id, step.batch.number);
+  step.state.recentWrites.add(entry.id, step.batch.number);
   forget(step, entry);
 }
 
-/** Whether a row that lies READY in the store is to be kept in memory too. */
+/** Whether a row that is READY in the store is kept in memory as well. */
 function admit(step: Step, row: Candidate): boolean {
   const lane = laneOf(step, row);
   if (laneTakes(step, lane, row)) return true;
@@ -120,13 +140,16 @@ function admit(step: Step, row: Candidate): boolean {
   return false;
 }
 
-/** Whether an execution of a lane that is whole in memory would have to go to the store for want of room. */
+/**
+ * Whether this execution would have to go back to the store because its lane is full, although the store has no other
+ * rows of the lane.
+ */
 export function isCrowded(step: Step, row: Candidate): boolean {
   const lane = laneOf(step, row);
   return row.queue !== "READY" && !lane.moreInStore && lane.ready.size >= laneRoom(step);
 }
 
-/** Whether the lane has room for it, or it is more urgent than what the lane has. */
+/** Whether the lane has room for the execution, or the execution is more urgent than others in the lane. */
 function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
   const room = laneRoom(step);
   if (!lane.moreInStore && lane.ready.size < room) return true;
@@ -138,7 +161,7 @@ function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
   return false;
 }
 
-/** From here on the lane is the front of what the store has. */
+/** Records that the store has further rows of the lane, behind the executions in memory. */
 function noteMore(step: Step, lane: Lane): void {
   if (lane.moreInStore) return;
   let tail: RankCursor | null = null;
@@ -158,7 +181,7 @@ export function laneOf(step: Step, row: Candidate): Lane {
   return step.state.lanes.of(row, step.state.workers.groupsFor);
 }
 
-/** Its `startBefore` passed before it had started. */
+/** Skips an execution that had not started when its `startBefore` passed. */
 export function expire(step: Step, entry: Entry): void {
   finishEntry(step, entry, "SKIPPED", { reason: "START_BEFORE_PASSED" });
 }

@@ -7,26 +7,29 @@ import { Heap, type HeapNode } from "../heap.ts";
 import type { Group } from "../workers/workers.ts";
 import { type Gate, type Gates, isOpen } from "./gates.ts";
 
-/** Ready executions that only their rank tells apart. */
+/** A queue of READY executions with the same pool, handler, requirements and concurrency key, ordered by rank. */
 export interface Lane {
   name: string;
   hash: number;
   gate: Gate | null;
   work: WorkClass;
   ready: Heap<Entry>;
-  /** Its place among its class's lanes; null while it is empty or its gate is shut. */
+  /** Position among the lanes of its work class; null: the lane is empty or its gate is closed. */
   node: HeapNode<Lane> | null;
-  /** The store has READY rows of this lane beyond `tail`. Set by `Lanes.know`. */
+  /** Whether the store has READY rows of this lane behind `tail`. Set by `Lanes.know`. */
   moreInStore: boolean;
-  /** All READY rows up to here are known; null: none are. */
+  /** Position up to which all READY rows of the store are in memory; null: no rows are known to be. */
   tail: RankCursor | null;
-  /** A hint was turned away while a read was under way, which may have begun too early to show it. */
+  /** Whether a hint was rejected during a read of the lane, which may have begun too early to show the hinted row. */
   missedWhileReading: boolean;
-  /** The batch that last wrote an execution back to the store for want of room. */
+  /** Number of the batch that last wrote an execution back to the store because the lane was full; -1: none. */
   overflowBatch: number;
-  /** Executions of the lane whose rows still say READY though a worker has them: a read from the start meets them. */
+  /**
+   * Number of executions that a worker has although their rows still say READY, so that a read from the start returns
+   * them.
+   */
   assignedReady: number;
-  /** When a sweep last looked for what it has missed; at the beginning of time where it is known to have missed something. */
+  /** Time of the last sweep of the lane; -Infinity: the lane has missed something, so the next sweep must read it. */
   sweptAt: EpochMs;
 }
 
@@ -35,9 +38,9 @@ export interface WorkClass {
   pool: string;
   handler: string;
   requires: readonly string[];
-  /** Lanes that have something to run, by the rank of their first. */
+  /** Lanes with executions that may run, by the rank of their first execution. */
   lanes: Heap<Lane>;
-  /** Groups of workers that can run it. */
+  /** Groups of workers that can run this work. */
   groups: Group[];
   laneCount: number;
 }
@@ -47,7 +50,9 @@ export class Lanes {
   readonly #byHash = new Map<number, Set<Lane>>();
   readonly #partial = new Set<Lane>();
   readonly #classes = new Map<string, Map<string, WorkClass>>();
-  /** Pools with work that some group of workers can run, in the order in which the pools came; null: to be found anew. */
+  /**
+   * Pools with work that some group of workers can run, in the order in which the pools appeared; null: not computed.
+   */
   #served: Set<string> | null = null;
   readonly #gates: Gates;
 
@@ -55,18 +60,18 @@ export class Lanes {
     this.#gates = gates;
   }
 
-  /** Groups of workers came or went: each class finds those that can run it. */
+  /** Updates each class's groups of workers, after a group appeared or disappeared. */
   regroup(groupsFor: (work: WorkClass) => Group[]): void {
     this.#served = null;
     for (const classes of this.#classes.values()) for (const work of classes.values()) work.groups = groupsFor(work);
   }
 
-  /** The clock by which lanes were swept has leapt. */
+  /** Adjusts the times of sweeps after the store's clock was set. */
   leap(byMs: number): void {
     for (const lane of this.#lanes.values()) lane.sweptAt += byMs;
   }
 
-  /** The lane of an execution, made if need be. */
+  /** The lane of an execution, created if it does not exist. */
   of(row: Candidate, groupsFor: (work: WorkClass) => Group[]): Lane {
     const gate = this.#gates.of(row);
     if (gate?.changed) {
@@ -99,7 +104,7 @@ export class Lanes {
     return lane;
   }
 
-  /** The lane that there is. */
+  /** The existing lane of an execution; null: there is none. */
   find(row: Candidate): Lane | null {
     return this.#lanes.get(laneName(row)) ?? null;
   }
@@ -125,7 +130,7 @@ export class Lanes {
     return work;
   }
 
-  /** Lanes that the store keeps under one number. */
+  /** Lanes whose names have this hash. The store knows lanes only by their hashes. */
   withHash(hash: number): Iterable<Lane> {
     return this.#byHash.get(hash) ?? [];
   }
@@ -138,8 +143,11 @@ export class Lanes {
     return this.#lanes.values();
   }
 
-  /** Pools of which something could be given to a worker, however many others have work that waits. */
-  served(): Iterable<string> {
+  /**
+   * Pools with work that some workers can run. The cost does not grow with the pools that have only work without
+   * workers.
+   */
+  served(): ReadonlySet<string> {
     if (this.#served !== null) return this.#served;
     const served = new Set<string>();
     for (const [pool, classes] of this.#classes) if (isServed(classes)) served.add(pool);
@@ -151,12 +159,12 @@ export class Lanes {
     return this.#classes.get(pool)?.values() ?? [][Symbol.iterator]();
   }
 
-  /** Lanes of which the store has more. */
+  /** Lanes of which the store has further READY rows. */
   partial(): ReadonlySet<Lane> {
     return this.#partial;
   }
 
-  /** How far the lane knows the store: up to `tail`, or all of it. */
+  /** Records how much of the lane is in memory: all rows up to `tail`, or all rows of the store. */
   know(lane: Lane, upTo: { tail: RankCursor | null } | "ALL"): void {
     lane.moreInStore = upTo !== "ALL";
     lane.tail = upTo === "ALL" ? null : upTo.tail;
@@ -179,7 +187,10 @@ export class Lanes {
     this.refresh(lane);
   }
 
-  /** Puts the lane where its first execution belongs, or out of the way. */
+  /**
+   * Moves the lane to the position of its first execution, or removes it from its class if it is empty or its gate is
+   * closed.
+   */
   refresh(lane: Lane): void {
     const head = lane.ready.peek();
     if (head === undefined || !isOpen(lane.gate)) {
@@ -196,7 +207,7 @@ export class Lanes {
     for (const lane of gate.lanes) this.refresh(lane);
   }
 
-  /** Forgets a lane that has nothing here and nothing in the store. */
+  /** Removes a lane that has no executions in memory and none in the store. */
   prune(lane: Lane): void {
     if (lane.gate !== null) this.#gates.prune(lane.gate);
     if (lane.ready.size > 0 || lane.moreInStore || lane.assignedReady > 0) return;

@@ -11,8 +11,10 @@ export interface Rows extends ReadMark {
 }
 
 /**
- * The execution as memory and store both know it. One that memory did not have is NEW: whoever asked puts it in its place.
- * @returns null: it is final. UNSETTLED: the store is about to say otherwise than it did; read again.
+ * Looks up an execution that memory and store agree about. An execution that was not in memory is NEW, and the caller
+ * gives it a place.
+ * @returns null: the execution is final. UNSETTLED: a pending write will change the row that was read, so the caller
+ * reads again
  */
 export function settledEntry(step: Step, id: string, rows: Rows): Entry | null | "UNSETTLED" {
   const { entries } = step.state;
@@ -28,7 +30,7 @@ export function settledEntry(step: Step, id: string, rows: Rows): Entry | null |
     known.unverified = false;
     return known;
   }
-  // The hint was stale. If it was assigned by it, the commit's answer tells.
+  // The hint was stale. If the execution was assigned on account of the hint, the commit's answer shows the truth.
   if (known.place === "ASSIGNED") return "UNSETTLED";
   forget(step, known);
   return row === undefined ? null : bring(step, row);

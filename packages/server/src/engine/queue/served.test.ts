@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { candidate, Story } from "../testing/story.ts";
 
-/** Pools whose work a step has looked at. */
+/** Pools whose work a step has examined. */
 function looks(story: Story, act: () => void): string[] {
   const { lanes } = story.state;
   const seen: string[] = [];

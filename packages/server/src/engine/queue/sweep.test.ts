@@ -33,7 +33,7 @@ describe("a sweep", () => {
   });
 });
 
-/** The seconds, of so many, in which the lane was looked at beyond what is known of it. */
+/** Seconds in which a sweep read the lane beyond its known rows. */
 function secondsOfSweeps(rows: Candidate[], seconds: number): number[] {
   const laneHash = laneHashOf(rows[0] as Candidate);
   const story = new Story().hint(...rows);

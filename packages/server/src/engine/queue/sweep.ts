@@ -1,18 +1,19 @@
 import type { Step } from "../state.ts";
 import { laneRoom } from "./intake.ts";
 
-/** Rows that a sweep may read in all. */
+/** Rows that one sweep may read. */
 const SWEEP_ROWS = 20_000;
-/** How many rows more than it knows of a lane a sweep reads. */
+/** Number of rows that a sweep reads of a lane beyond those that are known. */
 const SWEEP_BEYOND = 64;
 /**
- * A sweep reads all that is known of a lane again, so it comes the more seldom the more that is: what is missed in a lane of
- * thousands has thousands beside it, and reading them each second would be a tenth of what running them costs.
+ * Interval in ms between sweeps of a lane per known row. A sweep reads all known rows of the lane again, so lanes with
+ * many rows are swept less often: a row that was missed in a lane of thousands waits behind them anyway, and reading
+ * thousands each second would add a tenth to the cost of running them.
  */
 const SWEEP_MS_PER_ROW = 1;
 const SWEEP_EVERY_MAX_MS = 5_000;
 
-/** Looks at the front of lanes for what no hint told of. */
+/** Reads the front of lanes, to find rows whose hints were lost. */
 export function sweep(view: Step, laneHashes: readonly number[]): void {
   const { state, wants } = view;
   let rows = 0;
@@ -32,7 +33,7 @@ export function sweep(view: Step, laneHashes: readonly number[]): void {
   }
 }
 
-/** Whether lanes were swept so lately that they can wait for the next sweep. */
+/** Whether the lanes with this hash were swept recently enough to wait for the next sweep. */
 function isSwept({ state, now }: Step, laneHash: number): boolean {
   let known = 0;
   let sweptAt = Number.NEGATIVE_INFINITY;

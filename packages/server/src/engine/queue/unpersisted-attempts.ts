@@ -1,38 +1,40 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Entry } from "../entry.ts";
 
-interface Young {
+interface UnpersistedAttempt {
   entry: Entry;
   attempt: number;
   at: EpochMs;
 }
 
 /**
- * Attempts in the order in which they were assigned, until they are old enough for a row and a deadline of their own.
- * Most are over before; a queue costs them nothing where a timer each would.
+ * Started attempts in the order in which the owner learned of their starts, until they have run for long enough for an
+ * own row and a deadline. Most attempts end earlier, and a queue is cheaper than a timer for each.
  */
-export class YoungAttempts {
-  #queue: Young[] = [];
+export class UnpersistedAttempts {
+  #queue: UnpersistedAttempt[] = [];
   #first = 0;
 
   add(entry: Entry, attempt: number, at: EpochMs): void {
     this.#queue.push({ entry, attempt, at });
   }
 
-  /** The next attempt that was assigned at `until` or before and is still the current one. */
+  /**
+   * Removes and returns the next attempt that was added at `until` or before and is still current; null: there is none.
+   */
   take(until: EpochMs): Entry | null {
     for (;;) {
-      const young = this.#queue[this.#first];
-      if (young === undefined || young.at > until) return null;
+      const next = this.#queue[this.#first];
+      if (next === undefined || next.at > until) return null;
       this.#first++;
       if (this.#first > 1_024 && this.#first * 2 > this.#queue.length) this.#compact();
-      if (young.entry.place === "ASSIGNED" && young.entry.row.attempt === young.attempt) return young.entry;
+      if (next.entry.place === "ASSIGNED" && next.entry.row.attempt === next.attempt) return next.entry;
     }
   }
 
-  /** The clock by which `at` was read has leapt. */
+  /** Adjusts the times after the store's clock was set. */
   leap(byMs: number): void {
-    for (const young of this.#queue) young.at += byMs;
+    for (const next of this.#queue) next.at += byMs;
   }
 
   oldestAt(): EpochMs | null {

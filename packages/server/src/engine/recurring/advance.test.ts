@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Plan, RecurrenceRule, Skip } from "../../domain/recurrence.ts";
 import { scheduleOf } from "../../domain/recurrence.ts";
 import { spreadShiftMs } from "../../domain/schedule/spread.ts";
-import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import { MINUTE, planOf, ruleOf } from "../testing/recurring.ts";
 import { only, START } from "../testing/story.ts";
 import { type Advanced, advance } from "./advance.ts";
@@ -13,7 +13,7 @@ import { PlanDraft } from "./draft.ts";
 
 const JOB = "f0000000-0000-7000-8000-000000000001";
 
-/** A plan that moves on whenever it is told to, with all that became of its instants. */
+/** A plan that advances when the test says so, with the outcomes of its instants. */
 class Told {
   rule: RecurrenceRule;
   plan: Plan;
@@ -23,7 +23,7 @@ class Told {
   endedAt: number | null = null;
   fired: number[] = [];
   skips: Skip[] = [];
-  orders: PlanCommand[] = [];
+  commands: PlanCommand[] = [];
   outcomes: string[] = [];
   question: Advanced["question"] = null;
   more = false;
@@ -35,11 +35,11 @@ class Told {
   }
 
   order(order: PlanOrder, id = "command-1"): this {
-    this.orders.push({ kind: "PLAN", id, shard: 0, jobId: JOB, order });
+    this.commands.push({ kind: "PLAN", id, shard: 0, jobId: JOB, order });
     return this;
   }
 
-  at(ms: number, budget = { births: 1_000, instants: 5_000 }): this {
+  at(ms: number, budget = { created: 1_000, instants: 5_000 }): this {
     this.now = START + ms;
     const schedule = scheduleOf(this.rule, JOB, START);
     const { version, rule, plan, open, endedAt } = this;
@@ -49,8 +49,8 @@ class Told {
       [],
       budget,
     );
-    const { outcomes, question } = advance(draft, this.orders, this.before);
-    this.orders.splice(0, outcomes.length);
+    const { outcomes, question } = advance(draft, this.commands, this.before);
+    this.commands.splice(0, outcomes.length);
     this.outcomes.push(...outcomes);
     Object.assign(this, { question, plan: draft.plan, open: draft.open, more: draft.more, endedAt: draft.endedAt });
     this.fired.push(...draft.fires.map(({ plannedAt }) => plannedAt - START));
@@ -58,7 +58,7 @@ class Told {
     return this;
   }
 
-  /** Everything that runs ends. */
+  /** Ends all running executions. */
   end(): this {
     this.open.clear();
     this.endedAt = this.now;
@@ -173,7 +173,7 @@ describe("an owner that comes back late", () => {
 
   it("writes more than 100 in a row as one row, and goes on where it stopped", () => {
     const told = new Told({ misfire: "SKIP", misfireGraceMs: 0 });
-    const budget = () => ({ births: 10, instants: 150 });
+    const budget = () => ({ created: 10, instants: 150 });
     told.at(250.5 * MINUTE, budget());
     assert.ok(told.more);
     told.at(250.5 * MINUTE, budget());
@@ -241,7 +241,7 @@ describe("a pause", () => {
       .order(pause(0))
       .at(1)
       .order(resume(400 * MINUTE))
-      .at(400 * MINUTE, { births: 1, instants: 300 });
+      .at(400 * MINUTE, { created: 1, instants: 300 });
     assert.deepEqual([told.outcomes.length, told.plan.state, told.more], [1, "PAUSED", true]);
     told.at(400 * MINUTE);
     assert.deepEqual([told.outcomes.length, told.plan.state, told.fired], [2, "ACTIVE", [400 * MINUTE]]);
@@ -287,7 +287,7 @@ describe("a backfill", () => {
 });
 
 describe("an edited job", () => {
-  it("is planned anew from now on; what had waited stays, and how often it fired", () => {
+  it("is planned again from now on; what had waited stays, and how often it fired", () => {
     const told = new Told({ overlap: "BUFFER_ONE" }).at(MINUTE).at(2 * MINUTE);
     told.rule = ruleOf({ overlap: "BUFFER_ONE", times: { type: "INTERVAL", everyMs: 7_000, mode: "FIXED_RATE" } });
     told.version = 2;
@@ -312,7 +312,7 @@ describe("an edited job", () => {
     told.at(3.4 * MINUTE);
     assert.deepEqual([told.skipped, told.fired], [[[MINUTE, "MISFIRE"]], [2 * MINUTE, 160_000, 200_000]]);
     assert.deepEqual([told.outcomes, told.plan.version], [["PLANNED"], 2]);
-    told.orders.shift();
+    told.commands.shift();
     told.at(3.4 * MINUTE);
     assert.deepEqual([told.plan.version, told.plan.nextFireAt], [3, START + 3_600_000]);
   });

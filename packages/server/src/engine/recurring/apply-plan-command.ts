@@ -1,28 +1,27 @@
 import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { CommandOutcome } from "../../ports/messages.ts";
-import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
-import { replaceRule } from "./anew.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import { accountPause, followChangeovers } from "./changeovers.ts";
 import type { PlanDraft } from "./draft.ts";
 import { accountDue, accountMisfired, accountPaused, fireBuffered } from "./due.ts";
+import { replaceRule } from "./replan.ts";
 
 /**
- * Does what is asked of a plan. The command stays open until all of it is done: what was accounted for on the way is in
- * the plan.
- * @param orders all that are open, in order
- * @returns null: not yet
+ * Applies a command to a plan. The command stays open until all of it is done; the plan records the progress.
+ * @param orders all open commands, in order
+ * @returns null: not done yet
  */
-export function obey(
+export function applyPlanCommand(
   draft: PlanDraft,
   { id, order }: PlanCommand,
-  orders: readonly PlanCommand[],
+  commands: readonly PlanCommand[],
 ): CommandOutcome | null {
   const { state } = draft.plan;
   if (state === "FINISHED" || state === "DELETED") return "NOT_PLANNED";
   if (isAhead(draft, order)) return null;
   switch (order.kind) {
     case "LOOK":
-      return order.former === undefined || replaceRule(draft, order.former, orders) ? "PLANNED" : null;
+      return order.former === undefined || replaceRule(draft, order.former, commands) ? "PLANNED" : null;
     case "PAUSE":
       return state === "PAUSED" ? "PLANNED" : pause(draft, order.at);
     case "RESUME":
@@ -50,7 +49,7 @@ function resume(draft: PlanDraft, order: Extract<PlanOrder, { kind: "RESUME" }>)
   fireBuffered(draft);
   if (!accountPause(draft, order.at, order.catchUp ? accountMisfired : accountPaused)) return null;
   draft.plan.state = "ACTIVE";
-  // Changeovers may have come since the order was given.
+  // Changeovers may have come into force since the command was given.
   return followChangeovers(draft) ? "PLANNED" : null;
 }
 

@@ -6,19 +6,19 @@ import type { Step } from "../state.ts";
 import type { Planned } from "./plans.ts";
 
 /**
- * Cancels what the newest instant of a job with CANCEL_PREVIOUS waits for. That it is to be cancelled follows from the plan, so that the
- * next owner does it again.
+ * Cancels the executions that the newest instant of a job with CANCEL_PREVIOUS waits for. The plan itself shows that
+ * they must be cancelled, so a next owner repeats the cancellation.
  */
-export function supersede(step: Step, { job, plan, open }: Planned): void {
+export function cancelPrevious(step: Step, { job, plan, open }: Planned): void {
   if (plan.bufferedAt === null || job.definition.recurrence?.overlap !== "CANCEL_PREVIOUS") return;
   const misfired = plan.catchUps.filter(({ trigger }) => trigger === "SCHEDULE").flatMap((catchUp) => catchUp.open);
-  for (const id of [plan.previous, ...misfired]) if (id !== null && open.has(id)) supersedeOne(step, id);
+  for (const id of [plan.previous, ...misfired]) if (id !== null && open.has(id)) cancelOne(step, id);
 }
 
-function supersedeOne(step: Step, id: ExecutionId): void {
+function cancelOne(step: Step, id: ExecutionId): void {
   const { plans, entries } = step.state;
-  // Its birth will be answered soon, and this is looked at again.
-  if (plans.unborn.has(id)) return;
+  // The commit that creates the execution is not answered yet. Its answer triggers this check again.
+  if (plans.uncommitted.has(id)) return;
   const entry = entries.get(id);
   if (entry !== undefined) endSuperseded(step, entry);
   else if (!plans.superseding.has(id)) {
@@ -32,6 +32,6 @@ export function endSuperseded(step: Step, entry: Entry): void {
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;
   if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: "SUPERSEDED" });
-  // As with a command: one that was taken over is told when its worker is back.
+  // The worker of an execution that was taken over is told when it is back, as with a cancel command.
   if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

@@ -4,24 +4,24 @@ import { type Occurrences, occurrences } from "../../domain/schedule/fires.ts";
 import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { PlanDraft } from "./draft.ts";
 
-/** Which planned instants of a backfill have an execution already, as far as it was asked for. */
+/** Planned instants of a range of a backfill that have an execution already. */
 export interface FiredBefore {
   catchUpId: string;
   since: EpochMs;
   until: EpochMs;
-  /** null: the answer has not come yet. */
+  /** null: the answer has not arrived yet. */
   instants: Set<EpochMs> | null;
 }
 
-/** Reads that a backfill needs before it can go on. */
+/** A read that a backfill needs before it can continue. */
 export type FiredQuestion = Omit<FiredBefore, "instants">;
 
-/** A backfill asks for so many instants at once. */
+/** Planned instants that a backfill asks about in one read. */
 const CHUNK = 1_000;
 
 /**
- * Fires of each catch-up what its limit allows, and lets go of those that are through.
- * @returns what is to be known of a backfill before it goes on; null: nothing
+ * Fires as many instants of each catch-up as its limit allows, and removes catch-ups that are complete.
+ * @returns the read that a backfill needs before it continues; null: none
  */
 export function continueCatchUps(draft: PlanDraft, before: FiredBefore | null): FiredQuestion | null {
   let question: FiredQuestion | null = null;
@@ -64,7 +64,10 @@ class CatchUpRun {
     }
   }
 
-  /** A backfill may reach back beyond changeovers of time zone data; what has misfired was planned by one version. */
+  /**
+   * Planned instants from `since` on. A backfill may cover several versions of the time zone data; misfired instants
+   * were planned by a single version.
+   */
   #planned(since: EpochMs, limit: number): Occurrences {
     const { schedule, trigger, until } = this.#catchUp;
     if (trigger === "SCHEDULE") return occurrences(schedule, since, until, limit);
@@ -77,7 +80,7 @@ class CatchUpRun {
     if (this.#draft.isUsedUp) return true;
     if (this.#draft.plan.state === "PAUSED") return false;
     if (this.#open.length >= limit) return false;
-    // Instants that are due now go before instants of a backfill.
+    // Instants that are due now have precedence over earlier misfired ones.
     return this.#draft.rule.overlap === "ALLOW" || (!this.#draft.isBusy && this.#draft.plan.bufferedAt === null);
   }
 

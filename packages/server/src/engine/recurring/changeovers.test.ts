@@ -10,7 +10,7 @@ import { DEFAULT_DST } from "../../domain/schedule/schedule.ts";
 import { keepFormerZones } from "../../domain/schedule/testing/zones.ts";
 import { keepZoneData, ZoneData } from "../../domain/schedule/zones/zone-data.ts";
 import { zoneFilesOf } from "../../domain/schedule/zones/zone-files.ts";
-import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import { advance } from "./advance.ts";
 import { PlanDraft } from "./draft.ts";
 
@@ -21,7 +21,7 @@ const MINUTE = 60_000;
 
 before(keepFormerZones);
 
-/** A job that fires on the clocks of a zone while the rules change; overlaps do not matter. */
+/** A job that fires by the clocks of a zone while the rules change; overlaps have no effect. */
 class Told {
   readonly rule: RecurrenceRule;
   plan: Plan;
@@ -46,19 +46,19 @@ class Told {
     return this;
   }
 
-  /** An operator's command at this moment. */
+  /** Gives an operator's command at this time. */
   order(time: string, order: PlanOrder): this {
     return this.at(time, [{ id: "1", shard: 0, kind: "PLAN", jobId: JOB, order }]);
   }
 
-  at(time: string, orders: PlanCommand[] = []): this {
+  at(time: string, commands: PlanCommand[] = []): this {
     const now = Date.parse(time);
     for (let more = true; more; ) {
       const facts = { jobId: JOB, createdAt: CREATED, version: 1, rule: this.rule, plan: this.plan, endedAt: null };
       const schedule = scheduleOf(this.rule, JOB, CREATED);
-      const budget = { births: 1_000, instants: 5_000 };
+      const budget = { created: 1_000, instants: 5_000 };
       const draft = new PlanDraft({ ...facts, schedule, open: new Set() }, now, this.changeovers, budget);
-      advance(draft, orders, null);
+      advance(draft, commands, null);
       this.plan = draft.plan;
       more = draft.more;
       this.fired.push(...draft.fires.map(({ plannedAt }) => iso(plannedAt)));
@@ -71,7 +71,7 @@ class Told {
     return this;
   }
 
-  /** Looks once a minute. */
+  /** Advances the plan once a minute. */
   through(from: string, until: string): this {
     for (let at = Date.parse(from); at <= Date.parse(until); at += MINUTE) this.at(new Date(at).toISOString());
     return this;

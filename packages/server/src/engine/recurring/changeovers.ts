@@ -6,8 +6,9 @@ import type { PlanDraft } from "./draft.ts";
 import { accountDue } from "./due.ts";
 
 /**
- * Lets a plan follow the changeovers that have come since it was made, one after the other: what was planned before one keeps the rules that
- * it was planned by, and what is to come goes by the next. A paused plan whose next instant has passed follows them when the pause ends.
+ * Applies the changeovers that have come since the plan was made, one after the other: instants before a changeover
+ * keep the rules that planned them, and later instants follow the new data. A paused plan whose next instant has passed
+ * follows when the pause ends.
  * @returns false: the budget ended before
  */
 export function followChangeovers(draft: PlanDraft): boolean {
@@ -22,7 +23,7 @@ export function followChangeovers(draft: PlanDraft): boolean {
 }
 
 /**
- * Accounts for what fell into a pause: each instant by the rules that were in force then.
+ * Accounts for instants within a pause, each by the rules that were in force then.
  * @param account as `accountPaused` does
  * @returns false: the budget ended before
  */
@@ -43,7 +44,7 @@ function follow(draft: PlanDraft, next: Changeover): void {
   const { plan } = draft;
   const { version: former, number } = readTzdataTag(plan.tzdata);
   const index = draft.changeovers.findIndex((one) => one.number === number);
-  // Before the job was created nobody had planned it.
+  // Data versions from before the job's creation do not matter, because they planned nothing of the job.
   const earlier = earlierThan(draft.changeovers, index).filter(({ until }) => until > draft.facts.createdAt);
   const at = plan.nextFireAt;
   draft.goByData(next);

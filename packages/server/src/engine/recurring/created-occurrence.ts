@@ -1,17 +1,18 @@
 import type { Candidate } from "../../domain/execution.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
-import type { Birth } from "../../ports/store-recurrences.ts";
+import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
 import { poolOf, type Step } from "../state.ts";
 import type { Fire } from "./draft.ts";
 import type { Planned } from "./plans.ts";
 
-/** The execution that a planned instant becomes. */
-export function birthOf({ state, now }: Step, { job, shard }: Planned, fire: Fire): Birth {
+/** Makes the execution of a planned instant. */
+export function createdOccurrence({ state, now }: Step, { job, shard }: Planned, fire: Fire): CreatedOccurrence {
   const { definition, jobId, tenant, version, payloadBytes } = job;
   const { pool, handler, requires, concurrencyKey, concurrencyLimit, priority, uniqueKey } = definition;
   const { id, plannedAt, trigger } = fire;
-  // The past that a backfill makes up for is no head start, and no deadline that it could meet.
+  // An execution of a backfill is due now: its past instant must neither raise its rank nor set a deadline that has
+  // passed.
   const dueAt = trigger === "BACKFILL" ? now : plannedAt;
   const withinMs = trigger === "BACKFILL" ? null : (definition.recurrence?.startWithinMs ?? null);
   const row: Candidate = {

@@ -6,7 +6,7 @@ import { nextFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { SkipRuns } from "./skip-runs.ts";
 
-/** Facts about a recurring job whose plan is to move on. */
+/** Facts about a recurring job whose plan advances. */
 export interface PlanFacts {
   jobId: JobId;
   createdAt: EpochMs;
@@ -17,14 +17,14 @@ export interface PlanFacts {
   plan: Plan;
   /** Executions that the plan names and that are not final. */
   open: ReadonlySet<ExecutionId>;
-  /** When `plan.previous` ended; null: not known, or it has not. */
+  /** Time at which `plan.previous` ended; null: not known, or not ended. */
   endedAt: EpochMs | null;
 }
 
-/** Budget that is left for one step. Shared by the plans that move on together. */
+/** Remaining budget of one step, shared by all plans that advance in it. */
 export interface Budget {
-  births: number;
-  /** Planned instants that are worked out. */
+  created: number;
+  /** Planned instants that may still be computed. */
   instants: number;
 }
 
@@ -35,16 +35,19 @@ export interface Fire {
   trigger: "SCHEDULE" | "BACKFILL";
 }
 
-/** An instant that waited for so long is made up for: the partition of its time may be gone. */
+/**
+ * Age in ms above which an instant's execution gets an id with the present time, because the partition for the
+ * instant's own time may be gone.
+ */
 const OLD_MS = 24 * 3_600_000;
 
 /**
- * A plan on its way to the next state, with all that its instants become. Pure: `now` and the changeovers come from
- * outside.
+ * A plan during its advance to the next state, with the outcomes of its instants. Pure: the caller passes `now` and the
+ * changeovers.
  */
 export class PlanDraft {
   readonly facts: PlanFacts;
-  /** Schedule that makes the plan at the moment: the former one until an edit is applied. */
+  /** Rule and schedule that make the plan at the moment: the former ones until an edit is applied. */
   rule: RecurrenceRule;
   schedule: Schedule;
   readonly plan: Plan;
@@ -56,9 +59,9 @@ export class PlanDraft {
   readonly fires: Fire[] = [];
   readonly skips = new SkipRuns();
   endedAt: EpochMs | null;
-  /** Where the next instant was before a changeover moved it; null: none has. */
+  /** Next instant before a changeover moved it; null: no changeover has. */
   movedFrom: EpochMs | null = null;
-  /** The budget ended before the work did. */
+  /** Whether the budget ended before the work did. */
   more = false;
 
   constructor(facts: PlanFacts, now: EpochMs, changeovers: readonly Changeover[], budget: Budget) {
@@ -73,29 +76,29 @@ export class PlanDraft {
     this.budget = budget;
   }
 
-  /** Goes on by another rule: the job's own now, or one that an edit replaced. */
-  goBy(rule: RecurrenceRule): void {
+  /** Makes the draft use another rule: the job's present rule, or one that an edit replaced. */
+  useRule(rule: RecurrenceRule): void {
     const { facts } = this;
     if (rule === this.rule) return;
     this.rule = rule;
     this.schedule = this.#dated(rule === facts.rule ? facts.schedule : scheduleOf(rule, facts.jobId, facts.createdAt));
   }
 
-  /** Goes on by another version of the time zone data. */
+  /** Makes the draft use another version of the time zone data. */
   goByData(changeover: Changeover): void {
     this.plan.tzdata = tzdataTag(changeover);
     this.schedule = this.#dated(this.schedule);
   }
 
-  /** The schedule by the time zone data that the plan goes by. */
+  /** The schedule with the plan's version of the time zone data. */
   #dated(schedule: Schedule): Schedule {
     if (schedule.times.type !== "CRON") return schedule;
     return { ...schedule, tzdata: readTzdataTag(this.plan.tzdata).version };
   }
 
-  /** Notes that there is more to do where there is no room for it. */
+  /** Whether the budget has room. If not, the draft notes that there is more to do. */
   hasRoom(): boolean {
-    if (this.budget.births > 0 && this.budget.instants > 0) return true;
+    if (this.budget.created > 0 && this.budget.instants > 0) return true;
     this.more = true;
     return false;
   }
@@ -104,7 +107,10 @@ export class PlanDraft {
     return this.plan.previous !== null && this.open.has(this.plan.previous);
   }
 
-  /** An execution that counts for overlap is not final. A backfill has a limit of its own. */
+  /**
+   * Whether an execution that counts for overlap is not final. Executions of a backfill do not count, because a
+   * backfill has its own limit.
+   */
   get isBusy(): boolean {
     return this.isPreviousOpen || this.openCatchUps().length > 0;
   }
@@ -115,7 +121,7 @@ export class PlanDraft {
     return misfired.flatMap(({ open }) => open.filter((id) => this.open.has(id)));
   }
 
-  /** Lets an instant run, wait or be skipped, as the execution before it demands. */
+  /** Fires, buffers or skips an instant, as the overlap rule demands while the previous execution runs. */
   judge(at: EpochMs, isMisfired: boolean): void {
     const { plan } = this;
     const { overlap } = this.rule;
@@ -126,7 +132,7 @@ export class PlanDraft {
     plan.bufferedAt = at;
   }
 
-  /** @param isMisfired it is made up for: its id is of now */
+  /** @param isMisfired whether the instant fires late; the execution's id then has the present time */
   fireNext(at: EpochMs, isMisfired: boolean): void {
     const { previous } = this.plan;
     if (previous !== null) this.open.delete(previous);
@@ -140,7 +146,7 @@ export class PlanDraft {
     this.fires.push({ id, plannedAt: at, trigger });
     this.open.add(id);
     this.skips.interrupt();
-    this.budget.births--;
+    this.budget.created--;
     if (trigger === "SCHEDULE") this.plan.fired++;
     if (this.isUsedUp) this.plan.nextFireAt = null;
     return id;
@@ -159,7 +165,10 @@ export class PlanDraft {
     return isFixedDelay(this.schedule);
   }
 
-  /** Plans what follows an instant that is accounted for. With a fixed delay it depends on the end of what has fired. */
+  /**
+   * Plans the instant after one that is accounted for. With a fixed delay, that depends on the end of the execution
+   * that has fired.
+   */
   planAfter(at: EpochMs): void {
     const { schedule } = this;
     if (!this.isFixedDelay) this.plan.nextFireAt = nextFire(schedule, at, this.plan.fired);
@@ -167,7 +176,10 @@ export class PlanDraft {
     else this.plan.nextFireAt = nextFire(schedule, this.now, this.plan.fired);
   }
 
-  /** Up to here all was accounted for before this draft, as far as the plan tells, whatever another owner's clock said. */
+  /**
+   * Time up to which everything was accounted for before this draft, as far as the plan shows. An earlier owner's clock
+   * may have been ahead of this one.
+   */
   get accountedUntil(): EpochMs {
     const { previous, bufferedAt } = this.facts.plan;
     return Math.max(previous === null ? 0 : idTimeMs(previous), bufferedAt ?? 0);
@@ -178,7 +190,7 @@ export class PlanDraft {
     this.plan.catchUps = [...others, catchUp];
   }
 
-  /** Nothing is planned any more. */
+  /** Marks the plan as FINISHED if nothing is planned any more. */
   finish(): void {
     const { plan } = this;
     if (plan.state !== "ACTIVE" || plan.nextFireAt !== null || plan.bufferedAt !== null) return;

@@ -4,10 +4,10 @@ import type { Misfire, SkipReason } from "../../domain/recurrence.ts";
 import { fireAfterEnd, occurrences } from "../../domain/schedule/fires.ts";
 import type { PlanDraft } from "./draft.ts";
 
-/** How many executions of a catch-up may be open where they may overlap. */
+/** Executions of a catch-up that may be open at once if the job allows overlap. */
 const CATCH_UP_LIMIT = 100;
 
-/** An instant that waited for the previous execution fires when that execution is final. */
+/** Fires the buffered instant when the previous execution is final. */
 export function fireBuffered(draft: PlanDraft): void {
   const { plan } = draft;
   const at = plan.bufferedAt;
@@ -17,7 +17,7 @@ export function fireBuffered(draft: PlanDraft): void {
   if (draft.isFixedDelay) plan.nextFireAt = null;
 }
 
-/** With a fixed delay, the end of the last execution says when the next is planned. */
+/** Plans the next instant of a job with a fixed delay, counted from the end of the last execution. */
 export function planFromEnd(draft: PlanDraft): void {
   const { plan } = draft;
   if (!draft.isFixedDelay || plan.nextFireAt !== null || draft.isPreviousOpen) return;
@@ -25,10 +25,10 @@ export function planFromEnd(draft: PlanDraft): void {
 }
 
 /**
- * Accounts for every planned instant before `until`: those of which it is too late as `misfire` says, the others one
- * after the other as if on time.
- * @param until at most the millisecond after now: nothing fires early
- * @returns false: the budget ended before; go on from the plan as it is then
+ * Accounts for every planned instant before `until`: instants that are too late follow the `misfire` rule, and the
+ * others are handled in order, as if on time.
+ * @param until at most one millisecond after now, so that nothing fires early
+ * @returns false: the budget ended before; the caller continues later from the plan as it is then
  */
 export function accountDue(draft: PlanDraft, until: EpochMs): boolean {
   const { plan, now } = draft;
@@ -43,7 +43,7 @@ export function accountDue(draft: PlanDraft, until: EpochMs): boolean {
   return true;
 }
 
-/** Accounts for instants before `until` of which it is too late. @returns false: as `accountDue` */
+/** Accounts for instants before `until`, all of which are too late. @returns false: as `accountDue` */
 export function accountMisfired(draft: PlanDraft, until: EpochMs): boolean {
   const { misfire, maxCatchUp } = draft.rule;
   if (draft.isFixedDelay) return accountDelayed(draft, until, misfire === "SKIP" ? "MISFIRE" : null);
@@ -58,13 +58,16 @@ export function accountMisfired(draft: PlanDraft, until: EpochMs): boolean {
   return true;
 }
 
-/** Accounts for instants before `until` that fell into a pause. @returns false: as `accountDue` */
+/** Accounts for instants before `until`, all of which lie within a pause. @returns false: as `accountDue` */
 export function accountPaused(draft: PlanDraft, until: EpochMs): boolean {
   if (draft.isFixedDelay) return accountDelayed(draft, until, "PAUSED");
   return skipAllBut(draft, until, 0, "PAUSED") !== null;
 }
 
-/** A fixed delay has planned one instant and no more. @param reason null: it fires */
+/**
+ * Accounts for the next instant of a job with a fixed delay, which plans only one instant ahead.
+ * @param reason why the instant is skipped; null: it fires
+ */
 function accountDelayed(draft: PlanDraft, until: EpochMs, reason: SkipReason | null): boolean {
   const at = draft.plan.nextFireAt;
   if (at === null || at >= until) return true;
@@ -76,15 +79,16 @@ function accountDelayed(draft: PlanDraft, until: EpochMs, reason: SkipReason | n
 }
 
 /**
- * Skips what is planned before `until` but for the newest `kept` instants, and plans what follows those that were skipped.
- * @returns those that are kept; null: there are more than the budget allows
+ * Skips the instants planned before `until` except the newest `kept` ones, and plans the instant that follows the
+ * skipped ones.
+ * @returns the kept instants; null: there are more instants than the budget allows
  */
 function skipAllBut(draft: PlanDraft, until: EpochMs, kept: number, reason: SkipReason): EpochMs[] | null {
   const { plan, budget } = draft;
   const first = plan.nextFireAt;
   if (first === null || first >= until) return [];
   if (!draft.hasRoom()) return null;
-  // The plan is kept as it was made; the zone data or the rule may say otherwise by now.
+  // The planned instant counts even if the rule or the time zone data would give another one by now.
   const { instants, more } = occurrences(draft.schedule, first + 1, until, budget.instants + kept);
   instants.unshift(first);
   budget.instants -= instants.length;

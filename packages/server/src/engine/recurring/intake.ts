@@ -2,25 +2,25 @@ import type { Candidate } from "../../domain/execution.ts";
 import type { JobId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { scheduleOf } from "../../domain/recurrence.ts";
-import type { PlanCommand } from "../../ports/store.ts";
+import type { PlanCommand } from "../../ports/store-commands.ts";
 import type { Recurrence } from "../../ports/store-recurrences.ts";
 import type { Input, ReadMark, ReadResult } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
 import type { Step } from "../state.ts";
-import type { Planned } from "./plans.ts";
+import { flowOf, type Planned } from "./plans.ts";
 
-/** Recurring jobs come into memory: from looks at the store, from hints, and for commands. */
+/** Brings recurring jobs into memory: from regular reads of the store, from hints, and for commands. */
 
-export function takePlans(step: Step, read: Extract<ReadResult, { kind: "READ_PLANS" }>): void {
+export function applyReadPlans(step: Step, read: Extract<ReadResult, { kind: "READ_PLANS" }>): void {
   for (const job of read.plans) {
     if (step.state.plans.byId.has(job.jobId)) merge(step, job);
     else if (!isStale(step, job, read)) bring(step, job, read.isBounded);
   }
 }
 
-/** They were asked for: what a read did not show as it is now is read again. */
-export function takeLoadedPlans(step: Step, read: Extract<ReadResult, { kind: "LOADED_PLANS" }>): void {
+/** Applies the answer to a read of these jobs. A job that the read showed in an outdated state is read again. */
+export function applyLoadedPlans(step: Step, read: Extract<ReadResult, { kind: "LOADED_PLANS" }>): void {
   const { plans } = step.state;
   const byId = new Map(read.plans.map((job) => [job.jobId, job]));
   for (const jobId of read.asked) {
@@ -37,90 +37,93 @@ export function takeLoadedPlans(step: Step, read: Extract<ReadResult, { kind: "L
 }
 
 /** A job was submitted whose first instant is near. */
-export function takePlannedHint({ state }: Step, { shard, jobId }: Extract<Input, { kind: "PLANNED" }>): void {
+export function applyPlannedHint({ state }: Step, { shard, jobId }: Extract<Input, { kind: "PLANNED" }>): void {
   if (state.epochs.has(shard) && !state.plans.byId.has(jobId)) state.plans.toAsk.add(jobId);
 }
 
-/** A command for a plan is obeyed when the job was read since. */
-export function takePlanCommand({ state }: Step, command: PlanCommand): void {
-  const { orders, toAsk, asks } = state.plans;
-  const open = [...(orders.get(command.jobId) ?? []), { command, ask: asks + 1 }];
-  orders.set(
+/** Queues a command for a plan. The command is applied after a read of the job that began later. */
+export function queuePlanCommand({ state }: Step, command: PlanCommand): void {
+  const { commands, toAsk, asks } = state.plans;
+  const open = [...(commands.get(command.jobId) ?? []), { command, ask: asks + 1 }];
+  commands.set(
     command.jobId,
     open.sort((a, b) => (a.command.id < b.command.id ? -1 : 1)),
   );
   toAsk.add(command.jobId);
 }
 
-/** Plans in memory follow those that have come into force. */
-export function takeChangeovers({ state }: Step, { changeovers }: Extract<Input, { kind: "CHANGEOVERS" }>): void {
+/** Records the changeovers. The next step applies those in force to the plans in memory. */
+export function applyChangeovers({ state }: Step, { changeovers }: Extract<Input, { kind: "CHANGEOVERS" }>): void {
   state.changeovers = changeovers;
-  for (const planned of state.plans.byId.values()) state.plans.dirty.add(planned);
+  for (const planned of state.plans.byId.values()) state.plans.touch(planned);
 }
 
-export function takeFired(step: Step, read: Extract<ReadResult, { kind: "READ_FIRED" }>): void {
-  const { plans, touched } = step.state;
+export function applyFired(step: Step, read: Extract<ReadResult, { kind: "READ_FIRED" }>): void {
+  const { plans, recentWrites } = step.state;
   const { jobId, question, instants } = read;
   const planned = plans.byId.get(jobId);
   const before = planned?.before;
   if (planned === undefined || before?.catchUpId !== question.catchUpId || before.since !== question.since) return;
   // The read may have missed a write that was on its way to the store when the read began, so that job is read again.
-  planned.before = touched.hides(jobId, read.since) ? null : { ...question, instants: new Set(instants) };
-  plans.dirty.add(planned);
+  planned.before = recentWrites.hides(jobId, read.since) ? null : { ...question, instants: new Set(instants) };
+  plans.touch(planned);
 }
 
-/** A commit was answered: what it has made of planned instants is there. */
-export function takeBorn(step: Step, { rows, notBorn, missedPlans }: Extract<Input, { kind: "BORN" }>): void {
+/** Applies the answer of a commit that created executions for planned instants. */
+export function applyCreated(step: Step, { rows, notCreated, missedPlans }: Extract<Input, { kind: "CREATED" }>): void {
   const { plans } = step.state;
-  for (const { shard, jobId, births } of missedPlans) dropMissed(step, shard, jobId, births);
+  for (const { shard, jobId, created } of missedPlans) dropMissed(step, shard, jobId, created);
   for (const row of rows) {
-    plans.unborn.delete(row.id);
+    plans.uncommitted.delete(row.id);
     bringBorn(step, row);
     const planned = plans.byId.get(row.jobId);
-    if (planned !== undefined && planned.plan.bufferedAt !== null) plans.dirty.add(planned);
+    if (planned !== undefined && planned.plan.bufferedAt !== null) plans.touch(planned);
   }
-  for (const row of notBorn) plans.ended(row.jobId, row.id, step.now);
+  for (const row of notCreated) plans.ended(row.jobId, row.id, step.now);
 }
 
-/** The delete came first: nothing that was made of the job's plan since is true. */
-function dropMissed(step: Step, shard: number, jobId: JobId, births: readonly Candidate[]): void {
+/** Drops a plan whose change was missed because the job was deleted first: none of its later changes are valid. */
+function dropMissed(step: Step, shard: number, jobId: JobId, created: readonly Candidate[]): void {
   const { plans, epochs } = step.state;
-  for (const { id } of births) plans.unborn.delete(id);
+  for (const { id } of created) plans.uncommitted.delete(id);
   const later = step.batch.shards.get(shard)?.plans;
-  for (const { row } of later?.get(jobId)?.births ?? []) plans.unborn.delete(row.id);
+  for (const { row } of later?.get(jobId)?.created ?? []) plans.uncommitted.delete(row.id);
   later?.delete(jobId);
   const planned = plans.byId.get(jobId);
   if (planned !== undefined) plans.drop(planned);
   if (epochs.has(shard)) plans.toAsk.add(jobId);
 }
 
-/** Memory knows the plan; the definition may be newer, and the job deleted. */
+/**
+ * Updates a plan in memory from a read. The plan in memory is valid, but the read may show a newer definition or a
+ * deletion.
+ */
 function merge({ state }: Step, job: Recurrence): void {
   const { plans } = state;
   const planned = plans.byId.get(job.jobId) as Planned;
   if (job.plan.state === "DELETED") planned.plan = { ...planned.plan, state: "DELETED" };
-  if (job.version > planned.job.version && plans.orders.has(job.jobId)) {
+  if (job.version > planned.job.version && plans.commands.has(job.jobId)) {
     planned.job = job;
     planned.schedule = scheduleOfJob(job);
-  } else if (job.plan.state !== "DELETED" && !state.plans.orders.has(job.jobId)) return;
-  plans.dirty.add(planned);
+  } else if (job.plan.state !== "DELETED" && !state.plans.commands.has(job.jobId)) return;
+  plans.touch(planned);
 }
 
 function bring({ state, now }: Step, job: Recurrence, isBounded: boolean): void {
   const { plans, limits } = state;
   const { jobId, shard, revision, plan } = job;
-  if (isBounded && plans.byId.size >= limits.plans && !canMoveOn(job, now)) {
+  if (isBounded && !plans.hasRoom(flowOf(job), limits.plans) && !canMoveOn(job, now)) {
     plans.turnedAway = true;
     return;
   }
   const open = new Set(job.open);
-  const rest = { endedAt: null, before: null, editSeenAt: null, timer: null };
+  const rest = { endedAt: null, before: null, editSeenAt: null, isTouched: false, timer: null };
   const planned: Planned = { jobId, shard, job, schedule: scheduleOfJob(job), revision, plan, open, ...rest };
   plans.byId.set(jobId, planned);
-  plans.dirty.add(planned);
+  plans.touch(planned);
 }
 
-/** It does not stay in memory for long. */
+/** Whether the plan can advance now, so that it does not stay in memory for long. */
 function canMoveOn({ plan, open }: Recurrence, now: number): boolean {
   return plan.nextFireAt === null ? open.length === 0 : plan.nextFireAt <= now;
 }
@@ -132,25 +135,26 @@ function scheduleOfJob({ definition, jobId, createdAt }: Recurrence): Planned["s
 }
 
 /**
- * Read when another may still have advanced it, or before what was written here had arrived: of it, or of an execution
- * that it waits for.
+ * Whether a read may show an outdated job: it began before this node owned the shard, or before the store had received
+ * all of this machine's writes of the job and of the executions that the job waits for.
  */
 function isStale({ state }: Step, { shard, jobId, open }: Recurrence, mark: ReadMark): boolean {
   const takenIn = state.terms.get(shard);
   if (takenIn === undefined || mark.term < takenIn) return true;
-  return state.touched.hides(jobId, mark.since) || open.some((id) => state.touched.hides(id, mark.since));
+  return state.recentWrites.hides(jobId, mark.since) || open.some((id) => state.recentWrites.hides(id, mark.since));
 }
 
 function releaseOrders({ state }: Step, jobId: JobId, ask: number): void {
-  for (const order of state.plans.orders.get(jobId) ?? []) if (order.ask !== null && order.ask <= ask) order.ask = null;
+  for (const order of state.plans.commands.get(jobId) ?? [])
+    if (order.ask !== null && order.ask <= ask) order.ask = null;
 }
 
-/** There is no such job. */
+/** Completes the commands for a job that does not exist. */
 function refuseOrders(step: Step, jobId: JobId, ask: number): void {
-  const { orders } = step.state.plans;
-  const open = orders.get(jobId) ?? [];
+  const { commands } = step.state.plans;
+  const open = commands.get(jobId) ?? [];
   const left = open.filter((order) => order.ask !== null && order.ask > ask);
   for (const order of open) if (!left.includes(order)) commandDone(step, order.command, "NOT_PLANNED");
-  if (left.length > 0) orders.set(jobId, left);
-  else orders.delete(jobId);
+  if (left.length > 0) commands.set(jobId, left);
+  else commands.delete(jobId);
 }

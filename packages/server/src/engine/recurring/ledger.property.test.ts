@@ -49,7 +49,7 @@ const rules = fc.record({
 
 type Rules = typeof rules extends fc.Arbitrary<infer R> ? R : never;
 
-/** As time passes, and as an outage makes it pass. */
+/** Pauses in ms: usual ones, and those of an outage. */
 const PAUSES_MS = [1, 400, 999, 1_000, 6_000, 30_000, 61_000, 600_000];
 
 class Played {
@@ -81,14 +81,14 @@ class Played {
     else if (kind === "resume") world.order(job, { kind: "RESUME", at, catchUp: n % 2 === 0 });
     else if (kind === "edit") this.#edit(n);
     else if (kind === "backfill") {
-      // Going through hours one instant at a time would only show that it takes long.
+      // A longer backfill would only take longer, and show nothing more.
       const since = Math.max(START + 1, at - 100 * this.everyMs);
       world.order(job, { kind: "BACKFILL", since, until: at - (n % 3) * 5_000, limit: 1 + (n % 3) });
     }
     this.judge();
   }
 
-  /** An owner that lives looks at its commands before very long. */
+  /** Moves the clock. A living owner reads its commands within a bounded time. */
   #later(ms: number): void {
     if (ms > 10_000) this.world.look().read();
     this.world.story.later(ms);
@@ -100,7 +100,7 @@ class Played {
     this.world.story.worker("w1", { slots: 200 });
   }
 
-  /** The same instants by another definition: what becomes of them may change, and none may be lost. */
+  /** Edits the job without changing its instants: their outcomes may change, but none may be lost. */
   #edit(n: number): void {
     const { world, job } = this;
     const former = { version: this.#version++, rule: this.#rule, until: world.story.now };
@@ -110,7 +110,7 @@ class Played {
     world.order(job, { kind: "LOOK", former });
   }
 
-  /** Nothing early, nothing twice. */
+  /** Checks that no instant ran early or twice. */
   judge(): void {
     const { ran, skipped } = this.ledger();
     const now = this.world.story.now - START;
@@ -129,7 +129,7 @@ class Played {
     return { ran: this.world.ledger(this.job).ran, skipped: skips };
   }
 
-  /** All faults are over, and everything that is due ends. */
+  /** Ends all faults, and lets everything that is due end. */
   calm(): void {
     const { world, job } = this;
     world.order(job, { kind: "RESUME", at: world.story.now, catchUp: false });
@@ -143,7 +143,7 @@ class Played {
     const all = new Set([...ran, ...skipped]);
     const now = world.story.now - START;
     for (let at = this.everyMs; at <= now; at += this.everyMs) assert.ok(all.has(at), `${at} is not accounted for`);
-    const planned = world.plans.born.filter((_, i) => world.plans.triggers[i] === "SCHEDULE");
+    const planned = world.plans.created.filter((_, i) => world.plans.triggers[i] === "SCHEDULE");
     for (const { scheduledAt } of planned)
       assert.ok(!skipped.includes(scheduledAt - START), `${scheduledAt} ran, and was skipped`);
   }

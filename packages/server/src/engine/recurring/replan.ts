@@ -2,51 +2,51 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { RecurrenceRule } from "../../domain/recurrence.ts";
 import { nextFire, previousFire } from "../../domain/schedule/fires.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
-import type { FormerRule, PlanCommand } from "../../ports/store.ts";
+import type { FormerRule, PlanCommand } from "../../ports/store-commands.ts";
 import { accountPause } from "./changeovers.ts";
 import { isFixedDelay, type PlanDraft } from "./draft.ts";
 import { accountDue, accountPaused } from "./due.ts";
 
 /**
- * Lets the draft go by the rule that made the plan, which the edits that are still to be obeyed remember. Where none does, the job is
- * planned anew at once.
+ * Makes the draft use the rule that made the plan, which the edits that are not yet applied contain. If no edit
+ * contains it, the job is replanned at once.
  * @returns false: the budget ended before
  */
-export function goByOwnRule(draft: PlanDraft, orders: readonly PlanCommand[]): boolean {
-  const rule = ruleOfVersion(draft, draft.plan.version, orders);
-  if (rule !== null) draft.goBy(rule);
+export function planByOwnRule(draft: PlanDraft, commands: readonly PlanCommand[]): boolean {
+  const rule = ruleOfVersion(draft, draft.plan.version, commands);
+  if (rule !== null) draft.useRule(rule);
   else if (!accountLast(draft)) return false;
-  else planAnew(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil), draft.plan.nextFireAt);
+  else replan(draft, draft.facts.version, Math.max(draft.now, draft.accountedUntil), draft.plan.nextFireAt);
   return true;
 }
 
 /**
- * Obeys an edit: what the former rule planned before is accounted for by it, what comes after is planned by the next.
+ * Applies an edit: the former rule accounts for the instants before the edit, and the next rule plans those after it.
  * @returns false: the budget ended before
  */
-export function replaceRule(draft: PlanDraft, former: FormerRule, orders: readonly PlanCommand[]): boolean {
+export function replaceRule(draft: PlanDraft, former: FormerRule, commands: readonly PlanCommand[]): boolean {
   const { plan, facts, now } = draft;
   if (former.version !== plan.version || plan.version === facts.version) return true;
   const until = Math.min(former.until, now + 1);
   if (!(plan.state === "PAUSED" ? accountPause(draft, until, accountPaused) : accountDue(draft, until))) return false;
-  // Where the former rule has nothing that is due, all was accounted for up to now.
+  // If the former rule has no instant that is due, everything up to now is accounted for.
   const { nextFireAt } = plan;
   const from = nextFireAt === null || nextFireAt > now ? now : lastBefore(draft.schedule, until - 1, nextFireAt);
-  const rule = ruleOfVersion(draft, former.version + 1, orders);
+  const rule = ruleOfVersion(draft, former.version + 1, commands);
   const delayedTo = draft.isFixedDelay ? nextFireAt : null;
-  draft.goBy(rule ?? facts.rule);
-  planAnew(draft, rule === null ? facts.version : former.version + 1, from, delayedTo);
+  draft.useRule(rule ?? facts.rule);
+  replan(draft, rule === null ? facts.version : former.version + 1, from, delayedTo);
   return true;
 }
 
-/** The last instant before `next` that the schedule has, or `since` where none lies between. */
+/** The schedule's last instant before `next`, but at least `since`. */
 function lastBefore(schedule: Schedule, since: EpochMs, next: EpochMs): EpochMs {
   return isFixedDelay(schedule) ? since : Math.max(since, previousFire(schedule, next) ?? since);
 }
 
-function ruleOfVersion({ facts }: PlanDraft, version: number, orders: readonly PlanCommand[]): RecurrenceRule | null {
+function ruleOfVersion({ facts }: PlanDraft, version: number, commands: readonly PlanCommand[]): RecurrenceRule | null {
   if (version === facts.version) return facts.rule;
-  const edits = orders.map(({ order }) => (order.kind === "LOOK" ? order.former : undefined));
+  const edits = commands.map(({ order }) => (order.kind === "LOOK" ? order.former : undefined));
   return edits.find((former) => former?.version === version)?.rule ?? null;
 }
 
@@ -65,10 +65,11 @@ function accountLast(draft: PlanDraft): boolean {
 }
 
 /**
- * @param from all was accounted for up to then, by whatever rule
- * @param delayedTo what a fixed delay had planned from an end that has passed; null: nothing
+ * Plans the next instant by the present rule.
+ * @param from time up to which all instants are accounted for, by any rule
+ * @param delayedTo instant that a fixed delay had planned from the end of an execution; null: none
  */
-function planAnew(draft: PlanDraft, version: number, from: EpochMs, delayedTo: EpochMs | null): void {
+function replan(draft: PlanDraft, version: number, from: EpochMs, delayedTo: EpochMs | null): void {
   const { plan, schedule, facts } = draft;
   plan.version = version;
   plan.nextFireAt = null;
@@ -78,7 +79,10 @@ function planAnew(draft: PlanDraft, version: number, from: EpochMs, delayedTo: E
   plan.nextFireAt = isKept ? delayedTo : next;
 }
 
-/** The end that a fixed delay counts from has passed, and is not counted again from now: what it had planned stays where the rule allows it. */
+/**
+ * Whether the planned instant of a fixed delay stays. The execution from whose end it was counted has ended, and the
+ * delay is not counted again from now, so the instant stays if the new rule allows it.
+ */
 function mayStay({ now, isFixedDelay, isUsedUp, schedule }: PlanDraft, at: EpochMs): boolean {
   const { startAt, endAt, shiftMs } = schedule;
   if (!isFixedDelay || isUsedUp || at <= now) return false;

@@ -1,38 +1,38 @@
 import { isBeyond } from "../../domain/changeover.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import type { PlanCommand, PlanOrder } from "../../ports/store.ts";
+import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import type { Moved } from "../batch.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
-import { birthOf } from "./birth.ts";
+import { cancelPrevious } from "./cancel-previous.ts";
+import { createdOccurrence } from "./created-occurrence.ts";
 import { type Budget, PlanDraft } from "./draft.ts";
 import type { Planned } from "./plans.ts";
-import { supersede } from "./supersede.ts";
 
-/** Commands are read within this time, or there is none. */
+/** Time in ms within which the command of an edit is read. If it is not found by then, there is none. */
 const EDIT_READ_MS = 60_000;
 
-/** Moves on every plan that there is something to do for, as far as there is room in the batch. */
+/** Advances every plan that has something to do, as far as the batch has room. */
 export function advancePlans(step: Step): void {
   const { state, batch, now } = step;
   const { plans, limits } = state;
   const instants = limits.stepInstants;
-  const budget = { births: limits.batchPlanRows - batch.planRows, instants };
+  const budget = { created: limits.batchPlanRows - batch.planRows, instants };
   const unfinished: Planned[] = [];
-  while (budget.births > 0 && budget.instants > 0) {
+  while (budget.created > 0 && budget.instants > 0) {
     const planned = plans.take(now);
     if (planned === null) break;
     if (settle(step, planned, budget)) unfinished.push(planned);
-    budget.births = limits.batchPlanRows - batch.planRows;
+    budget.created = limits.batchPlanRows - batch.planRows;
   }
-  for (const planned of unfinished) plans.dirty.add(planned);
+  for (const planned of unfinished) plans.touch(planned);
   askForJobs(step);
   askForRoom(step);
 }
 
-/** @returns whether there is more to do at once */
+/** Advances one plan. @returns whether the plan has more to do immediately */
 function settle(step: Step, planned: Planned, budget: Budget): boolean {
   const { state, now } = step;
   const { job, schedule, jobId } = planned;
@@ -43,9 +43,9 @@ function settle(step: Step, planned: Planned, budget: Budget): boolean {
   const { plan, open, endedAt } = planned;
   const facts = { jobId, createdAt: job.createdAt, version: job.version, rule, schedule, plan, open, endedAt };
   const draft = new PlanDraft(facts, now, state.changeovers, budget);
-  const orders = ordersFor(step, planned);
-  const { outcomes, question } = advance(draft, orders, planned.before);
-  for (const [index, outcome] of outcomes.entries()) commandDone(step, orders[index] as PlanCommand, outcome);
+  const commands = commandsFor(step, planned);
+  const { outcomes, question } = advance(draft, commands, planned.before);
+  for (const [index, outcome] of outcomes.entries()) commandDone(step, commands[index] as PlanCommand, outcome);
   closeOrders(step, planned, outcomes.length);
   if (draft.isChanged) write(step, planned, draft);
   planned.plan = draft.plan;
@@ -55,12 +55,15 @@ function settle(step: Step, planned: Planned, budget: Budget): boolean {
     planned.before = { ...question, instants: null };
     step.wants.push({ kind: "FIRED", jobId, question });
   }
-  supersede(step, planned);
+  cancelPrevious(step, planned);
   if (!draft.more) place(step, planned);
   return draft.more;
 }
 
-/** This node does not know yet by which rules the plan was made; a look at the store brings it again. */
+/**
+ * Drops a plan that was made by time zone data that this node does not know yet. A later read of the store brings the
+ * plan back.
+ */
 function leaveToOthers({ state }: Step, planned: Planned): false {
   state.plans.drop(planned);
   return false;
@@ -68,21 +71,21 @@ function leaveToOthers({ state }: Step, planned: Planned): false {
 
 function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { jobId, shard } = planned;
-  const { plans, touched } = step.state;
-  const births = draft.fires.map((fire) => birthOf(step, planned, fire));
-  for (const { row } of births) {
-    // Earlier answers about them are no longer true.
+  const { plans, recentWrites } = step.state;
+  const created = draft.fires.map((fire) => createdOccurrence(step, planned, fire));
+  for (const { row } of created) {
+    // Earlier answers about these instants are outdated now.
     planned.before?.instants?.add(row.scheduledAt);
-    plans.unborn.add(row.id);
-    touched.add(row.id, step.batch.number);
+    plans.uncommitted.add(row.id);
+    recentWrites.add(row.id, step.batch.number);
   }
   const wasRevision = planned.revision++;
   const { plan } = draft;
   const skips = draft.skips.rows();
-  step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, births, skips });
+  step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, created, skips });
   step.batch.graceMs.set(jobId, draft.rule.misfireGraceMs);
   if (draft.movedFrom !== null) step.batch.moved.push(movedOf(planned, draft));
-  touched.add(jobId, step.batch.number);
+  recentWrites.add(jobId, step.batch.number);
 }
 
 function movedOf({ job, jobId }: Planned, { movedFrom, plan }: PlanDraft): Moved {
@@ -90,10 +93,10 @@ function movedOf({ job, jobId }: Planned, { movedFrom, plan }: PlanDraft): Moved
   return { jobId, name, from: movedFrom as EpochMs, to: plan.nextFireAt, tzdata: plan.tzdata };
 }
 
-/** The command that came with an edit remembers the rule that made the plan: nothing is done before it was read. */
+/** Whether the plan must wait for the command of an edit, which contains the rule that made the plan. */
 function awaitsEdit(step: Step, planned: Planned): boolean {
   const { job, plan } = planned;
-  const isKnown = ordersFor(step, planned).some(({ order }) => isEditOf(order, plan.version));
+  const isKnown = commandsFor(step, planned).some(({ order }) => isEditOf(order, plan.version));
   if (job.version === plan.version || plan.state === "FINISHED" || isKnown) {
     planned.editSeenAt = null;
     return false;
@@ -109,42 +112,42 @@ function isEditOf(order: PlanOrder, version: number): boolean {
   return order.kind === "LOOK" && order.former?.version === version;
 }
 
-/** Commands for the job that may be obeyed: in order, up to the first that waits for a read. */
-function ordersFor(step: Step, { jobId }: Planned): PlanCommand[] {
-  const open = step.state.plans.orders.get(jobId) ?? [];
+/** Commands for the job that may be applied: in order, up to the first one that waits for a read. */
+function commandsFor(step: Step, { jobId }: Planned): PlanCommand[] {
+  const open = step.state.plans.commands.get(jobId) ?? [];
   const end = open.findIndex(({ ask }) => ask !== null);
   return (end < 0 ? open : open.slice(0, end)).map(({ command }) => command);
 }
 
 function closeOrders(step: Step, { jobId }: Planned, count: number): void {
-  const { orders } = step.state.plans;
-  const left = (orders.get(jobId) ?? []).slice(count);
-  if (left.length === 0) orders.delete(jobId);
-  else orders.set(jobId, left);
+  const { commands } = step.state.plans;
+  const left = (commands.get(jobId) ?? []).slice(count);
+  if (left.length === 0) commands.delete(jobId);
+  else commands.set(jobId, left);
 }
 
-/** Keeps it until there is something to do for it, or leaves it to the store. */
+/** Keeps the plan in memory until it has something to do, or leaves it to the store. */
 function place(step: Step, planned: Planned): void {
   const { plans, limits } = step.state;
   const ringAt = nextRingOf(step, planned);
   const isNear = ringAt !== null && ringAt <= step.now + limits.horizonMs;
-  // Where there is no room, a look at the store finds it when it can go on.
+  // If there is no room, a read of the store finds the plan again when it can advance.
   const isKept = isAwaiting(planned) && plans.byId.size <= limits.plans;
-  if (isNear || isKept || plans.orders.has(planned.jobId)) plans.setTimer(planned, ringAt);
+  if (isNear || isKept || plans.commands.has(planned.jobId)) plans.setTimer(planned, ringAt);
   else plans.drop(planned);
 }
 
 function nextRingOf(step: Step, { jobId, plan }: Planned): EpochMs | null {
   const rings = plan.state === "ACTIVE" && plan.nextFireAt !== null ? [plan.nextFireAt] : [];
-  const order = step.state.plans.orders.get(jobId)?.[0];
+  const order = step.state.plans.commands.get(jobId)?.[0];
   // The command's time lies in the future because the clock of the API's node was ahead.
   if (order?.ask === null && "at" in order.command.order) rings.push(order.command.order.at);
   return rings.length === 0 ? null : Math.min(...rings);
 }
 
-/** It is to be here when an execution ends. */
+/** Whether the plan must be in memory when an execution ends. */
 function isAwaiting({ plan }: Pick<Planned, "plan">): boolean {
-  // Everything else goes on when the pause ends.
+  // Everything else continues when the pause ends.
   if (plan.state === "PAUSED") return plan.catchUps.some(({ trigger }) => trigger === "BACKFILL");
   if (plan.bufferedAt !== null || plan.catchUps.length > 0) return true;
   return plan.state === "ACTIVE" && plan.nextFireAt === null;
@@ -155,7 +158,7 @@ function askForJobs({ state, wants }: Step): void {
   if (plans.toAsk.size === 0) return;
   const ask = ++plans.asks;
   for (const jobId of plans.toAsk) {
-    for (const order of plans.orders.get(jobId) ?? []) if (order.ask !== null) order.ask = ask;
+    for (const order of plans.commands.get(jobId) ?? []) if (order.ask !== null) order.ask = ask;
   }
   wants.push({ kind: "LOAD_PLANS", jobIds: [...plans.toAsk], ask });
   plans.toAsk.clear();

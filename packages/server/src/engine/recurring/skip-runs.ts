@@ -1,10 +1,10 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Skip, SkipReason } from "../../domain/recurrence.ts";
 
-/** So many in a row for one reason are written one by one; more are one row. */
+/** Up to this many consecutive instants with the same reason get a row each. A longer run gets a single row. */
 const ONE_BY_ONE = 100;
 
-/** Planned instants that did not run, as they are skipped one after the other. */
+/** Collects planned instants that did not run, in the order in which they are skipped. */
 export class SkipRuns {
   readonly #runs: { reason: SkipReason; instants: EpochMs[] }[] = [];
   #isBroken = true;
@@ -16,7 +16,7 @@ export class SkipRuns {
     this.#isBroken = false;
   }
 
-  /** An instant ran, or waits: those before and after it are not in a row. */
+  /** Ends the present run, because an instant ran or waits. */
   interrupt(): void {
     this.#isBroken = true;
   }

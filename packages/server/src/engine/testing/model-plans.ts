@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
 import type { Skip } from "../../domain/recurrence.ts";
-import type { Birth, PlanChange, Recurrence } from "../../ports/store-recurrences.ts";
+import type { CreatedOccurrence, PlanChange, Recurrence } from "../../ports/store-recurrences.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import type { ModelStore } from "./model-store.ts";
 
-type Born = Extract<Input, { kind: "BORN" }>;
+type CreatedRows = Extract<Input, { kind: "CREATED" }>;
 
-/** Recurring jobs with their plans, as a store keeps them: it takes what is of the right revision and nothing else. */
+/** Recurring jobs with their plans, as a store keeps them. It accepts only changes with the expected revision. */
 export class ModelPlans {
   readonly jobs = new Map<string, Recurrence>();
   readonly skips: (Skip & { jobId: string })[] = [];
-  readonly born: Candidate[] = [];
+  readonly created: Candidate[] = [];
   /** Triggers of the executions that were created. */
-  readonly triggers: Birth["trigger"][] = [];
+  readonly triggers: CreatedOccurrence["trigger"][] = [];
   readonly #store: ModelStore;
 
   constructor(store: ModelStore) {
@@ -31,28 +31,28 @@ export class ModelPlans {
     this.jobs.set(jobId, { ...job, version: job.version + 1, definition: { ...job.definition, ...change } });
   }
 
-  /** In the api's own transaction. */
+  /** Deletes a job, as the api does in its own transaction. */
   delete(jobId: string): void {
     const job = this.jobs.get(jobId) as Recurrence;
     this.jobs.set(jobId, { ...job, revision: job.revision + 1, plan: { ...job.plan, state: "DELETED" } });
   }
 
-  /** Applies the plans of a batch. @returns the answer, as the machine hears it */
-  apply(batch: Batch): Born {
-    const born = {
-      kind: "BORN" as const,
+  /** Applies the plans of a batch. @returns the answer, as the machine receives it */
+  apply(batch: Batch): CreatedRows {
+    const created = {
+      kind: "CREATED" as const,
       rows: [] as Candidate[],
-      notBorn: [],
-      missedPlans: [] as Born["missedPlans"],
+      notCreated: [],
+      missedPlans: [] as CreatedRows["missedPlans"],
     };
     for (const { shard, plans } of batch.shards.values()) {
       for (const change of plans.values()) {
-        const rows = change.births.map(({ row }) => row);
-        if (this.#write(change)) born.rows.push(...rows);
-        else born.missedPlans = [...born.missedPlans, { shard, jobId: change.jobId, births: rows }];
+        const rows = change.created.map(({ row }) => row);
+        if (this.#write(change)) created.rows.push(...rows);
+        else created.missedPlans = [...created.missedPlans, { shard, jobId: change.jobId, created: rows }];
       }
     }
-    return born;
+    return created;
   }
 
   read(ids: readonly string[]): Recurrence[] {
@@ -60,7 +60,7 @@ export class ModelPlans {
     return found.map((job) => ({ ...job, plan: { ...job.plan }, open: this.#open(job) }));
   }
 
-  /** Plans in the store that are due by then, or wait for something. */
+  /** Plans in the store that are due by `until`, or wait for an execution or a command. */
   due(until: number): Recurrence[] {
     const near = [...this.jobs.values()].filter(({ plan }) => {
       if (plan.bufferedAt !== null || plan.catchUps.length > 0) return true;
@@ -70,7 +70,7 @@ export class ModelPlans {
   }
 
   instants(jobId: string): number[] {
-    return this.born.filter((row) => row.jobId === jobId).map((row) => row.scheduledAt);
+    return this.created.filter((row) => row.jobId === jobId).map((row) => row.scheduledAt);
   }
 
   #open({ plan }: Recurrence): string[] {
@@ -83,23 +83,23 @@ export class ModelPlans {
   #mayStart({ jobId, definition }: Recurrence): void {
     if (definition.recurrence?.overlap === "ALLOW") return;
     const open = new Set(this.#store.open());
-    const others = this.born.filter(
+    const others = this.created.filter(
       (row, i) => row.jobId === jobId && this.triggers[i] === "SCHEDULE" && open.has(row.id),
     );
     assert.deepEqual(others, [], "an earlier one is not final");
   }
 
-  #write({ jobId, wasRevision, revision, plan, births, skips }: PlanChange): boolean {
+  #write({ jobId, wasRevision, revision, plan, created, skips }: PlanChange): boolean {
     const job = this.jobs.get(jobId) as Recurrence;
     if (job.revision !== wasRevision || job.plan.state === "DELETED") return false;
     this.jobs.set(jobId, { ...job, revision, plan });
     this.skips.push(...skips.map((skip) => ({ ...skip, jobId })));
-    for (const { row, trigger } of births) {
+    for (const { row, trigger } of created) {
       if (trigger === "SCHEDULE") this.#mayStart(job);
       this.triggers.push(trigger);
-      assert.ok(!this.#store.rows.has(row.id), `${row.id} is born twice`);
+      assert.ok(!this.#store.rows.has(row.id), `${row.id} is created twice`);
       this.#store.insert({ ...row });
-      this.born.push(row);
+      this.created.push(row);
     }
     return true;
   }

@@ -10,11 +10,11 @@ interface Row {
   row: Candidate;
   state: string;
   attempt: number;
-  /** Highest attempt that any journal row or the row itself has named. */
+  /** Highest attempt that a journal row or the row itself contains. */
   token: number;
 }
 
-/** The truth as a map, for tests that judge a machine: it takes what a store would take and nothing else. */
+/** A store as a map, for tests that check a machine. It accepts exactly what a store would accept. */
 export class ModelStore {
   readonly rows = new Map<string, Row>();
 

@@ -1,6 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Assignment } from "../../ports/messages.ts";
-import type { Command, InFlightRow, PlanOrder } from "../../ports/store.ts";
+import type { InFlightRow } from "../../ports/store.ts";
+import type { Command, PlanOrder } from "../../ports/store-commands.ts";
 import type { Recurrence } from "../../ports/store-recurrences.ts";
 import type { Batch } from "../batch.ts";
 import type { Limits } from "../inputs.ts";
@@ -8,7 +9,7 @@ import { ModelPlans } from "./model-plans.ts";
 import { ModelStore } from "./model-store.ts";
 import { START, Story } from "./story.ts";
 
-/** A machine, and a store of recurring jobs that does what it is told. */
+/** A machine, and a store of recurring jobs that does what the test says. */
 export class RecurringWorld {
   story: Story;
   readonly store = new ModelStore();
@@ -32,7 +33,7 @@ export class RecurringWorld {
     return this;
   }
 
-  /** Time passes, and everything comes to rest. */
+  /** Moves the clock, and steps until nothing is left to do. */
   at(ms: number): this {
     this.story.now = START + ms;
     return this.rest();
@@ -44,9 +45,9 @@ export class RecurringWorld {
     return this.land();
   }
 
-  /** A look at the store for what is due soon, and for commands. */
+  /** Reads plans that are due soon and commands, as the hydrator does. */
   look(): this {
-    // Gateways are heard of.
+    // Each gateway sends a message, so that none is silent.
     for (const { profile } of this.story.state.workers.all()) this.story.credit(profile.workerId, 0);
     this.story.tell({ kind: "COMMANDS", commands: this.commands });
     const plans = this.plans.due(this.story.now + 10_000);
@@ -63,7 +64,7 @@ export class RecurringWorld {
     return { since: (this.#flying ?? this.story.batch).number, term: this.story.state.term };
   }
 
-  /** Answers what was asked for. */
+  /** Answers the reads that the machine has asked for. */
   read(): this {
     for (const want of this.story.wants.splice(0)) {
       if (want.kind === "LOAD_PLANS") {
@@ -83,19 +84,19 @@ export class RecurringWorld {
     return this;
   }
 
-  /** The batch leaves for the store. */
+  /** Sends the batch to the store. */
   send(): this {
     if (this.#flying !== null || !this.story.batch.hasWrites) return this;
     this.#flying = this.story.commit();
     return this;
   }
 
-  /** The batch reaches the store, and its answer comes back. */
+  /** Applies the batch to the store, and gives its answer to the machine. */
   land(): this {
     const batch = this.#flying;
     if (batch === null) return this;
-    const born = this.#apply(batch);
-    this.story.tell(born);
+    const created = this.#apply(batch);
+    this.story.tell(created);
     this.#flying = null;
     this.running.push(...batch.assigns);
     for (const { message } of batch.toApi) if (message.kind === "COMMAND_DONE") this.outcomes.push(message.outcome);
@@ -109,7 +110,7 @@ export class RecurringWorld {
     return this;
   }
 
-  /** The owner dies, and another takes over. @param isWritten whether what was on its way arrived */
+  /** Lets the owner die, and another one take over. @param isWritten whether the batch in flight reaches the store */
   crash(isWritten: boolean): this {
     if (this.#flying !== null && isWritten) this.#apply(this.#flying);
     this.#flying = null;
@@ -130,7 +131,7 @@ export class RecurringWorld {
     return this.plans.apply(batch);
   }
 
-  /** The workers were the server's own, and died with it. */
+  /** Attempts in flight. Their workers were built into the server, and died with it. */
   #inFlight(): InFlightRow[] {
     const held = [...this.store.rows.values()].filter(
       ({ state, token, attempt }) => state === "RUNNING" || (state === "PENDING" && token > attempt),
@@ -142,7 +143,7 @@ export class RecurringWorld {
     }));
   }
 
-  /** Instants that ran and that were skipped, as times of the story. */
+  /** Planned instants that ran and that were skipped, relative to the start. */
   ledger(job: Recurrence): { ran: EpochMs[]; skipped: [EpochMs, string][] } {
     const skips = this.plans.skips.filter(({ jobId }) => jobId === job.jobId);
     return {

@@ -8,7 +8,7 @@ import { START } from "./story.ts";
 
 export const MINUTE = 60_000;
 
-/** Every minute, on the minute, and all the defaults. */
+/** A rule that fires every minute, on the minute, with all defaults. */
 export function ruleOf(fields: Partial<RecurrenceRule> = {}): RecurrenceRule {
   return {
     times: { type: "INTERVAL", everyMs: MINUTE, mode: "FIXED_RATE" },
@@ -37,7 +37,7 @@ export function planOf(fields: Partial<Plan> = {}): Plan {
 
 let made = 0;
 
-/** A recurring job as it was submitted at the start of the story. */
+/** A recurring job that was submitted at the start of the story. */
 export function recurringJob(rule: Partial<RecurrenceRule> = {}, fields: Partial<JobDefinition> = {}): Recurrence {
   const jobId = `f0000000-0000-7000-8000-${String(++made).padStart(12, "0")}`;
   const recurrence = ruleOf(rule);

@@ -23,16 +23,16 @@ import { createState, type MachineState } from "../state.ts";
 export const START = Date.UTC(2026, 0, 1);
 export const GATEWAY = "gateway-1";
 
-/** Tells a machine a story and keeps what it answers. The clock stands still unless it is moved. */
+/** Drives a machine through a test, and keeps its messages. The clock stands still unless the test moves it. */
 export class Story {
   readonly state: MachineState;
   batch = new Batch(1);
   now = START;
   wakeAt: number | null = null;
   wants: Want[] = [];
-  /** All that gateways were told of work that waits for credit. */
+  /** All demand that gateways were told. */
   demands: Demand[] = [];
-  /** The same, by message. */
+  /** The same demand, by message. */
   told: Demand[][] = [];
   /** Messages about permits that have not arrived. */
   letters: PermitLetter[] = [];
@@ -59,7 +59,7 @@ export class Story {
     return this.tell({ kind: "GATEWAY", from: GATEWAY, message });
   }
 
-  /** Time passes. */
+  /** Moves the clock. */
   later(ms: number): this {
     this.now += ms;
     return this.tell();
@@ -84,7 +84,7 @@ export class Story {
     return this.credit(workerId, worker.slots + worker.prefetch);
   }
 
-  /** The gateway introduces a worker, and counts its credit as before. */
+  /** Introduces a worker as its gateway does, which keeps its count of credits. */
   up(worker: WorkerProfile, holds: HeldAttempt[] = [], { connection = 1, account = 1 } = {}): this {
     const { term } = this.state;
     return this.gateway({ kind: "WORKER_UP", term, worker, connection, account, holds });
@@ -101,8 +101,8 @@ export class Story {
     return this.gateway({ kind: "CREDITS", term: this.state.term, roll: false, credits });
   }
 
-  /** The worker's word on an assignment; its slot is free again. */
-  finish(assign: Assignment, news: Partial<FinishedAttempt> = {}): this {
+  /** Reports the end of an assignment, which frees its slot. */
+  finish(assign: Assignment, report: Partial<FinishedAttempt> = {}): this {
     this.gateway({
       kind: "FINISHED",
       results: [
@@ -117,7 +117,7 @@ export class Story {
           result: null,
           error: null,
           advice: null,
-          ...news,
+          ...report,
         },
       ],
     });
@@ -132,7 +132,7 @@ export class Story {
     });
   }
 
-  /** All that this machine says of permits reaches it, as if every pool had its home here. */
+  /** Delivers all the machine's messages about permits to the machine itself, as if it coordinated every pool. */
   exchangePermits(): this {
     for (let letter = this.letters.shift(); letter !== undefined; letter = this.letters.shift()) {
       this.tell({ kind: "PERMIT", from: "node-1", message: letter.message });
@@ -140,7 +140,7 @@ export class Story {
     return this;
   }
 
-  /** The batch is committed; the answer is what it held. */
+  /** Commits the batch. @returns the batch */
   commit(): Batch {
     const batch = this.batch;
     this.batch = sealBatch(batch);
@@ -148,7 +148,7 @@ export class Story {
     return batch;
   }
 
-  /** Commits, and tells what was assigned: ids in order. */
+  /** Commits the batch. @returns ids of the assigned executions, in order */
   assigned(): string[] {
     return this.commit().assigns.map((assign) => assign.executionId);
   }
@@ -166,7 +166,7 @@ export function ordersOf(batch: Batch): ToGateway[] {
   return batch.toGateway.map(({ message }) => message);
 }
 
-/** The one item that there is to be. */
+/** The single item of a list; fails if there is not exactly one. */
 export function only<T>(items: readonly T[]): T {
   assert.equal(items.length, 1);
   return items[0] as T;

@@ -6,30 +6,41 @@ import { clearTimer, type Step, setTimer } from "../state.ts";
 import { builtinOf, isBuiltin } from "./builtin-id.ts";
 import type { WorkerSlots } from "./workers.ts";
 
-/** Workers in one question. */
+/** Workers in one WHO message. */
 const ASKED_MAX = 1_000;
-/** An answer to a question that is older than this tells too little: the worker may have come to that gateway since. */
+/**
+ * Age in ms above which the answer to a question does not count: the worker may have connected to that gateway since.
+ */
 const FRESH_MS = 2_500;
-/** Interval at which a search is judged again after the worker has had its time. */
+/** Interval in ms at which the machine checks a search again after the worker has had its time to connect. */
 const JUDGE_AGAIN_MS = 500;
-/** A worker that its gateway has not listed for so long is asked for: the news of its end may have been lost. */
+/**
+ * Time in ms after which the owner asks for a worker that its gateway has not listed: the report of the worker's end
+ * may have been lost.
+ */
 const UNLISTED_MS = 3_000;
 
-/** Begins to seek the worker that has this attempt. */
-export function seek(step: Step, entry: Entry, assigned: Assigned): void {
+/**
+ * Starts the search for the worker that holds this attempt.
+ * @param connection number of the worker's last connection that the owner knows; default: none
+ */
+export function seek(step: Step, entry: Entry, assigned: Assigned, connection = 0): void {
   const { state, now } = step;
   const { workerId } = assigned;
   if (isBuiltin(workerId) && !livesInServer(step, workerId)) {
     return attemptGivenUp(step, entry, "WORKER_LOST", "it ran inside a server that has ended");
   }
   Object.assign(assigned, { soughtSince: now, worker: null, stopping: null });
-  const search = state.adopting.get(workerId) ?? { entries: new Set(), absentAt: new Map() };
+  const search = state.adopting.get(workerId) ?? { entries: new Set(), connection, absentAt: new Map() };
+  search.connection = Math.max(search.connection, connection);
   state.adopting.set(workerId, search);
   search.entries.add(entry);
   setTimer(state, entry, now + state.limits.reconnectMs);
 }
 
-/** The time to connect again is over; the worker is lost where no gateway can still have it. */
+/**
+ * Checks a search whose worker has had its time to connect again. The worker is lost if no gateway can still have it.
+ */
 export function judgeSearch(step: Step, entry: Entry, assigned: Assigned): void {
   const { state, now } = step;
   const giveUpAt = (assigned.soughtSince ?? now) + state.limits.adoptWithinMs;
@@ -45,7 +56,7 @@ function isAbsentEverywhere({ state, now }: Step, workerId: WorkerId): boolean {
   return [...state.gateways].every((gateway) => now - (absentAt.get(gateway) ?? Number.NEGATIVE_INFINITY) <= FRESH_MS);
 }
 
-/** A gateway does not have these workers. */
+/** Applies a gateway's answer that it does not have these workers. */
 export function workersAbsent(
   step: Step,
   from: Incarnation,
@@ -53,29 +64,29 @@ export function workersAbsent(
 ): void {
   for (const id of workerIds) {
     const worker = step.state.workers.get(id);
-    // A worker that has come there since the question was introduced after this answer left.
+    // If the worker has connected there since the question, its introduction left after this answer.
     if (worker?.gateway === from && worker.listedAt < askedAt) loseTrack(step, worker);
     noteAbsence(step, from, id, askedAt);
   }
 }
 
-/** @param at time of the owner's question, or of the news */
+/** @param at time of the owner's question, or of the report of the loss */
 export function noteAbsence({ state }: Step, from: Incarnation, workerId: WorkerId, at: EpochMs): void {
   state.adopting.get(workerId)?.absentAt.set(from, at);
 }
 
-/** The worker is not where it was, and may be elsewhere. */
+/** Starts the search for a worker that is not at its gateway any more and may be elsewhere. */
 export function loseTrack(step: Step, worker: WorkerSlots): void {
   const isGroupGone = step.state.workers.remove(worker.profile.workerId);
   if (isGroupGone) step.state.lanes.regroup(step.state.workers.groupsFor);
-  for (const entry of [...worker.holding]) {
-    worker.holding.delete(entry);
+  for (const entry of [...worker.held]) {
+    worker.held.delete(entry);
     clearTimer(step.state, entry);
-    if (entry.assigned !== null) seek(step, entry, entry.assigned);
+    if (entry.assigned !== null) seek(step, entry, entry.assigned, worker.connection);
   }
 }
 
-/** Attempts that wait for a built-in worker whose server has ended meanwhile. */
+/** Ends searches for built-in workers whose server has ended. */
 export function endBuiltinSearches(step: Step): void {
   for (const [workerId, { entries }] of [...step.state.adopting]) {
     if (!isBuiltin(workerId) || livesInServer(step, workerId)) continue;
@@ -108,7 +119,7 @@ function ask({ batch, now }: Step, node: Incarnation, workerIds: readonly Worker
   }
 }
 
-/** A server that lives may have let the shard go and still run what it had of it. */
+/** Whether the worker's server is alive. Such a server may have released the shard and still run attempts of it. */
 function livesInServer({ state }: Step, workerId: WorkerId): boolean {
   return builtinOf(state.incarnation, workerId) || [...state.gateways].some((server) => builtinOf(server, workerId));
 }

@@ -5,45 +5,46 @@ import { assignmentOf } from "../queue/assignment.ts";
 import { poolOf, type Step } from "../state.ts";
 import type { WorkerSlots } from "./workers.ts";
 
-/** How long an assignment may wait at its worker before the worker is asked whether it has begun. */
+/** Time in ms that an assignment may wait at its worker before the worker is asked whether it has started. */
 const ASK_AFTER_MS = 10_000;
-/** Numbers in one message. */
+/** Numbers in one VOID message. */
 const VOID_MAX = 10_000;
 
-/** Messages of gateways about the slots that they lend. */
-export function takeCredits(step: Step, from: string, roll: boolean, credits: readonly Credit[]): void {
+/** Applies a gateway's CREDITS message. */
+export function applyCredits(step: Step, from: string, isFullSync: boolean, credits: readonly Credit[]): void {
   const strangers: string[] = [];
   for (const credit of credits) {
     const worker = step.state.workers.get(credit.workerId);
     if (worker === undefined || worker.gateway !== from || credit.account > worker.account) {
-      // Its introduction is on its way, or was lost: a roll comes late enough to tell. A gateway that it has left does not
-      // introduce it.
-      if (roll) strangers.push(credit.workerId);
+      // The worker's introduction is on its way or was lost. A full sync comes so late that the introduction must have
+      // been lost. A gateway that the worker has left does not introduce it.
+      if (isFullSync) strangers.push(credit.workerId);
     } else if (credit.account === worker.account) {
       worker.listedAt = step.now;
       worker.freeSlots = credit.free ?? null;
       worker.stuck = credit.stuck ?? 0;
-      grant(step, worker, credit.granted);
-      if (!roll) continue;
-      mend(step, worker, credit);
+      grant(step, worker, credit);
+      if (!isFullSync) continue;
+      repair(step, worker, credit);
       if (lookThrough(step, worker)) strangers.push(credit.workerId);
     }
   }
   if (strangers.length > 0) step.batch.toGateway.push({ node: from, message: { kind: "WHO", workerIds: strangers } });
 }
 
-function grant(step: Step, worker: WorkerSlots, granted: number): void {
-  // Cumulative, so that a lost or repeated message neither leaks nor doubles a slot.
-  if (granted <= worker.granted) return;
-  worker.granted = granted;
+function grant(step: Step, worker: WorkerSlots, { granted, ahead = worker.profile.prefetch }: Credit): void {
+  // The number is cumulative, so a lost or repeated message neither leaks nor doubles a slot.
+  if (granted <= worker.granted && ahead === worker.ahead) return;
+  worker.granted = Math.max(granted, worker.granted);
+  worker.ahead = ahead;
   refreshWorker(step, worker);
 }
 
-/** Assignments that did not arrive are sent again; numbers that stand for nothing any more are void. */
-function mend(step: Step, worker: WorkerSlots, { highest, missing }: Credit): void {
+/** Sends assignments that did not arrive again, and voids numbers that no assignment uses any more. */
+function repair(step: Step, worker: WorkerSlots, { highest, missing }: Credit): void {
   if (missing.length === 0 && highest >= worker.sent) return;
   const waiting = new Map<number, Entry>();
-  for (const entry of worker.holding) {
+  for (const entry of worker.held) {
     if (entry.assigned?.account === worker.account) waiting.set(entry.assigned.credit, entry);
   }
   const nothing: number[] = [];
@@ -59,11 +60,11 @@ function mend(step: Step, worker: WorkerSlots, { highest, missing }: Credit): vo
 
 /**
  * Repeats orders to stop, which may have been lost.
- * @returns whether the worker should say anew what it holds: news of a start may have been lost too
+ * @returns whether the worker must report again what it holds, because the report of a start may have been lost too
  */
 function lookThrough(step: Step, worker: WorkerSlots): boolean {
   let isInDoubt = false;
-  for (const entry of worker.holding) {
+  for (const entry of worker.held) {
     sendStop(step, entry);
     const { assigned } = entry;
     if (assigned?.startedAt === null && step.now - assigned.at > ASK_AFTER_MS) isInDoubt = true;
@@ -80,7 +81,7 @@ function resend(step: Step, entry: Entry): void {
   step.batch.resends.push(assignmentOf(step, entry, assigned));
 }
 
-/** Numbers that no assignment will come with: the gateway lends their slots anew. */
+/** Tells the gateway which numbers no assignment will use, so that it allocates their slots again. */
 function voidCredits(
   step: Step,
   at: { gateway: string; workerId: string; account: number },
@@ -93,17 +94,20 @@ function voidCredits(
   }
 }
 
-/** Another owner has work for them: what is not used at the end of this step goes back. */
-export function recall(step: Step, from: string, workers: readonly { workerId: string; account: number }[]): void {
+/**
+ * Marks credits for return, because another owner has work for these workers. The end of this step gives back what is
+ * unused by then.
+ */
+export function revoke(step: Step, from: string, workers: readonly { workerId: string; account: number }[]): void {
   for (const { workerId, account } of workers) {
     const worker = step.state.workers.get(workerId);
-    if (worker?.gateway === from && worker.account === account) step.state.recalled.add(worker);
+    if (worker?.gateway === from && worker.account === account) step.state.revoked.add(worker);
   }
 }
 
-export function giveBackRecalled(step: Step): void {
-  const { recalled } = step.state;
-  // To clear a Set makes a new table, empty or not.
+export function giveBackRevoked(step: Step): void {
+  const { revoked: recalled } = step.state;
+  // The check saves an allocation: clearing a Set allocates a new table even if the Set is empty.
   if (recalled.size === 0) return;
   for (const worker of recalled) {
     const { gateway, account, granted, sent } = worker;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Candidate } from "../../domain/execution.ts";
 import type { Credit, HeldAttempt, WorkerProfile } from "../../ports/messages.ts";
-import { isStillWanted } from "../queue/unsent.ts";
-import { candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
+import { isStillWanted } from "../queue/sendable.ts";
+import { candidate, changesOf, GATEWAY, only, ordersOf, START, Story } from "../testing/story.ts";
 
 const NOTHING = { inFlight: [], journals: [], commands: [] };
 const PROFILE: WorkerProfile = {
@@ -138,7 +138,33 @@ describe("a worker that goes to another gateway", () => {
     assert.equal(story.state.workers.get("w1")?.gateway, "gateway-2");
   });
 
-  it("gets anew what was sent to it through the first one and did not arrive", () => {
+  it("keeps what it runs when its gateway is gone and another one reports an earlier connection", () => {
+    const { story, hold } = started();
+    elsewhere(story, 2, [hold]);
+    story.tell({ kind: "GATEWAYS", nodes: [GATEWAY, "gateway-2"] }).tell({ kind: "GATEWAYS", nodes: [GATEWAY] });
+    assert.equal(story.state.workers.get("w1"), undefined, "the owner searches for the worker");
+    story.up(PROFILE, [], { connection: 1, account: 5 });
+    assert.deepEqual(changesOf(story.commit()), [], "the gateway has not noticed the end of the earlier connection");
+    story.up(PROFILE, [hold], { connection: 3, account: 6 });
+    assert.deepEqual(changesOf(story.commit()), []);
+    assert.equal(story.state.entries.get(hold.executionId)?.assigned?.worker?.gateway, GATEWAY);
+  });
+
+  it("keeps what it runs, although the owner was already searching for it because of another attempt", () => {
+    const { story, hold } = started();
+    elsewhere(story, 2, [hold]);
+    const row = outside(hold.shard);
+    const attempt = { attempt: 1, workerId: "w1", gateway: "gateway-2", assignedAt: START, attemptStartedAt: START };
+    const inFlight = [{ row: { ...row, attempt: 1 }, ...attempt, journal: null }];
+    story.tell({ kind: "LOST", shards: [row.shard] });
+    const recovered = { inFlight, journals: [], commands: [] };
+    story.tell({ kind: "OWNED", term: 2, epochs: new Map([[row.shard, 2]]), recovered, incarnation: "node-1" });
+    story.tell({ kind: "GATEWAYS", nodes: [GATEWAY, "gateway-2"] }).tell({ kind: "GATEWAYS", nodes: [GATEWAY] });
+    story.up(PROFILE, [], { connection: 1, account: 5 });
+    assert.deepEqual(changesOf(story.commit()), [], "the gateway has not noticed the end of the earlier connection");
+  });
+
+  it("gets again what was sent to it through the first one and did not arrive", () => {
     const story = new Story().hint(candidate()).worker("w1");
     story.commit();
     elsewhere(story, 2, []);

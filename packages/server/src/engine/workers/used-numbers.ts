@@ -1,21 +1,22 @@
 import type { Incarnation, WorkerId } from "../../domain/ids.ts";
 
-/** More than these are not remembered: those that were left longest ago are forgotten. */
+/** Workers whose numbers are remembered. Beyond it, the one that was left longest ago is forgotten. */
 const REMEMBERED_MAX = 50_000;
 
 interface Used {
   gateway: Incarnation;
   account: number;
-  /** The number of the last assignment. */
+  /** Number of the last assignment. */
   sent: number;
 }
 
 /**
- * How far this owner has counted for workers that it has given up, or that have gone to another gateway. Where they were, the
- * account may still be open, and they may be back under it: what comes there under a number that was used is dropped.
+ * Last assignment numbers that this owner used for workers that it has given up or that have moved to another gateway.
+ * The account may still be open at the former gateway, and the worker may return under it. The gateway would then drop
+ * an assignment with a number that was used before.
  */
 export class UsedNumbers {
-  /** The last ones are at the end. */
+  /** In order of departure, the latest last. */
   readonly #used = new Map<string, Used>();
 
   remember({ profile, gateway, account, sent }: Used & { profile: { workerId: WorkerId } }): void {

@@ -7,42 +7,46 @@ import { Heap, type HeapNode } from "../heap.ts";
 import type { WorkClass } from "../queue/lanes.ts";
 import { UsedNumbers } from "./used-numbers.ts";
 
-/** A worker as the owner sees it: what it can run, and how much of it was lent. */
+/** A worker as the owner sees it: what the worker can run, and how much credit the owner has there. */
 export interface WorkerSlots {
   profile: WorkerProfile;
   gateway: Incarnation;
-  /** The how-manieth connection of the worker it is. */
+  /** Number of the worker's connection, counted over all gateways. */
   connection: number;
-  /** Account under which the worker's gateway lends its slots. */
+  /** Account under which the gateway allocates the worker's slots to this owner. */
   account: number;
   group: Group;
-  /** Assignments that its gateway allows under this account in all. */
+  /** Highest number of an assignment that the gateway allows under this account. */
   granted: number;
-  /** The number of the last assignment; never used twice, also where one is void. */
+  /** Number of the last assignment. No number is used twice, even if its assignment is void. */
   sent: number;
-  /** When its gateway last introduced it or listed it among its credits. */
+  /** Time at which the gateway last introduced the worker or listed it among its credits. */
   listedAt: EpochMs;
-  /** Slots that nothing occupied when its gateway last listed it; null: the gateway does not say. */
+  /** Free slots of the worker when its gateway last listed it; null: the gateway does not tell. */
   freeSlots: number | null;
-  /** Slots of handlers that still run although their attempts are over, as of then. */
+  /** Number of attempts that may wait at the worker beyond its slots, when its gateway last listed it. */
+  ahead: number;
+  /** Slots of handlers that still run after the end of their attempts, when the gateway last listed the worker. */
   stuck: number;
-  /** When it was last asked what it holds. */
+  /** Time at which the worker was last asked which attempts it holds. */
   askedAt: EpochMs;
   lastAssigned: number;
   draining: boolean;
-  holding: Set<Entry>;
-  /** Its place among the free workers of its group; null: no credit. */
+  held: Set<Entry>;
+  /** Position among the free workers of the group; null: the owner has no usable credit of the worker. */
   node: HeapNode<WorkerSlots> | null;
+  /** Number of the worker's unused credits that `Group.credits` contains. */
+  counted: number;
 }
 
-/** Where a worker is connected, and how its slots are counted there. */
+/** Gateway that a worker is connected to, and the account that counts its slots there. */
 export interface Attachment {
   gateway: Incarnation;
   connection: number;
   account: number;
 }
 
-/** Workers that can run exactly the same. */
+/** Workers with the same pool, handlers and capabilities. */
 export interface Group {
   name: string;
   pool: string;
@@ -50,13 +54,18 @@ export interface Group {
   capabilities: ReadonlySet<string>;
   members: number;
   free: Heap<WorkerSlots>;
+  /** Number of unused credits of the workers in `free`. */
+  credits: number;
 }
+
+/** Added to the key of a worker without a free slot. It exceeds every load and every number of an assignment. */
+const AFTER_FREE_SLOTS = 2 ** 50;
 
 export class Workers {
   readonly #workers = new Map<WorkerId, WorkerSlots>();
   readonly #groups = new Map<string, Group>();
   readonly #usedNumbers = new UsedNumbers();
-  /** Gateways that have not been heard for some seconds: what is given to their workers now may not arrive. */
+  /** Gateways that have been silent for some seconds. An assignment to one of their workers might not arrive now. */
   readonly silent = new Set<Incarnation>();
   #assignments = 0;
 
@@ -74,17 +83,21 @@ export class Workers {
 
   groupsFor = (work: WorkClass): Group[] => [...this.#groups.values()].filter((group) => canRun(group, work));
 
-  /** @returns whether a group came or went, so that classes must look again */
+  /**
+   * Adds a worker, or updates it after a new connection.
+   * @returns the worker, and whether a group appeared or disappeared, so that work classes must look for their groups
+   * again
+   */
   up(profile: WorkerProfile, at: Attachment, now: EpochMs): { worker: WorkerSlots; regroup: boolean } {
     const known = this.#workers.get(profile.workerId);
     if (known !== undefined && known.group.name === groupName(profile)) {
       Object.assign(known, this.#countOf(profile.workerId, at));
-      Object.assign(known, { ...at, profile, draining: false, listedAt: now });
+      Object.assign(known, { ...at, profile, ahead: profile.prefetch, draining: false, listedAt: now });
       return { worker: known, regroup: false };
     }
-    // Its holdings stay where they are: they follow the worker, not the connection.
-    const holding = known?.holding ?? new Set<Entry>();
-    // So does the count of its credit, as long as the account is the same.
+    // The attempts that the worker holds stay with it, because they belong to the worker and not to the connection.
+    // The count of its credit stays as well if the account is the same.
+    const held = known?.held ?? new Set<Entry>();
     const count = this.#countOf(profile.workerId, at);
     if (known !== undefined) this.remove(profile.workerId);
     const { group, isNew } = this.#join(profile);
@@ -95,18 +108,20 @@ export class Workers {
       group,
       listedAt: now,
       freeSlots: null,
+      ahead: profile.prefetch,
       stuck: 0,
       askedAt: now,
       lastAssigned: 0,
       draining: false,
-      holding,
+      held,
       node: null,
+      counted: 0,
     };
     this.#workers.set(profile.workerId, worker);
     return { worker, regroup: isNew || known !== undefined };
   }
 
-  /** How far was counted where it is now; where it was before is remembered. */
+  /** Numbers used so far under the worker's present account. The numbers of the former account are remembered. */
   #countOf(id: WorkerId, at: Attachment): Pick<WorkerSlots, "granted" | "sent"> {
     const known = this.#workers.get(id);
     if (known?.gateway === at.gateway && known.account === at.account) {
@@ -118,14 +133,16 @@ export class Workers {
     return { granted: sent, sent };
   }
 
-  /** Its gateway may still have it, under the same account. @returns whether its group went with it */
+  /**
+   * Removes a worker. Its gateway may still have the worker, under the same account.
+   * @returns whether its group was removed as well
+   */
   remove(id: WorkerId): boolean {
     const worker = this.#workers.get(id);
     if (worker === undefined) return false;
     this.#usedNumbers.remember(worker);
     this.#workers.delete(id);
-    if (worker.node !== null) worker.group.free.remove(worker.node);
-    worker.node = null;
+    leaveFree(worker);
     worker.group.members--;
     if (worker.group.members > 0) return false;
     this.#groups.delete(worker.group.name);
@@ -144,6 +161,7 @@ export class Workers {
         capabilities: new Set(profile.capabilities),
         members: 0,
         free: new Heap(),
+        credits: 0,
       };
       this.#groups.set(name, group);
     }
@@ -151,7 +169,7 @@ export class Workers {
     return { group, isNew };
   }
 
-  /** Takes one credit; the answer is the number of the assignment. */
+  /** Uses one credit. @returns the number of the assignment */
   take(worker: WorkerSlots, strategy: PlacementStrategy): number {
     worker.sent++;
     worker.lastAssigned = ++this.#assignments;
@@ -159,20 +177,37 @@ export class Workers {
     return worker.sent;
   }
 
-  /** Keeps the worker's place among the free ones true. */
+  /** Updates the worker's position among the free workers of its group. */
   refresh(worker: WorkerSlots, strategy: PlacementStrategy): void {
     const { group, profile } = worker;
     const free = worker.granted - worker.sent;
-    if (free <= 0 || worker.draining || this.silent.has(worker.gateway)) {
-      if (worker.node !== null) group.free.remove(worker.node);
-      worker.node = null;
-      return;
-    }
-    const held = profile.slots + profile.prefetch - free;
-    const key = PLACEMENTS[strategy]({ slots: profile.slots, held, lastAssigned: worker.lastAssigned });
+    if (free <= 0 || worker.draining || this.silent.has(worker.gateway)) return leaveFree(worker);
+    group.credits += free - worker.counted;
+    worker.counted = free;
+    const held = Math.max(0, profile.slots + worker.ahead - free);
+    const load = PLACEMENTS[strategy]({ slots: profile.slots, held, lastAssigned: worker.lastAssigned });
+    // Work goes ahead to a worker with automatic prefetch only if no worker of the group has a free slot.
+    const isAhead = profile.autoPrefetch === true && held >= profile.slots;
+    const key = isAhead ? load + AFTER_FREE_SLOTS : load;
     if (worker.node === null) worker.node = group.free.push(key, profile.workerId, worker);
     else group.free.rekey(worker.node, key);
   }
+}
+
+/** Removes a worker from the free workers of its group. */
+function leaveFree(worker: WorkerSlots): void {
+  const { group, node } = worker;
+  if (node !== null) group.free.remove(node);
+  worker.node = null;
+  group.credits -= worker.counted;
+  worker.counted = 0;
+}
+
+/** Number of unused credits that workers have for this work. */
+export function creditsFor(work: WorkClass): number {
+  let credits = 0;
+  for (const group of work.groups) credits += group.credits;
+  return credits;
 }
 
 /** The free worker that the pool's strategy prefers for this work, if there is one. */

@@ -1,34 +1,34 @@
 import type { ServerMessage, WorkerMessage } from "@mainspring/proto";
 
-/** Why a gateway ends a connection; the names are gRPC's. */
+/** Why a gateway closes a connection, by the names of gRPC's status codes. */
 export type ConnectionRefusal =
-  /** The worker said something that the protocol does not allow; trying again the same way is pointless. */
+  /** The worker violated the protocol, and a retry with the same message would fail again. */
   | "INVALID_ARGUMENT"
-  /** The worker's protocol version is not known here. */
+  /** The server does not know the worker's protocol version. */
   | "FAILED_PRECONDITION"
-  /** The worker's id is that of another worker. */
+  /** The id in the hello belongs to another worker. */
   | "PERMISSION_DENIED"
-  /** Another connection of the same worker took over, or it was declared lost. */
+  /** A newer connection of the same worker took over, or the worker was declared lost. */
   | "ABORTED"
-  /** It reads too slowly, or there are too many workers. */
+  /** The worker reads too slowly, or there are too many connections. */
   | "RESOURCE_EXHAUSTED"
-  /** The server is stopping: come back. */
+  /** The server is stopping; the worker connects again. */
   | "UNAVAILABLE";
 
-/** A worker's connection as its gateway sees it: over gRPC, or within the process. */
+/** A worker's connection as the gateway uses it: over gRPC, or within the process. */
 export interface WorkerConnection {
   send(message: ServerMessage): void;
-  /** Ends it. Nothing is sent after it, and what still arrives is not listened to. */
+  /** Closes the connection. The gateway sends nothing more, and ignores messages that still arrive. */
   close(code: ConnectionRefusal, detail: string): void;
-  /** More waits to be read by the worker than should: it gets no more work for now. Absent: never. */
+  /** Whether the worker has so much unread that it gets no more work for now. Absent: never. */
   isCongested?(): boolean;
-  /** Whether the worker lives in this process. Absent: it does not. */
+  /** Whether the worker runs in this process. Absent: it does not. */
   readonly isInner?: boolean;
 }
 
-/** The gateway as a connection's carrier sees it. */
+/** The gateway's side of a connection, which the transport calls. */
 export interface ConnectedWorker {
   receive(message: WorkerMessage): void;
-  /** The connection is gone, whoever ended it. Idempotent. */
+  /** Reports the end of the connection, whichever side closed it. Idempotent. */
   closed(): void;
 }

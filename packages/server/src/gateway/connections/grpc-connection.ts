@@ -4,24 +4,29 @@ import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
 import { CONGESTED_BYTES, GOODBYE_MAX_MS, MESSAGE_MAX_TOKENS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "../limits.ts";
 import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
 
-/** Both ways bytes, so that sizes are known and nothing is read before it is counted. */
+/** A stream of bytes in both directions, so that sizes are known and no message is decoded before it is counted. */
 export type WorkerCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** A worker's stream, with an account of what the worker has not read yet. */
+/** A worker's stream, which counts the bytes that the worker has not read yet. */
 export class GrpcConnection implements WorkerConnection {
   readonly #call: WorkerCall;
   readonly #runtime: Runtime;
-  /** Tells that the worker does not read. */
+  /** Reports that the worker does not read. */
   readonly #onStuck: (detail: string) => void;
-  /** Ends the connection below the stream: a status waits behind unread messages, for ever where nobody reads. */
+  /** Destroys the socket, because a status waits behind unread messages, for ever if the peer does not read. */
   readonly #cut: () => void;
   #unreadBytes = 0;
-  /** When the last message was read, or the first that is unread was sent; by the monotonic clock. */
+  /**
+   * Time at which the worker last read a message, or at which its first unread message was sent; on the monotonic
+   * clock.
+   */
   #readAtMs = 0;
-  /** Runs from the first message on that is not read at once; then while the goodbye is not taken. */
-  #patience: Timer | null = null;
+  /**
+   * Timer that runs while messages are unread, and after closing until the peer has read the status; null: none runs.
+   */
+  #readTimer: Timer | null = null;
   #isClosing = false;
-  /** Messages of thousands of tokens, each of which is written in a turn of its own, and those behind them. */
+  /** Messages with thousands of tokens, each of which is written in a turn of its own, and the messages behind them. */
   readonly #later: ServerMessage[] = [];
 
   constructor(call: WorkerCall, runtime: Runtime, onStuck: (detail: string) => void, cut: () => void) {
@@ -53,7 +58,7 @@ export class GrpcConnection implements WorkerConnection {
     const bytes = encodeServerMessage(message);
     if (this.#unreadBytes === 0) this.#readAtMs = this.#runtime.monotonicMs();
     this.#unreadBytes += bytes.length;
-    this.#patience ??= this.#waitForReading(UNREAD_MAX_MS);
+    this.#readTimer ??= this.#waitForReading(UNREAD_MAX_MS);
     this.#call.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), () => this.#wasRead(bytes.length));
     if (this.#unreadBytes > UNREAD_MAX_BYTES) this.#onStuck(`it has not read ${this.#unreadBytes} bytes`);
   }
@@ -63,39 +68,42 @@ export class GrpcConnection implements WorkerConnection {
     this.#call.emit("error", { code: status[code], details: detail });
   }
 
-  /** The worker has said goodbye. */
+  /** Ends the stream after the worker has ended its side. */
   finish(): void {
     for (const message of this.#later.splice(0)) this.#write(message);
     if (this.#beginClosing()) this.#call.end();
   }
 
-  /** The stream is over. */
+  /** Stops the timer, because the stream is over. */
   ended(): void {
     this.#isClosing = true;
-    this.#patience?.cancel();
+    this.#readTimer?.cancel();
   }
 
   #beginClosing(): boolean {
     if (this.#isClosing) return false;
     this.#isClosing = true;
-    this.#patience?.cancel();
-    this.#patience = this.#runtime.setTimer(GOODBYE_MAX_MS, this.#cut);
+    this.#readTimer?.cancel();
+    this.#readTimer = this.#runtime.setTimer(GOODBYE_MAX_MS, this.#cut);
     return true;
   }
 
-  /** It was handed to the network, which flow control allows only as the worker reads. */
+  /** Counts bytes as read: they were handed to the network, whose flow control allows that only as the worker reads. */
   #wasRead(bytes: number): void {
     this.#unreadBytes -= bytes;
     this.#readAtMs = this.#runtime.monotonicMs();
   }
 
-  /** A timer that looks when it rings costs less than one that is set for each message and cancelled when it was read. */
+  /**
+   * Starts a timer that checks for unread messages when it rings. That is cheaper than setting a timer for each message
+   * and cancelling it when the message was read.
+   */
   #waitForReading(delayMs: number): Timer {
     return this.#runtime.setTimer(delayMs, () => {
-      this.#patience = null;
+      this.#readTimer = null;
       if (this.#unreadBytes === 0) return;
       const leftMs = this.#readAtMs + UNREAD_MAX_MS - this.#runtime.monotonicMs();
-      if (leftMs > 0) this.#patience = this.#waitForReading(leftMs);
+      if (leftMs > 0) this.#readTimer = this.#waitForReading(leftMs);
       else this.#onStuck(`it read nothing for ${UNREAD_MAX_MS / 1_000} s`);
     });
   }

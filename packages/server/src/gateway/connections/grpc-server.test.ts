@@ -38,7 +38,7 @@ class Peer {
       this.#received.push(message);
       this.#arrivals.emit("message");
     });
-    // The status says the same.
+    // The status contains the same error.
     this.#call.on("error", () => undefined);
     this.status = new Promise((resolve) => this.#call.once("status", resolve));
   }
@@ -116,11 +116,11 @@ describe("the worker protocol over gRPC", () => {
     stage.assign(assignment(1, { payload: Buffer.from("[1]") }));
     const { assigns } = await peer.next();
     assert.equal(Buffer.from(assigns[0]?.payload ?? []).toString(), "[1]");
-    stage.forgetNews();
+    stage.forgetReports();
     peer.say({ finished: [{ token: assigns[0]?.token ?? {}, outcome: 1, result: Buffer.from("[2]") }] });
     peer.goodbye();
     assert.equal((await peer.status).code, status.OK);
-    const [finished] = stage.newsOf("FINISHED");
+    const [finished] = stage.reportsOf("FINISHED");
     assert.equal(Buffer.from(finished?.results[0]?.result ?? []).toString(), "[2]");
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
@@ -175,11 +175,11 @@ describe("the worker protocol over gRPC", () => {
     const { stage, peer } = await start();
     peer.say({ hello: HELLO });
     await peer.next();
-    const draining = stage.bus.nextNews((message) => message.kind === "WORKER_DRAINING");
+    const draining = stage.bus.nextReport((message) => message.kind === "WORKER_DRAINING");
     peer.say({ draining: true });
     await draining;
-    // The sign that a worker which had drained is gone.
-    const left = stage.bus.nextNews((message) => message.kind === "WORKER_LOST");
+    // The gateway reports that the drained worker is gone.
+    const left = stage.bus.nextReport((message) => message.kind === "WORKER_LOST");
     peer.close();
     await left;
     assert.equal(stage.gateway.counters.workersConnected, 0);
@@ -192,9 +192,9 @@ describe("the worker protocol over gRPC", () => {
     peer.stopReading();
     const payload = new Uint8Array(1024 * 1024);
     stage.assign(...Array.from({ length: 20 }, (_, index) => assignment(index + 1, { payload })));
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(21, { payload }));
-    assert.equal(stage.newsOf("FINISHED")[0]?.results[0]?.state, "RELEASED");
+    assert.equal(stage.reportsOf("FINISHED")[0]?.results[0]?.state, "RELEASED");
     assert.equal(stage.gateway.counters.workersConnected, 1);
     stage.runtime.advance(29_000);
     assert.equal(stage.gateway.counters.workersConnected, 1);

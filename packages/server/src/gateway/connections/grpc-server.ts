@@ -24,10 +24,13 @@ import {
 import { GrpcConnection, type WorkerCall } from "./grpc-connection.ts";
 import { WorkerIntake } from "./worker-intake.ts";
 
-/** Further services of the server: streams that this file does not know. */
+/** A further service of the server, whose streams this file does not interpret. */
 export interface GrpcService {
   path: string;
-  /** It judges who is heard; left out: only peers that `isAuthorized` lets in. */
+  /**
+   * Whether the service authenticates its callers itself; left out: the server admits only callers that `isAuthorized`
+   * accepts.
+   */
   admitsByItself?: boolean;
   serve(call: ServerDuplexStream<never, never>): void;
   read(bytes: Buffer): unknown;
@@ -35,27 +38,30 @@ export interface GrpcService {
 }
 
 export interface GrpcServerOptions {
-  /** null: it takes no workers. */
+  /** null: the server accepts no workers. */
   gateway: Gateway | null;
-  /** Beside the workers' protocol; none by default. */
+  /** Services in addition to the worker protocol; none by default. */
   services?: readonly GrpcService[];
-  /** An address of this machine; `127.0.0.1` keeps it private. */
+  /** Address of this machine to listen on; `127.0.0.1` is reachable only from this machine. */
   host: string;
-  /** 0 picks a free one. */
+  /** Port to listen on; 0 picks a free one. */
   port: number;
-  /** Judges the metadata `authorization` of each connection. */
+  /** Checks the metadata `authorization` of a call. */
   isAuthorized(authorization: string | undefined): boolean;
-  /** How long a connection may be without a stream; default 30_000 ms. */
+  /** Time in ms after which a connection without a stream is closed; default 30_000. */
   idleMs?: number;
   runtime: Runtime;
   log: Logger;
 }
 
 export interface GrpcServer {
-  /** `host:port` in use. */
+  /** `host:port` on which the server listens. */
   readonly address: string;
   readonly port: number;
-  /** Takes no more connections and ends those that are left; close the gateway first, so that workers hear why. */
+  /**
+   * Accepts no more connections and closes the open ones. The gateway must be closed first, so that workers receive the
+   * reason.
+   */
   stop(): Promise<void>;
 }
 
@@ -68,9 +74,9 @@ const OPTIONS: ServerOptions = {
 };
 
 /**
- * Serves the worker protocol over gRPC. It listens itself and hands sockets to grpc-js, which has no other way to end a
- * stream that its peer does not read.
- * @throws NodeJS.ErrnoException where the address cannot be listened on, as EADDRINUSE
+ * Serves the worker protocol over gRPC. The server owns the sockets and passes them to grpc-js, which cannot otherwise
+ * end a stream that its peer does not read.
+ * @throws NodeJS.ErrnoException if the server cannot listen on the address, such as EADDRINUSE
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { gateway, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
@@ -83,7 +89,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
     socket.once("close", () => sockets.delete(peer));
-    // grpc-js tells the streams of a broken socket about its end.
+    // grpc-js reports the end of a broken socket to its streams.
     socket.on("error", (error) => log.debug({ err: error, peer }, "a peer's socket broke"));
     injector.injectConnection(socket);
   });
@@ -97,19 +103,19 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     async stop() {
       const isClosed = once(listener, "close");
       listener.close();
-      const patience = runtime.setTimer(GOODBYE_MAX_MS, () => {
+      const goodbyeTimer = runtime.setTimer(GOODBYE_MAX_MS, () => {
         for (const socket of sockets.values()) socket.destroy();
       });
-      // Sessions end when their streams have.
+      // The HTTP/2 sessions end when their streams have ended.
       await new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
       await isClosed;
-      patience.cancel();
+      goodbyeTimer.cancel();
       grpc.forceShutdown();
     },
   };
 }
 
-/** The server refuses callers that do not show the key. */
+/** Registers a service. The server refuses callers without the key, unless the service authenticates callers itself. */
 function register(grpc: Server, service: GrpcService, { isAuthorized }: GrpcServerOptions): void {
   const { path, serve, read, write, admitsByItself = false } = service;
   const admit = (call: ServerDuplexStream<never, never>) => {
@@ -166,7 +172,7 @@ function serve(
     worker.closed();
     connection.finish();
   });
-  // Comes at the end of every stream, however it ended.
+  // The event comes at the end of every stream, whatever ended it.
   call.on("cancelled", () => {
     intake.end();
     worker.closed();
@@ -174,7 +180,10 @@ function serve(
   });
 }
 
-/** Messages are serialised before they are written, and read after they arrived, so that their sizes are known. */
+/**
+ * Passes bytes through: messages are encoded before they are written and decoded after they arrived, so that their
+ * sizes are known.
+ */
 function asIs(bytes: Buffer): Buffer {
   return bytes;
 }

@@ -3,18 +3,21 @@ import { attemptKey } from "../../domain/ids.ts";
 import type { Held } from "../sessions/held.ts";
 import type { Question, Questions } from "../sessions/questions.ts";
 import { noteStart } from "../sessions/reattach.ts";
-import type { Session, Surroundings } from "../sessions/session.ts";
+import type { GatewayContext, Session } from "../sessions/session.ts";
 import { type ReportedHold, reportedHoldOf } from "../translate.ts";
 
-/** A worker has answered what it holds: the gateway corrects what it believes, and tells the owners that wait for the answer. */
-export function hearHolds(session: Session, questions: Questions, said: Holds, shared: Surroundings): void {
+/**
+ * Applies a worker's answer to a question about its attempts: corrects the gateway's records, and informs the owners
+ * that wait for the answer.
+ */
+export function hearHolds(session: Session, questions: Questions, said: Holds, context: GatewayContext): void {
   const number = Number(said.nonce);
   const question = questions.answered(number);
   if (question === null) return;
-  settle(session, { number, question, named: namedIn(said.holds) }, shared);
+  settle(session, { number, question, named: namedIn(said.holds) }, context);
   for (const [owner, term] of question.owners) {
-    if (shared.owners.termOf(owner) === term) session.introduceTo(owner, true);
-    // Said under older epochs than those that the owner has by now.
+    if (context.owners.termOf(owner) === term) session.introduceTo(owner, true);
+    // The worker answered under older epochs than the owner has by now, so it is asked again.
     else questions.want(owner);
   }
 }
@@ -32,13 +35,14 @@ interface Answer {
 }
 
 /**
- * An attempt that was sent before the question and that the worker does not name was never taken, or is done with: its owner gets
- * it back. The answer adds nothing that the gateway does not know: an acknowledgement may have crossed it.
+ * Returns attempts to their owners that were sent before the question and that the worker does not name: it never got
+ * them, or has completed them. The answer adds no attempts to the gateway's records, because an acknowledgement may
+ * have crossed it.
  */
-function settle(session: Session, { number, question, named }: Answer, shared: Surroundings): void {
+function settle(session: Session, { number, question, named }: Answer, context: GatewayContext): void {
   for (const held of attemptsOf(session, question)) {
     const hold = named.get(attemptKey(held.token.executionId, held.token.attempt));
-    if (hold !== undefined) noteStart(session, held, hold.startedAt, shared);
+    if (hold !== undefined) noteStart(session, held, hold.startedAt, context);
     else if (held.askable <= number && held.state === "ASSIGNED") {
       session.held.delete(held.token);
       session.return(held.token);

@@ -5,11 +5,12 @@ import type { HeldAttempts } from "../sessions/held.ts";
 import type { Refusal } from "./hello.ts";
 
 /**
- * How many attempts a worker may hold and list in its hello. A hello lists all of them at once, so the gateway lends no
- * slot that would bring a worker beyond it: after an outage a worker has no more results than its next hello can list.
+ * Limits of the attempts that a worker holds and lists in its hello. A hello lists all of them at once, so the gateway
+ * allocates no slot that would exceed the limit. Even after an outage a worker has no more results than its next hello
+ * can list.
  */
 
-/** Length of the list; its items are read later. @returns null: it may be read */
+/** Checks the number of attempts in a hello, before their content is checked. @returns null: the number is allowed */
 export function holdsFault({ holds, slots, prefetch }: Hello): Refusal | null {
   if (holds.length > HOLDS_MAX) {
     const detail = `holds: ${holds.length} attempts; at most ${HOLDS_MAX} are allowed, finished ones included`;
@@ -23,7 +24,7 @@ export function holdsFault({ holds, slots, prefetch }: Hello): Refusal | null {
   return crowdFault(holds);
 }
 
-/** Attempts of one execution are searched one after the other. */
+/** Checks the number of attempts of each execution, because a search among them is linear. */
 function crowdFault(holds: Hello["holds"]): Refusal | null {
   const counts = new Map<string, number>();
   for (const { token } of holds) {
@@ -36,14 +37,13 @@ function crowdFault(holds: Hello["holds"]): Refusal | null {
   return null;
 }
 
-/** How many attempts a worker is lent at once. */
+/** Number of credits that a worker may have at once. */
 export function capacityOf({ slots, prefetch }: Pick<WorkerProfile, "slots" | "prefetch">): number {
   return Math.min(slots + prefetch, LENT_MAX);
 }
 
 /**
- * How much of its capacity is taken: by attempts that are not finished, and by results beyond those that a hello has
- * room for.
+ * Part of a worker's capacity that is in use: by unfinished attempts, and by results that exceed the room of a hello.
  */
 export function takenOf({ occupied, size }: Pick<HeldAttempts, "occupied" | "size">, capacity: number): number {
   return Math.max(occupied, size - (HOLDS_MAX - capacity));

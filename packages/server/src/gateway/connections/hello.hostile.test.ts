@@ -21,7 +21,7 @@ describe("the holds of a hello", () => {
     const stage = new Stage();
     stage.own();
     assert.equal(stage.connect().hello({ holds: finished(HOLDS_MAX) }).closedWith, null);
-    assert.equal(stage.newsOf("WORKER_UP")[0]?.holds.length, HOLDS_MAX);
+    assert.equal(stage.reportsOf("WORKER_UP")[0]?.holds.length, HOLDS_MAX);
   });
 
   it("are refused where many are of one execution, whose attempts are searched one after the other", () => {
@@ -37,7 +37,7 @@ describe("the holds of a hello", () => {
 });
 
 describe("a worker with results that nobody acknowledges, as in an outage of the store", () => {
-  it("is lent nothing beyond what its next hello can list", () => {
+  it("is allocated nothing beyond what its next hello can list", () => {
     const stage = new Stage();
     stage.own();
     const worker = stage.connect().hello({ slots: 5_000, prefetch: 100_000 });
@@ -45,7 +45,7 @@ describe("a worker with results that nobody acknowledges, as in an outage of the
     while (sent <= HOLDS_MAX) {
       const granted =
         stage
-          .newsOf("CREDITS")
+          .reportsOf("CREDITS")
           .flatMap(({ credits }) => credits)
           .at(-1)?.granted ?? sent;
       if (granted === sent) break;
@@ -61,8 +61,8 @@ describe("a worker with results that nobody acknowledges, as in an outage of the
     assert.equal(again.closedWith, null);
   });
 
-  it("is lent all it can hold otherwise", () => {
+  it("is allocated all it can hold otherwise", () => {
     const { stage } = stageWithWorker();
-    assert.equal(stage.newsOf("CREDITS").at(-1)?.credits[0]?.granted, 3);
+    assert.equal(stage.reportsOf("CREDITS").at(-1)?.credits[0]?.granted, 3);
   });
 });

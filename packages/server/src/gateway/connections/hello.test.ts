@@ -29,7 +29,7 @@ describe("what a worker may say first", () => {
       say(worker);
       assert.equal(worker.closedWith?.code, code);
       assert.match(worker.closedWith?.detail ?? "", detail);
-      assert.deepEqual(stage.newsOf("WORKER_UP"), []);
+      assert.deepEqual(stage.reportsOf("WORKER_UP"), []);
     });
   }
 

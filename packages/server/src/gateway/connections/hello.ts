@@ -1,29 +1,46 @@
+import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import { Feature, type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import type { PolicyKeeper } from "../../ports/handler-policies.ts";
 import type { WorkerProfile } from "../../ports/messages.ts";
-import { CAPABILITIES_MAX, HANDLERS_MAX, NAME_MAX_CHARS, PREFETCH_MAX, SLOTS_MAX } from "../limits.ts";
+import { CAPABILITIES_MAX, HANDLERS_MAX, PREFETCH_MAX, SLOTS_MAX } from "../limits.ts";
 import { impostureOf } from "../sessions/session-secret.ts";
 import { type ReportedHold, reportedHoldOf } from "../translate.ts";
 import type { ConnectionRefusal } from "./connection.ts";
 import { holdsFault } from "./hello-holds.ts";
+import { type Declarations, readDeclarations } from "./hello-policies.ts";
 
 /** Checked content of a worker's hello. */
 export interface Greeting {
   profile: WorkerProfile;
   holds: ReportedHold[];
-  /** The how-manieth connection of the worker it is, at any gateway; 0: it did not say. */
+  /** Number of the worker's connection, counted over all gateways; 0: not reported. */
   connection: number;
-  /** Whether it answers for what it holds: questions, slots that outlive their attempts, Assigns that it does not take. */
+  /**
+   * Whether the worker answers questions about its attempts, reports the end of handlers that outlive their attempts,
+   * and returns Assigns that it does not take.
+   */
   isAuthority: boolean;
+  /** Whether the worker understands records of earlier attempts. */
+  takesSteps: boolean;
+  /** Policies of its handlers; null: the worker does not say. */
+  declared: Declarations | null;
 }
 
 export interface Refusal {
   code: ConnectionRefusal;
-  /** The fault, and what would be right. */
+  /** The fault, and how to correct it. */
   detail: string;
 }
 
-/** @param isInner the worker lives in this process */
-export function readHello(hello: Hello | undefined, isInner: boolean): Greeting | Refusal {
+/**
+ * @param isInner whether the worker runs in this process
+ * @param keeper null: this gateway keeps no policies
+ */
+export function readHello(
+  hello: Hello | undefined,
+  isInner: boolean,
+  keeper: PolicyKeeper | null = null,
+): Greeting | Refusal {
   if (hello === undefined) return invalid("the first message of a connection must carry hello");
   if (hello.protocolVersion !== PROTOCOL_VERSION) {
     const isNewer = hello.protocolVersion > PROTOCOL_VERSION;
@@ -42,11 +59,17 @@ export function readHello(hello: Hello | undefined, isInner: boolean): Greeting 
       return invalid("holds: each needs a token with a UUID, an attempt from 1 and a shard from 0 to 63");
     holds.push(hold);
   }
+  const declared = readDeclarations(hello, keeper);
+  if (typeof declared === "string") return invalid(declared);
   const { workerId, name, pool, slots, prefetch, connection } = hello;
   const isAuthority = (hello.features & Feature.AUTHORITY) !== 0;
   const handlers = [...new Set(hello.handlers)];
   const capabilities = [...new Set(hello.capabilities)];
-  return { profile: { workerId, name, pool, handlers, capabilities, slots, prefetch }, holds, connection, isAuthority };
+  const identity = { workerId, name, pool, handlers, capabilities, slots };
+  const isAuto = isAuthority && (hello.features & Feature.AUTO_PREFETCH) !== 0;
+  const profile = isAuto ? { ...identity, prefetch: 0, autoPrefetch: true } : { ...identity, prefetch };
+  const takesSteps = (hello.features & Feature.STEPS) !== 0;
+  return { profile, holds, connection, isAuthority, takesSteps, declared };
 }
 
 function invalid(detail: string): Refusal {
@@ -78,9 +101,9 @@ function listFault(field: string, items: readonly string[], min: number, max: nu
 }
 
 function nameFault(field: string, value: string): string | null {
-  if (value.length < 1 || value.length > NAME_MAX_CHARS) {
-    return `${field}: 1 to ${NAME_MAX_CHARS} characters are allowed, not ${value.length}`;
+  if (value.length < 1 || value.length > WORD_CHARS_MAX) {
+    return `${field}: 1 to ${WORD_CHARS_MAX} characters are allowed, not ${value.length}`;
   }
-  // Names are stored and shown: no store takes a NUL, no terminal should get an escape.
+  // Names are stored and displayed: no store accepts a NUL, and no terminal should get an escape sequence.
   return /\p{Cc}/u.test(value) ? `${field}: control characters are not allowed` : null;
 }

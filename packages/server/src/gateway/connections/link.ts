@@ -2,18 +2,18 @@ import type { ServerMessage, WorkerMessage } from "@mainspring/proto";
 import type { Session } from "../sessions/session.ts";
 import type { ConnectedWorker, ConnectionRefusal, WorkerConnection } from "./connection.ts";
 
-/** Operations of a gateway on messages from its links. */
+/** Events of a link that its gateway handles. */
 export interface LinkEvents {
-  /** The first message. It attaches a session, or closes the link. */
+  /** Handles the first message of a link, which attaches the link to a session or closes it. */
   greeted(link: Link, message: WorkerMessage): void;
   received(link: Link, session: Session, message: WorkerMessage): void;
-  /** Once. */
+  /** Reports the end of the link, once. */
   ended(link: Link): void;
 }
 
-/** One connection of a worker, from its opening to its end; after that nothing passes it in either direction. */
+/** One connection of a worker. After its end, no message passes in either direction. */
 export class Link implements ConnectedWorker, WorkerConnection {
-  /** null: it has not said hello. */
+  /** Session of the worker; null: no hello has arrived yet. */
   session: Session | null = null;
   openedAtMs: number;
   readonly #carrier: WorkerConnection;

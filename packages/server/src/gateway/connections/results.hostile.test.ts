@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { RESULT_MAX_BYTES } from "@mainspring/contract/limits";
 import { assignment, stageWithWorker } from "../gateway.fixture.ts";
-import { RESULT_MAX_BYTES } from "../limits.ts";
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -10,7 +10,7 @@ function resultOf(result: Uint8Array) {
   stage.assign(assignment(1));
   const { token = {} } = worker.assigns[0] ?? {};
   worker.say({ finished: [{ token, outcome: 1, result }] });
-  const [attempt] = stage.newsOf("FINISHED").flatMap(({ results }) => results);
+  const [attempt] = stage.reportsOf("FINISHED").flatMap(({ results }) => results);
   assert.ok(attempt);
   return { ...attempt, worker };
 }

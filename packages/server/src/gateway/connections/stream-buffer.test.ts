@@ -7,14 +7,14 @@ import { ManualRuntime } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
 import { startGrpcServer } from "./grpc-server.ts";
 
-/** Messages that grpc-js holds for a stream which is paused: the high-water mark of a stream of objects. */
+/** Messages that grpc-js buffers for a paused stream: the high-water mark of a stream of objects. */
 const HELD_MAX = 16;
 const SENT = 40;
 const PATH = "/test.Streams/Open";
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
-/** A server of streams that nobody reads until the test does, and a client with streams of one connection. */
+/** A server whose streams are not read until the test does, and a client with two streams over one connection. */
 async function scene(t: TestContext) {
   const calls: Call[] = [];
   const asIs = (bytes: Buffer) => bytes;

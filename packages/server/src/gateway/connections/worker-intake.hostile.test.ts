@@ -27,7 +27,7 @@ function scene() {
   return { runtime, intake, seen };
 }
 
-/** A message of nothing but these bytes, as large as a message may be. */
+/** A message that consists only of these bytes, as large as a message may be. */
 function floodOf(...unit: number[]): Buffer {
   const units = Math.floor(RECEIVED_MESSAGE_MAX_BYTES / unit.length);
   return Buffer.alloc(units * unit.length, Buffer.from(unit));
@@ -58,6 +58,7 @@ describe("what a gateway reads from a worker", () => {
   const crowds: [string, Buffer][] = [
     ["one result of a million errors", Buffer.concat([Buffer.from([0x1a, 0x80, 0x80, 0x80, 1]), floodOf(0x32, 0)])],
     ["one start of a million fields", Buffer.concat([Buffer.from([0x12, 0x80, 0x80, 0x80, 1]), floodOf(0x10, 0)])],
+    ["an answer of empty holds", Buffer.concat([Buffer.from([0x4a, 0x80, 0x80, 0x80, 1]), floodOf(0x12, 0)])],
     ["a hello of empty holds", Buffer.concat([Buffer.from([0x0a, 0x80, 0x80, 0x80, 1]), floodOf(0x4a, 0)])],
   ];
   for (const [what, flood] of crowds) {
@@ -67,7 +68,7 @@ describe("what a gateway reads from a worker", () => {
       intake.hear(bytesOf({ draining: true }));
       assert.equal(seen.taken, 0);
       assert.deepEqual(seen.refused.length, 1);
-      assert.match(seen.refused[0] ?? "", /(start|hello).* may have \d+ fields.*: see/);
+      assert.match(seen.refused[0] ?? "", /(start|hello|holds).* may have \d+ fields.*: see/);
     });
   }
 
@@ -84,6 +85,21 @@ describe("what a gateway reads from a worker", () => {
       Buffer.compare(toBinary(HelloSchema, heard), toBinary(HelloSchema, create(HelloSchema, hello))) === 0;
     assert.ok(isSame && heard.holds.length === holds.length, "it says what was sent");
     assert.equal(seen.messages[1]?.started.length, 1);
+  });
+
+  it("hears a large answer about a worker's attempts at once, when all of it was read", () => {
+    const { runtime, intake, seen } = scene();
+    const holds = Array.from({ length: 12_000 }, (_, n) => ({
+      token: { executionId: executionId(n), attempt: 1, shard: 1 },
+      startedAtMs: 5n,
+    }));
+    intake.hear(bytesOf({ holds: { nonce: 3n, holds }, draining: true }));
+    assert.deepEqual([seen.messages.filter((message) => message.holds !== undefined).length, seen.refused], [0, []]);
+    runtime.advance(1_000);
+    const heard = seen.messages.find((message) => message.holds !== undefined)?.holds;
+    assert.deepEqual([heard?.nonce, heard?.holds.length, seen.refused], [3n, holds.length, []]);
+    assert.equal(heard?.holds.at(-1)?.token?.executionId, executionId(11_999));
+    assert.ok(seen.messages.some(({ draining }) => draining));
   });
 
   it("refuses bytes that are no message, and says what they should be", () => {

@@ -1,9 +1,9 @@
-import { create, mergeFromBinary } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, mergeFromBinary } from "@bufbuild/protobuf";
 import {
   contentOf,
   decodeWorkerMessage,
-  type Hello,
   HelloSchema,
+  HoldsSchema,
   type Piece,
   piecesOf,
   type WorkerMessage,
@@ -19,11 +19,18 @@ import {
   PIECE_MAX_FIELDS,
 } from "../limits.ts";
 
-/** The number of the field `hello` of a message. */
-const HELLO_FIELD = WorkerMessageSchema.field.hello.number;
+/** Field of `WorkerMessage` that names every attempt of a worker, and so may be large. */
+interface LargeField {
+  name: "hello" | "holds";
+  schema: DescMessage;
+}
+const LARGE_FIELDS = new Map<number, LargeField>([
+  [WorkerMessageSchema.field.hello.number, { name: "hello", schema: HelloSchema }],
+  [WorkerMessageSchema.field.holds.number, { name: "holds", schema: HoldsSchema }],
+]);
 const CUT = { fields: PIECE_MAX_FIELDS, bytes: PIECE_MAX_BYTES, counted: HELLO_MAX_FIELDS };
 
-/** The part of a stream that can be held up; the peer then has to wait by the network's flow control. */
+/** The flow control of a stream. While it is paused, the peer waits. */
 export interface Pausable {
   pause(): unknown;
   resume(): unknown;
@@ -31,19 +38,22 @@ export interface Pausable {
 
 export interface IntakeEvents {
   take(message: WorkerMessage): void;
-  /** The bytes are no message of the protocol, or a larger one than may be. Nothing is taken after it. */
+  /**
+   * Reports bytes that are not a message of the protocol, or a message that is too large. No message is handled after
+   * it.
+   */
   refuse(detail: string): void;
 }
 
 /**
- * Bounds the messages of one worker, per second and per turn of the event loop. While the stream pauses, nothing
- * more is heard of it, so what follows waits its turn.
+ * Bounds the messages of one worker, per second and per turn of the event loop. While the stream is paused, no later
+ * message of the worker is handled.
  */
 export class WorkerIntake {
   readonly #stream: Pausable;
   readonly #runtime: Runtime;
   readonly #events: IntakeEvents;
-  /** How many bytes may come now without a pause; less than none: the stream pauses. */
+  /** Bytes that may arrive now without a pause; negative: the stream is paused. */
   #allowance = INTAKE_BURST_BYTES;
   #countedAtMs: number;
   #pause: Timer | null = null;
@@ -65,7 +75,7 @@ export class WorkerIntake {
     } else this.#hearPiece(piecesOf(WorkerMessageSchema, bytes, CUT));
   }
 
-  /** The stream is over. */
+  /** Stops reading, because the stream is over. */
   end(): void {
     this.#isOver = true;
     this.#pause?.cancel();
@@ -75,24 +85,25 @@ export class WorkerIntake {
     const next = pieces.next();
     if (next.done === true) return;
     const { bytes, fields, first } = next.value;
-    const isHello = first === HELLO_FIELD;
-    if (fields > (isHello ? HELLO_MAX_FIELDS : PIECE_MAX_FIELDS)) return this.#refuse(tooMany(isHello));
-    if (fields > PIECE_MAX_FIELDS) {
-      const inner = piecesOf(HelloSchema, contentOf(bytes), CUT);
-      return this.#hearHello(inner, create(HelloSchema), () => this.#hearPiece(pieces));
+    const large = LARGE_FIELDS.get(first);
+    if (fields > (large === undefined ? PIECE_MAX_FIELDS : HELLO_MAX_FIELDS)) return this.#refuse(tooMany(large));
+    if (fields > PIECE_MAX_FIELDS && large !== undefined) {
+      const inner = piecesOf(large.schema, contentOf(bytes), CUT);
+      return this.#hearLarge(large, inner, create(large.schema), () => this.#hearPiece(pieces));
     }
     this.#take(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     if (!this.#isOver) this.#waitThen(() => this.#hearPiece(pieces));
   }
 
-  /** A hello counts as a whole, but is read in pieces as well. */
-  #hearHello(pieces: Iterator<Piece>, hello: Hello, then: () => void): void {
+  /** Handles a large field as a whole, but decodes it in pieces. */
+  #hearLarge(field: LargeField, pieces: Iterator<Piece>, whole: Message, then: () => void): void {
     const next = pieces.next();
     if (next.done === true) {
-      this.#events.take(create(WorkerMessageSchema, { hello }));
+      this.#events.take(Object.assign(create(WorkerMessageSchema), { [field.name]: whole }));
       if (!this.#isOver) this.#waitThen(then);
-    } else if (isMerged(hello, next.value.bytes)) this.#waitThen(() => this.#hearHello(pieces, hello, then));
-    else this.#refuse(NO_MESSAGE);
+    } else if (isMerged(field, whole, next.value.bytes)) {
+      this.#waitThen(() => this.#hearLarge(field, pieces, whole, then));
+    } else this.#refuse(NO_MESSAGE);
   }
 
   #take(bytes: Buffer): void {
@@ -113,7 +124,7 @@ export class WorkerIntake {
     this.#countedAtMs = nowMs;
   }
 
-  /** How long the worker has to wait until it may send again. */
+  /** Milliseconds for which the stream must stay paused. */
   #debtMs(): number {
     return Math.max(0, Math.ceil((-this.#allowance * 1_000) / INTAKE_BYTES_PER_SEC));
   }
@@ -130,22 +141,22 @@ export class WorkerIntake {
 
 const NO_MESSAGE = "that is no message of the worker protocol: see WorkerMessage in worker.proto";
 
-function tooMany(isHello: boolean): string {
-  if (isHello)
-    return `a hello may have ${HELLO_MAX_FIELDS} fields, those of its holds included: see Hello in worker.proto`;
-  return `a start, result, progress or line may have ${PIECE_MAX_FIELDS} fields: see worker.proto`;
+function tooMany(large: LargeField | undefined): string {
+  if (large === undefined)
+    return `a start, result, progress or line may have ${PIECE_MAX_FIELDS} fields: see worker.proto`;
+  return `${large.name} may have ${HELLO_MAX_FIELDS} fields, those of its attempts included: see worker.proto`;
 }
 
-function isMerged(hello: Hello, bytes: Uint8Array): boolean {
+function isMerged({ schema }: LargeField, whole: Message, bytes: Uint8Array): boolean {
   try {
-    mergeFromBinary(HelloSchema, hello, bytes);
+    mergeFromBinary(schema, whole, bytes);
     return true;
   } catch {
     return false;
   }
 }
 
-/** @returns null where it is none */
+/** @returns null: the bytes are not a message */
 function readMessage(bytes: Buffer): WorkerMessage | null {
   try {
     return decodeWorkerMessage(bytes);

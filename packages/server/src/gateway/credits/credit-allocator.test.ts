@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assignment, credit, executionId, NODE, Stage, tokenOf, type WorkerEnd } from "../gateway.fixture.ts";
+import { recipientsOf } from "./credit-allocator.ts";
 import { Credits } from "./credits.ts";
-import { takersOf } from "./lender.ts";
 
 const OTHER = "node-2";
 
@@ -11,13 +11,13 @@ describe("a slot between two owners", () => {
     const { stage } = stageOfTwo();
     const [holder, waiting] = holderFirst(stage);
     stage.demand(waiting, 5);
-    assert.deepEqual(stage.news(holder), [RECALL_OF[holder]]);
+    assert.deepEqual(stage.reports(holder), [RECALL_OF[holder]]);
     assert.deepEqual(stage.credits(waiting), []);
     stage.bus.deliver(holder, [voided(holder, 1)]);
     assert.deepEqual(stage.credits(waiting), [credit(1, { account: accountOf(waiting) })]);
-    assert.deepEqual(stage.news(holder), [], "nobody waits any more");
+    assert.deepEqual(stage.reports(holder), [], "nobody waits any more");
     stage.runtime.advance(500);
-    assert.deepEqual(stage.newsOf("RECALL", holder), []);
+    assert.deepEqual(stage.reportsOf("RECALL", holder), []);
   });
 
   it("is asked for again and again while it is not given back", () => {
@@ -25,12 +25,12 @@ describe("a slot between two owners", () => {
     const [holder, waiting] = holderFirst(stage);
     stage.demand(waiting, 5);
     stage.demand(waiting, 4);
-    assert.equal(stage.newsOf("RECALL", holder).length, 1, "not more often than every 50 ms");
+    assert.equal(stage.reportsOf("RECALL", holder).length, 1, "not more often than every 50 ms");
     stage.runtime.advance(200);
-    assert.equal(stage.newsOf("RECALL", holder).length, 4);
+    assert.equal(stage.reportsOf("RECALL", holder).length, 4);
     stage.demand(waiting, null);
     stage.runtime.advance(200);
-    assert.equal(stage.newsOf("RECALL", holder).length, 0);
+    assert.equal(stage.reportsOf("RECALL", holder).length, 0);
   });
 
   it("goes on to the one who waits when its work is done, though the other had it before", () => {
@@ -38,13 +38,13 @@ describe("a slot between two owners", () => {
     const [holder, waiting] = holderFirst(stage);
     stage.assignFrom(holder, assignment(1, { account: accountOf(holder) }));
     stage.demand(waiting, 5);
-    assert.deepEqual(stage.newsOf("RECALL", holder), [], "it is used");
+    assert.deepEqual(stage.reportsOf("RECALL", holder), [], "it is used");
     worker.finish(...worker.assigns);
     assert.deepEqual(stage.credits(waiting), [credit(1, { account: accountOf(waiting) })]);
     assert.deepEqual(stage.credits(holder), []);
   });
 
-  it("is lent to the more urgent work, and by turns where both are about as urgent", () => {
+  it("is allocated to the more urgent work, and by turns where both are about as urgent", () => {
     const { stage, worker } = stageOfTwo();
     const [holder] = holderFirst(stage);
     stage.demand(NODE, 5_000);
@@ -64,37 +64,37 @@ describe("a slot between two owners", () => {
     stage.demand(holder, 1);
     stage.runtime.advance(60);
     stage.demand(waiting, 50_000);
-    assert.equal(stage.newsOf("RECALL", holder).length, 1);
+    assert.equal(stage.reportsOf("RECALL", holder).length, 1);
     stage.bus.deliver(holder, [voided(holder, 1)]);
     assert.equal(stage.credits(waiting).length, 1, "though the other's work is more urgent");
     assert.deepEqual(stage.credits(holder), []);
   });
 
   it("goes to an owner that gave slots back, where its work has come only after it was asked for them", () => {
-    const credits = new Credits(1);
+    const credits = new Credits();
     for (const [index, owner] of [NODE, OTHER].entries()) credits.open(owner, index + 1);
     const account = credits.account(NODE);
     assert.ok(account);
-    account.recalledAtMs = 10;
+    account.revokedAtMs = 10;
     account.decline(20);
     const claims = (sinceMs: number) => [
       { owner: NODE, rank: 1, sinceMs },
       { owner: OTHER, rank: 50_000, sinceMs: 0 },
     ];
-    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(9), 30), [OTHER]);
-    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(11), 30), [NODE]);
-    assert.deepEqual(takersOf(credits, [NODE, OTHER], claims(9), 1_021), [NODE]);
+    assert.deepEqual(recipientsOf(credits, [NODE, OTHER], claims(9), 30), [OTHER]);
+    assert.deepEqual(recipientsOf(credits, [NODE, OTHER], claims(11), 30), [NODE]);
+    assert.deepEqual(recipientsOf(credits, [NODE, OTHER], claims(9), 1_021), [NODE]);
   });
 
-  it("is not asked back from the one whose waiting work it was just lent for", () => {
+  it("is not asked back from the one whose waiting work it was just allocated for", () => {
     const { stage } = stageOfTwo();
     const [holder, waiting] = holderFirst(stage);
     stage.demand(waiting, 5);
     stage.bus.deliver(holder, [voided(holder, 1)]);
     stage.demand(holder, 5);
-    assert.deepEqual(stage.newsOf("RECALL", waiting), [], "its assignment may be on its way");
+    assert.deepEqual(stage.reportsOf("RECALL", waiting), [], "its assignment may be on its way");
     stage.runtime.advance(100);
-    assert.notEqual(stage.newsOf("RECALL", waiting).length, 0);
+    assert.notEqual(stage.reportsOf("RECALL", waiting).length, 0);
   });
 
   it("does not go to an owner that is held up and uses none, however urgent its work becomes", () => {
@@ -103,12 +103,12 @@ describe("a slot between two owners", () => {
     stage.demand(NODE, 50_000);
     stage.assign(assignment(1));
     stage.runtime.advance(300);
-    stage.forgetNews();
+    stage.forgetReports();
     worker.finish(...worker.assigns);
     assert.deepEqual([stage.credits(NODE).length, stage.credits(OTHER).length], [1, 0]);
     stage.demand(NODE, null);
     stage.runtime.advance(100);
-    assert.deepEqual(stage.newsOf("RECALL", NODE), [], "it may keep it");
+    assert.deepEqual(stage.reportsOf("RECALL", NODE), [], "it may keep it");
     stage.assignFrom(OTHER, assignment(2, { account: accountOf(OTHER), shard: 8, credit: 1 }));
     worker.finish(...worker.assigns.slice(-1));
     assert.equal(stage.credits(OTHER).length, 1, "it goes on");
@@ -122,31 +122,31 @@ describe("a slot between two owners", () => {
       { kind: "DEMAND", term: 1, demand: [{ pool: "elsewhere", rank: 1 }] },
     ]);
     stage.bus.deliver("nobody", [{ kind: "DEMAND", term: 0, demand: [{ pool: "default", rank: 1 }] }]);
-    assert.deepEqual(stage.newsOf("RECALL", holder), []);
+    assert.deepEqual(stage.reportsOf("RECALL", holder), []);
   });
 
-  it("is free for the other one when its owner was overtaken, and when it begins anew", () => {
+  it("is free for the other one when its owner was overtaken, and when it begins again", () => {
     const { stage } = stageOfTwo();
     const [holder, other] = holderFirst(stage);
     stage.own(other, 2);
     assert.deepEqual(stage.credits(other), [credit(1, { account: 3 })]);
     stage.own(holder, 3, [7]);
-    assert.deepEqual(stage.newsOf("WORKER_UP", holder)[0]?.account, 4, "it is back");
+    assert.deepEqual(stage.reportsOf("WORKER_UP", holder)[0]?.account, 4, "it is back");
     stage.own(other, 4, [8]);
     assert.deepEqual(stage.credits(holder).length + stage.credits(other).length, 1);
   });
 });
 
 describe("numbers of assignments", () => {
-  it("that did not come are seen in the roll, and free their slots when they are declared void", () => {
+  it("that did not come are seen in the full sync, and free their slots when they are declared void", () => {
     const { stage, worker } = stageOfOne(3);
     stage.assign(assignment(2), assignment(3));
-    assert.deepEqual(roll(stage), [credit(3, { highest: 3, missing: [1] })]);
+    assert.deepEqual(fullSync(stage), [credit(3, { highest: 3, missing: [1] })]);
     stage.bus.deliver(NODE, [voided(NODE, 1), voided(NODE, 1)]);
     assert.deepEqual(stage.credits(), [credit(4, { highest: 3 })]);
     stage.assign(assignment(1));
     assert.equal(worker.assigns.length, 2, "it comes late, and is not delivered");
-    assert.deepEqual(roll(stage), [credit(4, { highest: 3 })]);
+    assert.deepEqual(fullSync(stage), [credit(4, { highest: 3 })]);
   });
 
   it("may come in any order", () => {
@@ -156,23 +156,23 @@ describe("numbers of assignments", () => {
       worker.assigns.map(({ token }) => token?.executionId),
       [3, 1, 2].map(executionId),
     );
-    assert.deepEqual(stage.newsOf("FINISHED"), []);
+    assert.deepEqual(stage.reportsOf("FINISHED"), []);
   });
 
   it("of an older account mean nothing, in assignments and when they are declared void", () => {
     const { stage, worker } = stageOfOne(2);
     stage.own(NODE, 2);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(1, { epoch: 2 }));
     stage.bus.deliver(NODE, [voided(NODE, 1)]);
-    assert.deepEqual([worker.assigns, stage.news()], [[], []]);
-    assert.deepEqual(roll(stage), [credit(2, { account: 2 })]);
+    assert.deepEqual([worker.assigns, stage.reports()], [[], []]);
+    assert.deepEqual(fullSync(stage), [credit(2, { account: 2 })]);
   });
 
-  it("cannot be declared void before they were lent", () => {
+  it("cannot be declared void before they were allocated", () => {
     const { stage } = stageOfOne(2);
     stage.bus.deliver(NODE, [voided(NODE, 3)]);
-    assert.deepEqual(roll(stage), [credit(2)]);
+    assert.deepEqual(fullSync(stage), [credit(2)]);
   });
 });
 
@@ -186,9 +186,9 @@ describe("what owners missed", () => {
     leaver.say({ draining: true });
     leaver.breakOff();
     stage.runtime.advance(5_000);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.bus.deliver(NODE, [{ kind: "WHO", workerIds: ["worker-1", "worker-2", "worker-3", "nobody"] }]);
-    const [up, lost, left, unknown, again, ...rest] = stage.news();
+    const [up, lost, left, unknown, again, ...rest] = stage.reports();
     assert.ok(up?.kind === "WORKER_UP" && up.worker.workerId === "worker-1");
     assert.deepEqual(
       up.holds.map((hold) => hold.startedAt),
@@ -200,7 +200,7 @@ describe("what owners missed", () => {
     assert.ok(again?.kind === "CREDITS" && !again.roll);
     assert.deepEqual([again.credits, rest], [[credit(2, { highest: 1 })], []]);
     stage.bus.deliver(OTHER, [{ kind: "WHO", workerIds: ["worker-1"] }]);
-    assert.deepEqual(stage.news(OTHER), [], "it owns nothing");
+    assert.deepEqual(stage.reports(OTHER), [], "it owns nothing");
   });
 
   it("is said again of what could not be delivered, until they have heard it", () => {
@@ -208,12 +208,12 @@ describe("what owners missed", () => {
     worker.congested = true;
     stage.assign(assignment(1));
     stage.runtime.advance(4_500);
-    const news = stage.newsOf("FINISHED").flatMap(({ results }) => results);
-    assert.equal(news.length, 3);
-    assert.ok(news.every((result) => result.executionId === executionId(1) && result.state === "RELEASED"));
+    const reports = stage.reportsOf("FINISHED").flatMap(({ results }) => results);
+    assert.equal(reports.length, 3);
+    assert.ok(reports.every((result) => result.executionId === executionId(1) && result.state === "RELEASED"));
     stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     stage.runtime.advance(4_500);
-    assert.deepEqual(stage.newsOf("FINISHED"), []);
+    assert.deepEqual(stage.reportsOf("FINISHED"), []);
   });
 
   it("of results is asked from the worker, while it is so", () => {
@@ -243,10 +243,10 @@ describe("what owners missed", () => {
     const stage = new Stage();
     stage.own();
     for (let n = 0; n < 2_001; n++) stage.connect().hello({ workerId: `worker-${n}` });
-    stage.forgetNews();
+    stage.forgetReports();
     stage.runtime.advance(1_000);
     assert.deepEqual(
-      stage.newsOf("CREDITS").map(({ roll: isRoll, credits }) => [isRoll, credits.length]),
+      stage.reportsOf("CREDITS").map(({ roll: isRoll, credits }) => [isRoll, credits.length]),
       [
         [true, 2_000],
         [true, 1],
@@ -255,7 +255,7 @@ describe("what owners missed", () => {
   });
 });
 
-/** The first that it was given. */
+/** Number of the first account that the owner got. */
 function accountOf(node: string): number {
   return node === NODE ? 1 : 2;
 }
@@ -280,11 +280,11 @@ function stageOfOne(slots: number): { stage: Stage; worker: WorkerEnd } {
   const stage = new Stage();
   stage.own();
   const worker = stage.connect().hello({ slots, prefetch: 0 });
-  stage.forgetNews();
+  stage.forgetReports();
   return { stage, worker };
 }
 
-/** To whom the slot is lent, and the other one. */
+/** The owner that the slot is allocated to, and the other one. */
 function holderFirst(stage: Stage): [holder: string, other: string] {
   const holds = (node: string) => stage.credits(node).length > 0;
   const [mine, others] = [holds(NODE), holds(OTHER)];
@@ -292,7 +292,7 @@ function holderFirst(stage: Stage): [holder: string, other: string] {
   return mine ? [NODE, OTHER] : [OTHER, NODE];
 }
 
-/** The owner that was lent the slot uses it. @returns to whom it is lent then */
+/** Lets the owner of the credit use it. @returns the owner that gets the slot next */
 function runOne(
   stage: Stage,
   worker: WorkerEnd,
@@ -311,10 +311,10 @@ function voided(node: string, number: number) {
   return { kind: "VOID", workerId: "worker-1", account: accountOf(node), credits: [number] } as const;
 }
 
-/** Content of the next message. */
-function roll(stage: Stage) {
-  stage.forgetNews();
+/** Content of the next full sync. */
+function fullSync(stage: Stage) {
+  stage.forgetReports();
   stage.runtime.advance(1_000);
-  const credits = stage.newsOf("CREDITS").flatMap((message) => (message.roll ? message.credits : []));
+  const credits = stage.reportsOf("CREDITS").flatMap((message) => (message.roll ? message.credits : []));
   return credits.map(({ free: _free, stuck: _stuck, ...credit }) => credit);
 }

@@ -1,38 +1,44 @@
 import type { Incarnation } from "../../domain/ids.ts";
 
-/** More missing numbers than these are not told at once; when they are settled, the next ones are. */
+/** Missing numbers in one message. The next ones follow when these are settled. */
 const MISSING_TOLD_MAX = 256;
 const NOTHING: readonly number[] = [];
 
 /**
- * Slots of one worker that were lent to one owner: assignments are numbered from 1, and `granted` is the highest number
- * allowed. All counters only grow, so a lost or repeated message changes nothing.
+ * Slots of one worker that were allocated to one owner. Assignments are numbered from 1, and `granted` is the highest
+ * number allowed. All counters only grow, so a lost or repeated message changes nothing.
  */
 export class Account {
   readonly number: number;
   granted = 0;
-  /** Value of `granted` that the owner was told. */
+  /** Value of `granted` that was last sent to the owner. */
   told = 0;
-  /** Since when it has something unused, by the monotonic clock. */
-  lentAtMs = 0;
-  /** When it last used some, or said that it cannot. */
+  /** Start of the present period with unused credit, on the monotonic clock. */
+  allocatedAtMs = 0;
+  /** Time at which the owner last used a credit or gave one back, on the monotonic clock. */
   usedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the owner was last asked to give back what it cannot use. */
-  recalledAtMs = Number.NEGATIVE_INFINITY;
-  /** When it last did so: what it waited for is not this worker. */
+  /** Time of the last request to give unused credit back. */
+  revokedAtMs = Number.NEGATIVE_INFINITY;
+  /** Time at which the owner last gave credit back on request: its work then needed another worker. */
   declinedAtMs = Number.NEGATIVE_INFINITY;
-  /** When it was asked what it answered so: what has come to wait since then may be for this worker. */
+  /**
+   * Time of the request that the owner answered with `declinedAtMs`. Work that has started to wait since may need this
+   * worker.
+   */
   declinedForMs = Number.NEGATIVE_INFINITY;
   #used = 0;
   #highest = 0;
-  /** Below the highest, in rising order: under way, lost, or never sent. No more than what is outstanding. */
+  /**
+   * Numbers below the highest that did not arrive, ascending: under way, lost or never sent. There are at most as many
+   * as outstanding credits.
+   */
   readonly #gaps = new Set<number>();
 
   constructor(number: number) {
     this.number = number;
   }
 
-  /** Lent and not used. */
+  /** Number of allocated credits that are not used. */
   get outstanding(): number {
     return this.granted - this.#used;
   }
@@ -42,7 +48,7 @@ export class Account {
     return this.#highest;
   }
 
-  /** @returns the lower ones that did not come */
+  /** @returns the lower numbers that did not arrive */
   missing(): readonly number[] {
     if (this.#gaps.size === 0) return NOTHING;
     const missing: number[] = [];
@@ -50,19 +56,19 @@ export class Account {
     return missing;
   }
 
-  lend(count: number, nowMs: number): void {
+  allocate(count: number, nowMs: number): void {
     if (count === 0) return;
-    if (this.outstanding === 0) this.lentAtMs = nowMs;
+    if (this.outstanding === 0) this.allocatedAtMs = nowMs;
     this.granted += count;
   }
 
-  /** It gave back what it was asked for. */
+  /** Notes that the owner gave credit back on request. */
   decline(nowMs: number): void {
     this.declinedAtMs = nowMs;
-    this.declinedForMs = this.recalledAtMs;
+    this.declinedForMs = this.revokedAtMs;
   }
 
-  /** @returns false where the number was used before, or was never lent */
+  /** @returns false where the number was used before, or was never allocated */
   use(credit: number): boolean {
     if (credit > this.granted || !this.#isNew(credit)) return false;
     this.#used++;
@@ -78,19 +84,13 @@ export class Account {
 }
 
 /**
- * The slots of one worker, lent to owners. At any moment what it holds and what is lent and not used is no more than
- * its capacity, so no slot is lent twice and the worker never holds more than it said it can.
+ * Credits of one worker. Its attempts and its unused credits never exceed its capacity together, so no slot is
+ * allocated twice and the worker never holds more attempts than it allows.
  */
 export class Credits {
-  readonly #capacity: number;
   readonly #accounts = new Map<Incarnation, Account>();
-  /** Index of the owner that gets the odd slot; moves on, so that no owner is favoured. */
+  /** Index of the owner that gets the odd slot. It advances with each allocation, so that no owner is favoured. */
   #turn = 0;
-
-  /** @param capacity slots and prefetch */
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
 
   account(owner: Incarnation): Account | undefined {
     return this.#accounts.get(owner);
@@ -100,31 +100,42 @@ export class Credits {
     return this.#accounts.entries();
   }
 
-  /** Slots that were lent and not used under the former account are free. @param number higher than any before */
+  /**
+   * Opens a new account. The unused credits of the owner's former account become free.
+   * @param number higher than any before
+   */
   open(owner: Incarnation, number: number): void {
     this.#accounts.set(owner, new Account(number));
   }
 
-  /** Nothing that the owner assigned is delivered any more: what was lent is free. */
+  /**
+   * Closes the owner's account: the gateway delivers no more of its assignments, and its unused credits become free.
+   */
   close(owner: Incarnation): void {
     this.#accounts.delete(owner);
   }
 
+  /** Number of allocated credits that are not used. */
+  get outstanding(): number {
+    let outstanding = 0;
+    for (const account of this.#accounts.values()) outstanding += account.outstanding;
+    return outstanding;
+  }
+
   /**
-   * Lends every free slot, to each as many as to the others.
-   * @param takers have open accounts
-   * @param occupied attempts that the worker holds and that have not finished
-   * @returns whether any was lent
+   * Allocates every free slot, equally among the recipients.
+   * @param recipients owners with open accounts
+   * @param room number of attempts that the worker could get now, including those of unused credits
+   * @returns whether any slot was allocated
    */
-  lend(takers: readonly Incarnation[], occupied: number, nowMs: number): boolean {
-    let free = this.#capacity - occupied;
-    for (const account of this.#accounts.values()) free -= account.outstanding;
-    if (free <= 0 || takers.length === 0) return false;
-    const share = Math.floor(free / takers.length);
-    const odd = free % takers.length;
-    takers.forEach((owner, index) => {
-      const isFavoured = (index + this.#turn) % takers.length < odd;
-      this.#accounts.get(owner)?.lend(share + (isFavoured ? 1 : 0), nowMs);
+  allocate(recipients: readonly Incarnation[], room: number, nowMs: number): boolean {
+    const free = room - this.outstanding;
+    if (free <= 0 || recipients.length === 0) return false;
+    const share = Math.floor(free / recipients.length);
+    const odd = free % recipients.length;
+    recipients.forEach((owner, index) => {
+      const isFavoured = (index + this.#turn) % recipients.length < odd;
+      this.#accounts.get(owner)?.allocate(share + (isFavoured ? 1 : 0), nowMs);
     });
     this.#turn++;
     return true;

@@ -1,17 +1,17 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Demand } from "../../ports/messages.ts";
 
-/** An owner's work that waits for a slot of a pool. */
+/** Waiting work of one owner in one pool. */
 export interface Claim {
   readonly owner: Incarnation;
   readonly rank: number;
-  /** Since when it has had some without a break, by the monotonic clock. */
+  /** Time since which the owner has had waiting work without a break, on the monotonic clock. */
   readonly sinceMs: number;
 }
 
 const NOBODY: readonly Claim[] = [];
 
-/** Which owners have work that waits, by pool, as they said last. */
+/** Owners with waiting work, by pool, as they last reported it. */
 export class Demands {
   readonly #pools = new Map<string, readonly Claim[]>();
 
@@ -19,10 +19,7 @@ export class Demands {
     return this.#pools.get(pool) ?? NOBODY;
   }
 
-  /**
-   * @param demand all of it; replaces what the owner said before
-   * @returns pools where it is another than before
-   */
+  /** @param demand all demand of the owner; replaces its earlier demand @returns pools whose demand has changed */
   record(owner: Incarnation, demand: readonly Demand[], nowMs: number): Set<string> {
     const ranks = new Map(demand.map(({ pool, rank }) => [pool, rank]));
     const changed = new Set<string>();
@@ -32,7 +29,7 @@ export class Demands {
     return changed;
   }
 
-  /** The owner is gone. */
+  /** Removes the demand of an owner that is gone. */
   forget(owner: Incarnation): void {
     this.record(owner, [], 0);
   }

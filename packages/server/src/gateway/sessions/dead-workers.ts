@@ -5,18 +5,21 @@ import { DEAD_LISTED_MAX, DEAD_LISTED_MS } from "../limits.ts";
 
 interface DeadWorker {
   status: WorkerStatus;
-  /** The last one that it had here. */
+  /** Number of the last connection that the worker had here. */
   connection: number;
   reason: string;
-  /** It ended as it should, so people need not see it. */
+  /** Whether the worker said goodbye before it ended. Such a worker is not listed as DEAD. */
   hasLeft: boolean;
   diedAtMs: number;
 }
 
-/** Workers that are gone since lately: people can see where they went, and owners that missed it are told again. */
+/**
+ * Workers that have gone recently. The API lists those that were lost, and owners that missed the report of a loss get
+ * it again.
+ */
 export class DeadWorkers {
   readonly #runtime: Runtime;
-  /** In the order in which they went. */
+  /** Workers by id, in the order in which they went. */
   readonly #dead = new Map<WorkerId, DeadWorker>();
 
   constructor(runtime: Runtime) {
@@ -33,7 +36,7 @@ export class DeadWorkers {
     this.#prune();
   }
 
-  /** It is back. */
+  /** Removes a worker that is back. */
   delete(workerId: WorkerId): void {
     this.#dead.delete(workerId);
   }
@@ -48,7 +51,7 @@ export class DeadWorkers {
     return [...this.#dead.keys()];
   }
 
-  /** Workers that were lost. */
+  /** Lists workers that were lost. */
   list(): WorkerStatus[] {
     this.#prune();
     return [...this.#dead.values()].filter(({ hasLeft }) => !hasLeft).map(({ status }) => status);

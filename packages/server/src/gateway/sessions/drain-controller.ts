@@ -3,14 +3,14 @@ import { SEND_AWAY_SHARE, SENT_AWAY_AGAIN_MS } from "../limits.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Sends the workers of a draining gateway to other gateways, a few at a time, so that they do not all arrive there at
- * once. A worker that holds attempts and comes back knows no other gateway, and stays until it is done: a second
- * parting could cost it its attempts.
+ * Selects the workers that a draining gateway sends to other gateways, a few at a time, so that they do not all arrive
+ * there at once. A worker that comes back and holds attempts knows no other gateway. It stays until its attempts are
+ * done, because a second move could cost it its attempts.
  */
-export class Farewell {
+export class DrainController {
   readonly #told = new Set<WorkerId>();
 
-  /** The next ones, each to be sent away now. */
+  /** The next workers to send away now. */
   next(sessions: Iterable<Session>, nowMs: number): Session[] {
     const here = [...sessions].filter((session) => session.link !== null && !session.isDraining);
     const due = here

@@ -8,7 +8,7 @@ const order = (stage: Stage, workerId = "worker-1") =>
 describe("draining a worker from outside", () => {
   it("tells the worker and the owners, and is answered with what the worker is then", () => {
     const { stage, worker } = stageWithWorker();
-    stage.forgetNews();
+    stage.forgetReports();
     order(stage);
     assert.deepEqual(
       worker.received.map(({ drain }) => drain),
@@ -20,16 +20,16 @@ describe("draining a worker from outside", () => {
       answer.workers.map(({ workerId, state }) => `${workerId} ${state}`),
       ["worker-1 DRAINING"],
     );
-    assert.deepEqual(stage.newsOf("WORKER_DRAINING"), [{ kind: "WORKER_DRAINING", workerId: "worker-1" }]);
+    assert.deepEqual(stage.reportsOf("WORKER_DRAINING"), [{ kind: "WORKER_DRAINING", workerId: "worker-1" }]);
   });
 
   it("hands back what arrives for it afterwards", () => {
     const { stage } = stageWithWorker();
     order(stage);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.assign(assignment(1));
-    const [news] = stage.newsOf("FINISHED", NODE);
-    assert.equal(news?.results[0]?.state, "RELEASED");
+    const [reports] = stage.reportsOf("FINISHED", NODE);
+    assert.equal(reports?.results[0]?.state, "RELEASED");
   });
 
   it("tells a worker again that came back without knowing", () => {

@@ -1,35 +1,40 @@
 import { Feature, type WorkerMessage } from "@mainspring/proto";
 import type { Incarnation, WorkerId } from "../../domain/ids.ts";
 import type { Credit, WorkerStatus } from "../../ports/messages.ts";
-import { chatterOf, logChatter } from "../chatter.ts";
 import type { Greeting } from "../connections/hello.ts";
 import type { Link } from "../connections/link.ts";
+import { handlerOutputOf, logHandlerOutput } from "../handler-output.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../limits.ts";
+import type { LogKeeper } from "../logs/log-keeper.ts";
 import { DeadWorkers } from "./dead-workers.ts";
-import { Farewell } from "./farewell.ts";
+import { DrainController } from "./drain-controller.ts";
 import { listedExecutions } from "./listed-executions.ts";
 import { lossReason } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
 import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
-import { Session, type Surroundings } from "./session.ts";
+import { type GatewayContext, Session } from "./session.ts";
+import { shedAhead } from "./take-back.ts";
 
-/** The workers of a gateway: how they come, what they say, how they go. */
+/** The workers of a gateway: their connections, their messages, and their end. */
 export class Fleet {
-  readonly #shared: Surroundings;
+  readonly #context: GatewayContext;
+  /** null: the gateway keeps no log lines. */
+  readonly #logs: LogKeeper | null;
   readonly #sessions = new Map<WorkerId, Session>();
   readonly #dead: DeadWorkers;
-  #touched: Session[] = [];
-  /** Where owners were asked to give slots back. */
-  #recalling = new Set<Session>();
-  /** Since when acknowledgements wait for something else that goes to the worker; the oldest first. */
+  #changed: Session[] = [];
+  /** Sessions of workers whose credits owners were asked to give back. */
+  #revoking = new Set<Session>();
+  /** Time since which acknowledgements wait for another message to the worker, by session; the oldest first. */
   readonly #acking = new Map<Session, number>();
-  #isLending = true;
-  /** null: its workers may stay. */
-  #farewell: Farewell | null = null;
+  #isAllocating = true;
+  /** null: the gateway does not drain, so its workers may stay. */
+  #drainController: DrainController | null = null;
 
-  constructor(shared: Surroundings) {
-    this.#shared = shared;
-    this.#dead = new DeadWorkers(shared.runtime);
+  constructor(context: GatewayContext, logs: LogKeeper | null) {
+    this.#context = context;
+    this.#logs = logs;
+    this.#dead = new DeadWorkers(context.runtime);
   }
 
   get(workerId: WorkerId): Session | undefined {
@@ -45,7 +50,7 @@ export class Fleet {
     return [...living, ...this.#dead.list()];
   }
 
-  /** The worker with the attempts that it holds; empty: this gateway does not know the worker. */
+  /** Status of a worker with the attempts that it holds. Empty: this gateway does not know the worker. */
   statusesOf(workerId: WorkerId): WorkerStatus[] {
     const session = this.#sessions.get(workerId);
     if (session !== undefined) return [{ ...session.status(), ...listedExecutions(session.held) }];
@@ -53,36 +58,45 @@ export class Fleet {
     return dead.map((status) => ({ ...status, ...listedExecutions([]) }));
   }
 
-  /** Workers that went lately and are not back. */
+  /** Workers that have gone recently and are not back. */
   deadIds(): WorkerId[] {
     return this.#dead.ids();
   }
 
-  /** Once more, of a worker that went lately. @returns whether there is such a worker */
+  /** Repeats the report of a recent loss. @returns whether the worker has gone recently */
   tellLoss(owner: Incarnation, workerId: WorkerId): boolean {
     const dead = this.#dead.get(workerId);
     if (dead === undefined) return false;
     const { connection, reason } = dead;
-    this.#shared.news.tell(owner, { kind: "WORKER_LOST", workerId, connection, reason });
+    this.#context.reports.tell(owner, { kind: "WORKER_LOST", workerId, connection, reason });
     return true;
   }
 
-  stopLending(): void {
-    this.#isLending = false;
+  stopAllocating(): void {
+    this.#isAllocating = false;
   }
 
-  /** From now on its workers are sent to other gateways, or are welcome again. */
+  /** Starts or ends the draining of the gateway: its workers are sent to other gateways, or may stay. */
   drainAll(isDraining: boolean): void {
-    if (isDraining === (this.#farewell !== null)) return;
-    this.#isLending = !isDraining;
-    this.#farewell = isDraining ? new Farewell() : null;
-    for (const session of this.#sessions.values()) this.touch(session);
+    if (isDraining === (this.#drainController !== null)) return;
+    this.#isAllocating = !isDraining;
+    this.#drainController = isDraining ? new DrainController() : null;
+    for (const session of this.#sessions.values()) this.markChanged(session);
+    if (isDraining) this.#logs?.flush();
   }
 
-  /** Parts with some more, while all are to go. */
+  /** Closes the log lines of attempts that have left their worker without a result. */
+  pruneLogs(): void {
+    this.#logs?.prune((workerId, { executionId, attempt }) => {
+      const held = this.#sessions.get(workerId)?.held.get(executionId, attempt) ?? null;
+      return held !== null && (held.state !== "FINISHED" || held.stillRunning);
+    });
+  }
+
+  /** Sends some more workers away while the gateway drains. */
   sendSomeAway(nowMs: number): void {
-    if (this.#farewell === null) return;
-    for (const session of this.#farewell.next(this.#sessions.values(), nowMs)) {
+    if (this.#drainController === null) return;
+    for (const session of this.#drainController.next(this.#sessions.values(), nowMs)) {
       session.isSentAway = true;
       session.send();
       session.link?.close("UNAVAILABLE", "this server is being drained: go on at another one of its cluster");
@@ -91,7 +105,7 @@ export class Fleet {
 
   // ---- how they come ------------------------------------------------------------------------------------------------
 
-  /** Makes the link the worker's connection, in place of any it had. */
+  /** Makes the link the worker's connection, in place of an earlier one. */
   attach(link: Link, greeting: Greeting): void {
     const known = this.#sessions.get(greeting.profile.workerId);
     if (known !== undefined && isOutdated(known, greeting)) {
@@ -104,25 +118,27 @@ export class Fleet {
       this.disconnect(session);
       before.close("ABORTED", "a newer connection of the same worker took over");
     }
-    this.#shared.counters.workersConnected++;
+    this.#context.counters.workersConnected++;
     link.session = session;
     session.link = link;
     session.isSentAway = false;
     session.isAuthority = greeting.isAuthority;
+    session.takesSteps = greeting.takesSteps;
     session.connection = greeting.connection;
-    session.pulse.brokenAtMs = null;
-    reconcile(session, session.outgoing.unacknowledged(greeting.holds), this.#shared);
-    for (const owner of this.#shared.owners.all) {
-      // Owners that heard of it from another gateway in between have forgotten how far they had counted here.
+    session.lastHeard.brokenAtMs = null;
+    reconcile(session, session.outgoing.unacknowledged(greeting.holds), this.#context);
+    for (const owner of this.#context.owners.all) {
+      // Owners that the worker was introduced to by another gateway in between have forgotten their count of credits
+      // here.
       if (wasElsewhere) session.openAccount(owner);
       session.introduceTo(owner);
     }
-    this.touch(session);
+    this.markChanged(session);
     const { workerId, name, pool } = session.profile;
-    this.#shared.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected to the gateway");
-    // A worker in the same process may answer within this call, so all of the above is done before.
+    this.#context.log.info({ workerId, name, pool, held: session.held.size }, "a worker connected to the gateway");
+    // A worker in the same process may answer within this call, so all the steps above come first.
     this.#welcome(link);
-    // The order may have been lost with the connection before.
+    // The order to drain may have been lost with the former connection.
     if (session.isDraining) session.outgoing.drain = true;
   }
 
@@ -133,20 +149,21 @@ export class Fleet {
       if (isSameProcess(known, greeting)) return known;
       this.#lose(known, "another process took its id");
     }
-    const session = new Session(greeting.profile, this.#shared);
+    const session = new Session(greeting.profile, this.#context);
     this.#sessions.set(workerId, session);
+    this.#context.offers.add(session, greeting.declared);
     this.#dead.delete(workerId);
     return session;
   }
 
   #welcome(link: Link): void {
-    const { node, runtime } = this.#shared;
+    const { node, runtime } = this.#context;
     const welcome = {
       $typeName: "mainspring.worker.v1.Welcome",
       heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS,
       gateway: node,
       nowMs: BigInt(runtime.now()),
-      features: Feature.AUTHORITY,
+      features: Feature.AUTHORITY | Feature.STEPS,
     } as const;
     link.send(serverMessage({ welcome }));
   }
@@ -154,90 +171,102 @@ export class Fleet {
   // ---- what they say ------------------------------------------------------------------------------------------------
 
   receive(session: Session, message: WorkerMessage): void {
-    session.pulse.heardAtMs = this.#shared.runtime.monotonicMs();
+    session.lastHeard.heardAtMs = this.#context.runtime.monotonicMs();
+    // The lines of an attempt come before its end, after which the worker may not have it any more.
+    this.#relayOutput(session, message);
     session.receive(message);
-    this.#hearChatter(session, message);
+    for (const { token } of message.finished) if (token !== undefined) this.#logs?.close(token);
     if (message.draining && !session.isDraining) this.#drain(session);
-    this.touch(session);
+    this.markChanged(session);
   }
 
-  /** Only what the worker says of attempts that it holds. */
-  #hearChatter(session: Session, message: WorkerMessage): void {
+  /** Relays handler output of attempts that the worker holds; other output is dropped. */
+  #relayOutput(session: Session, message: WorkerMessage): void {
     if (message.progress.length + message.logs.length === 0) return;
-    const { log, runtime, talk } = this.#shared;
+    const { log, runtime, output } = this.#context;
     const { workerId } = session.profile;
-    const items = chatterOf(message, runtime.now()).filter(
+    const items = handlerOutputOf(message, runtime.now()).filter(
       ({ executionId, attempt }) => session.held.get(executionId, attempt) !== null,
     );
-    logChatter(log, workerId, items);
-    for (const item of items) talk.hear(item);
+    logHandlerOutput(log, workerId, items);
+    for (const item of items) {
+      output.add(item);
+      if (item.kind === "LOG") this.#logs?.add(item, workerId);
+    }
   }
 
-  /** People want the worker to end. @returns what it is then; null: it is not known here */
+  /**
+   * Drains a worker on request of the API.
+   * @returns the worker's status; null: this gateway does not know the worker
+   */
   drain(workerId: WorkerId): WorkerStatus | null {
     const session = this.#sessions.get(workerId);
     if (session === undefined) return null;
     session.outgoing.drain = true;
     if (!session.isDraining) this.#drain(session);
-    this.touch(session);
+    this.markChanged(session);
     return session.status();
   }
 
-  /** For good: a process that drains ends. */
+  /** Marks the worker as draining, permanently, because a process that drains ends. */
   #drain(session: Session): void {
     const { workerId } = session.profile;
     session.isDraining = true;
-    this.#shared.log.info({ workerId, held: session.held.size }, "the gateway drains a worker: it gets no more work");
-    const { news, owners } = this.#shared;
-    for (const owner of owners.all) news.tell(owner, { kind: "WORKER_DRAINING", workerId });
+    this.#context.offers.delete(session);
+    this.#context.log.info({ workerId, held: session.held.size }, "the gateway drains a worker: it gets no more work");
+    const { reports, owners } = this.#context;
+    for (const owner of owners.all) reports.tell(owner, { kind: "WORKER_DRAINING", workerId });
   }
 
   // ---- how they go --------------------------------------------------------------------------------------------------
 
   disconnect(session: Session): void {
     session.disconnect();
-    session.pulse.brokenAtMs = this.#shared.runtime.monotonicMs();
-    this.#shared.counters.workersConnected--;
+    session.lastHeard.brokenAtMs = this.#context.runtime.monotonicMs();
+    this.#context.counters.workersConnected--;
   }
 
   linkEnded(link: Link): void {
     const { session } = link;
-    // A session that a newer connection took over, or that is lost, has nothing to do with this one any more.
+    // The session has a newer connection, or its worker was lost, so the end of this link changes nothing.
     if (session?.link !== link) return;
     this.disconnect(session);
     const { workerId } = session.profile;
     if (session.isDraining && session.held.size === 0) {
-      this.#shared.log.info({ workerId }, "a worker left the gateway");
+      this.#context.log.info({ workerId }, "a worker left the gateway");
       return this.#forget(session, "it left", true);
     }
-    this.#shared.log.info(
+    this.#context.log.info(
       { workerId, held: session.held.size },
-      "the connection of a worker ended; the gateway keeps its attempts until it reconnects",
+      "the connection of a worker ended; the gateway waits for it to connect again",
     );
   }
 
   judgeLiveness(nowMs: number): void {
     for (const session of this.#sessions.values()) {
-      const reason = lossReason(session.pulse, nowMs);
+      const reason = lossReason(session.lastHeard, nowMs);
       if (reason === null) continue;
-      // It is somewhere else, or is missed there. The gateway keeps the worker until then, because the worker still
-      // hands back attempts that were just assigned to it.
+      // The worker has connected to another gateway, or that one reports the loss. This gateway keeps the session until
+      // then, because the worker still returns attempts that were just assigned to it.
       if (session.isSentAway) this.#forget(session, "it was sent to another gateway", true);
       else this.#lose(session, reason);
     }
   }
 
-  /** After this process was held up: nobody can be blamed for silence. */
+  /**
+   * Restarts the clocks of all workers after this process was stalled, because its workers cannot be blamed for
+   * silence.
+   */
   restart(nowMs: number): void {
     for (const session of this.#sessions.values()) session.restart(nowMs);
   }
 
   #lose(session: Session, reason: string): void {
     const { workerId } = session.profile;
-    this.#shared.counters.workersLost++;
-    this.#shared.log.warn(
+    this.#context.counters.workersLost++;
+    this.#context.log.warn(
       { workerId, reason, held: session.held.size },
-      "the gateway gave up a worker; its attempts run elsewhere",
+      "the gateway gave up a worker; its attempts count as lost",
     );
     this.#forget(session, reason, false);
   }
@@ -246,12 +275,14 @@ export class Fleet {
     const { connection, profile } = session;
     const { workerId } = profile;
     this.#sessions.delete(workerId);
-    this.#recalling.delete(session);
+    this.#context.offers.delete(session);
+    this.#revoking.delete(session);
     this.#acking.delete(session);
     this.#dead.add(session.status(), { connection, reason, hasLeft });
-    const { news, owners } = this.#shared;
-    // Reports of the worker from before its loss leave first.
-    news.flush();
+    const { reports, owners } = this.#context;
+    if (this.#logs !== null) for (const { token } of session.held) this.#logs.close(token);
+    // Reports that the worker sent before its loss leave first.
+    reports.flush();
     for (const owner of owners.all) this.tellLoss(owner, workerId);
     const { link } = session;
     if (link === null) return;
@@ -261,75 +292,83 @@ export class Fleet {
 
   // ---- what follows -------------------------------------------------------------------------------------------------
 
-  /** Something changed: there may be slots to lend or messages to send. */
-  touch(session: Session): void {
-    if (session.isTouched) return;
-    session.isTouched = true;
-    this.#touched.push(session);
+  /** Marks a session whose slots or messages may have changed, so that `settle` handles it. */
+  markChanged(session: Session): void {
+    if (session.isMarked) return;
+    session.isMarked = true;
+    this.#changed.push(session);
   }
 
-  /** Tells every owner all that is lent to it, and looks again whether there is something to lend. */
-  callRoll(): void {
-    for (const owner of this.#shared.owners.all) this.tellRoll(owner);
-    for (const session of this.#sessions.values()) this.touch(session);
+  /** Sends every owner a full sync of its credits, and checks every worker for free slots. */
+  syncOwners(): void {
+    for (const owner of this.#context.owners.all) this.sendFullSync(owner);
+    for (const session of this.#sessions.values()) this.markChanged(session);
   }
 
-  /** All that is lent to it. */
-  tellRoll(owner: Incarnation): void {
+  /** Sends an owner all its credits. */
+  sendFullSync(owner: Incarnation): void {
     const credits: Credit[] = [];
     for (const session of this.#sessions.values()) {
       const credit = session.creditOf(owner);
       if (credit !== null) credits.push(credit);
     }
-    this.#shared.news.tellRoll(owner, credits);
+    this.#context.reports.sendFullSync(owner, credits);
   }
 
   chase(nowMs: number): void {
     for (const session of this.#sessions.values()) {
       session.chaseResults(nowMs);
       session.chaseStarts(nowMs);
-      if (!session.outgoing.isEmpty || session.isAsking) this.touch(session);
+      shedAhead(session, this.#context, nowMs);
+      if (!session.outgoing.isEmpty || session.isAsking) this.markChanged(session);
     }
   }
 
-  /** Whether owners were asked to give slots back for which another one waits. */
-  get isRecalling(): boolean {
-    return this.#recalling.size > 0;
+  /** Whether some owner was asked to give back credits for which another one waits. */
+  get isRevoking(): boolean {
+    return this.#revoking.size > 0;
   }
 
-  /** They may not have heard it, or have become able to since. */
-  recallAgain(): void {
-    for (const session of this.#recalling) this.touch(session);
+  /**
+   * Repeats requests to give credits back: a request may have been lost, or an owner can give credits back only now.
+   */
+  revokeAgain(): void {
+    for (const session of this.#revoking) this.markChanged(session);
   }
 
-  /** Sends what came of all that was just read, up and down. A connection may answer while it is sent to. */
+  /**
+   * Sends all messages that result from the messages just handled, to owners and to workers. A connection may answer
+   * during the call.
+   */
   settle(): void {
-    const { news, talk } = this.#shared;
-    talk.flush();
-    news.flush();
-    const touched = this.#touched;
-    this.#touched = [];
-    for (const session of touched) {
-      session.isTouched = false;
+    const { reports, output } = this.#context;
+    output.flush();
+    reports.flush();
+    const changed = this.#changed;
+    this.#changed = [];
+    for (const session of changed) {
+      session.isMarked = false;
       if (this.#sessions.get(session.profile.workerId) === session) this.#settle(session);
     }
-    // Credits leave after the results that made the slots free.
-    news.flush();
+    // Credits are sent after the results that freed the slots.
+    reports.flush();
   }
 
   #settle(session: Session): void {
-    if (session.settle(this.#isLending)) this.#recalling.add(session);
-    else this.#recalling.delete(session);
+    if (session.settle(this.#isAllocating)) this.#revoking.add(session);
+    else this.#revoking.delete(session);
     if (session.outgoing.isEmpty) this.#acking.delete(session);
-    else if (!this.#acking.has(session)) this.#acking.set(session, this.#shared.runtime.monotonicMs());
+    else if (!this.#acking.has(session)) this.#acking.set(session, this.#context.runtime.monotonicMs());
   }
 
-  /** Whether acknowledgements wait. */
+  /** Whether any acknowledgements wait to be sent. */
   get isAcking(): boolean {
     return this.#acking.size > 0;
   }
 
-  /** Sends those that wait since then; workers that are away get theirs when they are back. */
+  /**
+   * Sends acknowledgements that have waited since `sinceMs` or longer. A disconnected worker gets them when it is back.
+   */
   sendAcks(sinceMs: number): void {
     for (const [session, fromMs] of this.#acking) {
       if (fromMs > sinceMs) return;

@@ -8,10 +8,10 @@ describe("what a worker holds", () => {
     for (const n of [1, 2, 3]) held.add({ token: token(`e${n}`, 1), state: "ASSIGNED", startedAt: null });
     const [first, second] = [held.get("e1", 1), held.get("e2", 1)];
     assert.ok(first !== null && second !== null);
-    held.advance(first, "STARTED");
-    held.advance(second, "STARTED");
-    held.advance(second, "FINISHED");
-    held.advance(second, "STARTED");
+    held.start(first);
+    held.start(second);
+    held.finish(second, false, 0);
+    held.start(second);
     assert.deepEqual([held.occupied, held.running, held.unacknowledged, held.size], [2, 1, 1, 3]);
     assert.equal(held.delete(token("e2", 1)), true);
     assert.equal(held.delete(token("e2", 1)), false);
@@ -37,7 +37,7 @@ describe("what a worker holds", () => {
     const [refused, forced] = [1, 2].map((n) => held.add({ token: token(`e${n}`, 1), state: "STARTED", startedAt: n }));
     assert.ok(refused !== undefined && forced !== undefined);
     held.settle(refused, true);
-    held.advance(forced, "FINISHED", true);
+    held.finish(forced, true, 0);
     const counts = () => [held.occupied, held.running, held.stuck, held.waiting, held.unacknowledged, held.size];
     assert.deepEqual(counts(), [2, 0, 2, 0, 1, 1]);
     held.settle(forced, forced.stillRunning);
@@ -52,7 +52,7 @@ describe("what a worker holds", () => {
   it("frees the slot of a handler that ends before its result is acknowledged", () => {
     const held = new HeldAttempts();
     const forced = held.add({ token: token("e", 1), state: "STARTED", startedAt: 1 });
-    held.advance(forced, "FINISHED", true);
+    held.finish(forced, true, 0);
     held.end(forced);
     assert.deepEqual([held.occupied, held.stuck, held.unacknowledged], [0, 0, 1]);
   });

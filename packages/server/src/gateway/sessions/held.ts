@@ -4,29 +4,32 @@ import type { Token } from "../../ports/messages.ts";
 /** An attempt that a worker has, as its gateway knows it. */
 export interface Held {
   readonly token: Token;
-  /** null: known from the worker's hello alone. */
+  /** null: the gateway knows the attempt only from the worker's hello. */
   readonly handler: string | null;
   /**
-   * ASSIGNED: sent to the worker, which has not said that it began. FINISHED: the result is neither acknowledged nor refused.
-   * OVER: settled, but the worker has not said that its handler has ended.
+   * ASSIGNED: sent to the worker, which has not reported the start. FINISHED: the result is neither acknowledged nor
+   * refused. OVER: settled, but the worker has not reported that the handler has ended.
    */
   state: "ASSIGNED" | "STARTED" | "FINISHED" | "OVER";
   startedAt: EpochMs | null;
-  /** Time at which it was sent to the worker, on the monotonic clock. */
+  /** Time at which the attempt was sent to the worker, on the monotonic clock. */
   readonly sentAtMs: number;
-  /** Number of the first question that was asked after it was sent: only its answer and later ones can tell that it is missing. */
+  /**
+   * Number of the first question asked after the attempt was sent. Only answers to this and later questions can show
+   * that the attempt is missing.
+   */
   readonly askable: number;
-  /** Time at which its result came, on the monotonic clock; 0: it has not come. */
+  /** Time at which the result arrived, on the monotonic clock; 0: it has not arrived. */
   finishedAtMs: number;
-  /** FINISHED by force: its handler still runs and keeps its slot. */
+  /** Whether the attempt is FINISHED by force: its handler still runs and keeps the slot. */
   stillRunning: boolean;
-  /** Another attempt of the same execution: an earlier one may be winding down at the same worker. */
+  /** Next attempt of the same execution at this worker: the handler of an earlier attempt may still run; null: none. */
   other: Held | null;
 }
 
 type NewHeld = Pick<Held, "token" | "state" | "startedAt"> & Partial<Pick<Held, "handler" | "sentAtMs" | "askable">>;
 
-/** All that one worker holds, by token. */
+/** All attempts that one worker holds, by token. */
 export class HeldAttempts {
   readonly #byExecution = new Map<ExecutionId, Held>();
   #occupied = 0;
@@ -38,7 +41,7 @@ export class HeldAttempts {
     return this.#byExecution.size === 0;
   }
 
-  /** Attempts that take a slot or wait for one, those included whose handlers outlive them. */
+  /** Attempts that occupy a slot or wait for one, including those whose handlers outlive them. */
   get occupied(): number {
     return this.#occupied;
   }
@@ -51,12 +54,12 @@ export class HeldAttempts {
     return this.#unacknowledged;
   }
 
-  /** Slots of handlers that still run although their attempts are over. */
+  /** Slots of handlers that still run after the end of their attempts. */
   get stuck(): number {
     return this.#stuck;
   }
 
-  /** Attempts that wait for a slot, or for the worker's word that they began. */
+  /** Attempts that wait for a slot, or whose start is not reported yet. */
   get waiting(): number {
     return this.#occupied - this.#running - this.#stuck;
   }
@@ -72,7 +75,7 @@ export class HeldAttempts {
     return held;
   }
 
-  /** The token must not be held yet. */
+  /** Adds an attempt whose token is not held yet. */
   add({ token, state, startedAt, handler = null, sentAtMs = 0, askable = 0 }: NewHeld): Held {
     const other = this.#byExecution.get(token.executionId) ?? null;
     const more = { finishedAtMs: 0, stillRunning: false, other };
@@ -82,16 +85,30 @@ export class HeldAttempts {
     return held;
   }
 
-  /** Moves it on; it never goes back. */
-  advance(held: Held, state: "STARTED" | "FINISHED", stillRunning = false): void {
-    if (held.state === "OVER" || (held.state === "FINISHED" && state === "STARTED")) return;
+  /** Notes the start of an attempt. A settled or finished attempt stays as it is. */
+  start(held: Held): void {
+    if (held.state !== "ASSIGNED") return;
     this.#count(held, -1);
-    held.state = state;
+    held.state = "STARTED";
+    this.#count(held, 1);
+  }
+
+  /** Notes the result of an attempt. @param nowMs time of its arrival, on the monotonic clock */
+  finish(held: Held, stillRunning: boolean, nowMs: number): void {
+    // The refusal crossed the result, so the worker forgets the attempt and never reports the end of its handler.
+    if (held.state === "OVER" && !stillRunning) return this.end(held);
+    if (held.state === "OVER") return;
+    if (held.state !== "FINISHED") held.finishedAtMs = nowMs;
+    this.#count(held, -1);
+    held.state = "FINISHED";
     held.stillRunning = stillRunning;
     this.#count(held, 1);
   }
 
-  /** The server is done with it; what its handler may still occupy is kept until `end`. */
+  /**
+   * Settles an attempt whose result was acknowledged or refused. A slot that its handler still occupies stays occupied
+   * until `end`.
+   */
   settle(held: Held, keepsSlot: boolean): void {
     if (held.state === "OVER") return;
     if (!keepsSlot) {
@@ -103,7 +120,7 @@ export class HeldAttempts {
     this.#count(held, 1);
   }
 
-  /** Its handler has ended. */
+  /** Notes that the attempt's handler has ended. */
   end(held: Held): void {
     if (held.state === "OVER") this.delete(held.token);
     else if (held.stillRunning) {
@@ -113,7 +130,7 @@ export class HeldAttempts {
     }
   }
 
-  /** @returns whether it was held */
+  /** @returns whether the attempt was held */
   delete({ executionId, attempt }: Token): boolean {
     const first = this.#byExecution.get(executionId);
     if (first === undefined) return false;
@@ -131,7 +148,7 @@ export class HeldAttempts {
     return true;
   }
 
-  /** Whether a result that came at that time or before is neither acknowledged nor refused. */
+  /** Whether a result that arrived at `untilMs` or before is neither acknowledged nor refused. */
   hasResultOf(untilMs: number): boolean {
     for (const held of this) if (held.state === "FINISHED" && held.finishedAtMs <= untilMs) return true;
     return false;

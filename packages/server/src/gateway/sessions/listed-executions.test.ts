@@ -8,7 +8,7 @@ import { HeldAttempts } from "./held.ts";
 import { listedExecutions } from "./listed-executions.ts";
 
 function detailOf(stage: Stage, workerId = "worker-1"): WorkerStatus | undefined {
-  stage.forgetNews();
+  stage.forgetReports();
   stage.bus.deliver(NODE, [{ kind: "LIST_WORKERS", request: "r", workerId }]);
   const [answer] = stage.answers();
   assert.ok(answer?.kind === "WORKERS");
@@ -58,7 +58,7 @@ describe("the executions of a worker", () => {
     const stage = new Stage();
     stage.connect().hello();
     assert.equal(detailOf(stage, "worker-9"), undefined);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.bus.deliver(NODE, [{ kind: "LIST_WORKERS", request: "r" }]);
     const [all] = stage.answers();
     assert.ok(all?.kind === "WORKERS");

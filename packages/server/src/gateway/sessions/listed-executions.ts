@@ -5,8 +5,8 @@ import type { Held } from "./held.ts";
 const STATES = ["STUCK", "RUNNING", "WAITING"] as const;
 
 /**
- * The attempts that occupy a slot of the worker or wait for one there: STUCK ones first, then RUNNING, then WAITING. Results
- * that wait to be acknowledged are left out, unless their handlers still run.
+ * Lists the attempts that occupy a slot of the worker or wait for one there: STUCK ones first, then RUNNING, then
+ * WAITING. Results that wait for acknowledgement are left out, unless their handlers still run.
  */
 export function listedExecutions(held: Iterable<Held>): Required<Pick<WorkerStatus, "executions" | "executionsTotal">> {
   const byState: Record<WorkerExecution["state"], WorkerExecution[]> = { STUCK: [], RUNNING: [], WAITING: [] };
@@ -21,7 +21,7 @@ export function listedExecutions(held: Iterable<Held>): Required<Pick<WorkerStat
   return { executions, executionsTotal };
 }
 
-/** null: the attempt occupies nothing any more. */
+/** State of an attempt in the list; null: the attempt occupies no slot any more. */
 function stateOf({ state, stillRunning }: Held): WorkerExecution["state"] | null {
   if (state === "OVER" || stillRunning) return "STUCK";
   if (state === "STARTED") return "RUNNING";

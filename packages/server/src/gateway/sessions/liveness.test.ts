@@ -10,9 +10,9 @@ describe("liveness", () => {
       worker.heartbeat();
     }
     stage.runtime.advance(29_500);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     stage.runtime.advance(500);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), [
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), [
       { kind: "WORKER_LOST", workerId: "worker-1", connection: 0, reason: "it was connected but silent for 30 s" },
     ]);
     assert.equal(worker.closedWith?.code, "ABORTED");
@@ -23,9 +23,9 @@ describe("liveness", () => {
     const { stage, worker } = stageWithWorker();
     worker.breakOff();
     stage.runtime.advance(4_999);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     stage.runtime.advance(1);
-    const [lost] = stage.newsOf("WORKER_LOST");
+    const [lost] = stage.reportsOf("WORKER_LOST");
     assert.match(lost?.reason ?? "", /connection broke .* within 5 s/);
   });
 
@@ -33,14 +33,14 @@ describe("liveness", () => {
     const { stage, worker } = stageWithWorker();
     worker.breakOff();
     stage.runtime.advance(5_000);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.own("node-2", 2);
-    const [lost] = stage.newsOf("WORKER_LOST", "node-2");
+    const [lost] = stage.reportsOf("WORKER_LOST", "node-2");
     assert.equal(lost?.workerId, "worker-1");
     stage.connect().hello();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.own("node-3", 3);
-    assert.deepEqual(stage.newsOf("WORKER_LOST", "node-3"), [], "it is back");
+    assert.deepEqual(stage.reportsOf("WORKER_LOST", "node-3"), [], "it is back");
   });
 
   it("gives everybody their whole time again when it was held up itself", () => {
@@ -50,14 +50,14 @@ describe("liveness", () => {
     stage.runtime.advance(4_000);
     stage.runtime.stall(40_000);
     stage.runtime.advance(4_900);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     stage.runtime.advance(350);
     assert.deepEqual(
-      stage.newsOf("WORKER_LOST").map(({ workerId }) => workerId),
+      stage.reportsOf("WORKER_LOST").map(({ workerId }) => workerId),
       ["worker-2"],
     );
     stage.runtime.advance(24_500);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     assert.equal(worker.closedWith, null);
   });
 
@@ -65,11 +65,11 @@ describe("liveness", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     worker.breakOff();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.own(NODE, 2);
-    assert.deepEqual(stage.news(), [], "it may be at another gateway, with more than is known of here");
+    assert.deepEqual(stage.reports(), [], "it may be at another gateway, with more than is known of here");
     stage.connect().hello({ holds: [held(1)] });
-    const [up] = stage.newsOf("WORKER_UP");
+    const [up] = stage.reportsOf("WORKER_UP");
     assert.deepEqual([up?.term, up?.holds.length], [2, 1]);
   });
 
@@ -78,10 +78,10 @@ describe("liveness", () => {
     stage.assign(assignment(1));
     worker.breakOff();
     stage.runtime.advance(6_000);
-    stage.forgetNews();
+    stage.forgetReports();
     const { shard, executionId, attempt } = assignment(1);
     const zombie = stage.connect().hello({ holds: [{ token: { shard, executionId, attempt }, startedAtMs: 9n }] });
-    const [up, ...rest] = stage.news();
+    const [up, ...rest] = stage.reports();
     assert.ok(up?.kind === "WORKER_UP");
     assert.deepEqual(up.holds, [{ shard, executionId, attempt, startedAt: 9 }]);
     assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(2, { account: 2 })] }]);
@@ -96,7 +96,7 @@ describe("liveness", () => {
     worker.heartbeat();
     stage.connect().hello({ workerId: "worker-2" }).breakOff();
     const list = () => {
-      stage.forgetNews();
+      stage.forgetReports();
       stage.bus.deliver("node-3", [{ kind: "LIST_WORKERS", request: "r" }]);
       const [answer] = stage.answers();
       assert.ok(answer?.kind === "WORKERS" && answer.request === "r");

@@ -1,34 +1,34 @@
 import { BROKEN_MAX_MS, SILENT_MAX_MS, STALL_MAX_MS } from "../limits.ts";
 
-/** When a worker was last heard of; all times of the monotonic clock. */
-export interface Pulse {
+/** Times of the last sign of life of a worker, on the monotonic clock. */
+export interface LastHeard {
   heardAtMs: number;
-  /** null: it is connected. */
+  /** Time at which the connection broke; null: the worker is connected. */
   brokenAtMs: number | null;
 }
 
-/** @returns why the worker is lost; null: it is not */
-export function lossReason(pulse: Pulse, nowMs: number): string | null {
-  if (pulse.brokenAtMs !== null) {
-    if (nowMs - pulse.brokenAtMs < BROKEN_MAX_MS) return null;
+/** @returns why the worker is lost; null: the worker is not lost */
+export function lossReason(lastHeard: LastHeard, nowMs: number): string | null {
+  if (lastHeard.brokenAtMs !== null) {
+    if (nowMs - lastHeard.brokenAtMs < BROKEN_MAX_MS) return null;
     return `its connection broke and it did not come back within ${BROKEN_MAX_MS / 1_000} s`;
   }
-  if (nowMs - pulse.heardAtMs < SILENT_MAX_MS) return null;
+  if (nowMs - lastHeard.heardAtMs < SILENT_MAX_MS) return null;
   return `it was connected but silent for ${SILENT_MAX_MS / 1_000} s`;
 }
 
-/** Gives the worker its whole time again. */
-export function restartPulse(pulse: Pulse, nowMs: number): void {
-  pulse.heardAtMs = nowMs;
-  if (pulse.brokenAtMs !== null) pulse.brokenAtMs = nowMs;
+/** Restarts the clock of a worker's silence. */
+export function restartLastHeard(lastHeard: LastHeard, nowMs: number): void {
+  lastHeard.heardAtMs = nowMs;
+  if (lastHeard.brokenAtMs !== null) lastHeard.brokenAtMs = nowMs;
 }
 
-/** Notices that its own process did not run: then workers may have spoken and nobody listened. */
+/** Detects that the process itself was stalled, so that workers may have sent messages that nothing has read yet. */
 export class StallWatch {
   readonly #intervalMs: number;
   #lastMs: number;
 
-  /** @param intervalMs how often `wasStalled` is asked */
+  /** @param intervalMs interval between two calls of `wasStalled` */
   constructor(intervalMs: number, nowMs: number) {
     this.#intervalMs = intervalMs;
     this.#lastMs = nowMs;

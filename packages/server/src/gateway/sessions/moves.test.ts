@@ -11,18 +11,18 @@ describe("a worker that moves to another gateway", () => {
     here.assign(assignment(1));
     worker.start(...worker.assigns);
     worker.breakOff();
-    here.forgetNews();
+    here.forgetReports();
     const moved = there.connect().hello({ connection: 2, holds: [{ ...held(1), startedAtMs: 5n }] });
-    const [up] = there.newsOf("WORKER_UP");
+    const [up] = there.reportsOf("WORKER_UP");
     assert.deepEqual([up?.connection, up?.holds.length], [2, 1]);
     here.runtime.advance(5_000);
-    const [lost, ...rest] = here.newsOf("WORKER_LOST");
+    const [lost, ...rest] = here.reportsOf("WORKER_LOST");
     assert.deepEqual([lost?.connection, rest], [1, []], "so that owners that know of the second one pay no heed");
     here.assign(assignment(1), assignment(2));
-    assert.deepEqual(here.newsOf("FINISHED"), [], "what comes late to the old gateway is not answered");
+    assert.deepEqual(here.reportsOf("FINISHED"), [], "what comes late to the old gateway is not answered");
     moved.say({ finished: [{ token: tokenOf(assignment(1)), outcome: 1 }] });
-    assert.equal(there.newsOf("FINISHED").length, 1);
-    assert.deepEqual(there.newsOf("WORKER_LOST"), []);
+    assert.equal(there.reportsOf("FINISHED").length, 1);
+    assert.deepEqual(there.reportsOf("WORKER_LOST"), []);
   });
 
   it("may come back and hold what nobody knew of here, and no more what was settled elsewhere", () => {
@@ -35,14 +35,14 @@ describe("a worker that moves to another gateway", () => {
       .connect()
       .hello({ connection: 2, holds: [held(1)] })
       .breakOff();
-    here.forgetNews();
+    here.forgetReports();
     const back = here.connect().hello({ connection: 3, holds: [held(2)] });
-    const news = here.news();
+    const reports = here.reports();
     assert.deepEqual(
-      news.map(({ kind }) => kind),
+      reports.map(({ kind }) => kind),
       ["WORKER_UP", "CREDITS"],
     );
-    const [up] = news;
+    const [up] = reports;
     assert.ok(up?.kind === "WORKER_UP" && up.connection === 3);
     assert.equal(up.account, 2, "its owners may count from the start, having heard of it from another gateway");
     assert.deepEqual(up.holds, [{ ...tokenOf(assignment(2)), startedAt: null }]);
@@ -64,12 +64,12 @@ describe("a worker that moves to another gateway", () => {
     assert.equal(here.gateway.counters.workersConnected, 1, "when it is lost, whoever has its id is a new one");
   });
 
-  it("is another process where it counts its connections anew", () => {
+  it("is another process where it counts its connections again", () => {
     const { here } = twoGateways();
     here.connect().hello({ connection: 1 });
-    here.forgetNews();
+    here.forgetReports();
     here.connect().hello({ connection: 1 });
-    const [lost, up] = here.news();
+    const [lost, up] = here.reports();
     assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
     assert.ok(up?.kind === "WORKER_UP" && up.account === 2);
   });
@@ -78,7 +78,7 @@ describe("a worker that moves to another gateway", () => {
 describe("a gateway that is drained", () => {
   const BEHIND_ALL = 5_000;
 
-  it("sends its workers to others, a few at a time, and lends nothing meanwhile", () => {
+  it("sends its workers to others, a few at a time, and allocates nothing meanwhile", () => {
     const { here } = twoGateways();
     const workers = Array.from({ length: 24 }, (_, i) => here.connect().hello({ workerId: `w${i}`, connection: 1 }));
     const left = () => workers.filter(({ closedWith }) => closedWith !== null).length;
@@ -95,11 +95,11 @@ describe("a gateway that is drained", () => {
     const { here } = twoGateways();
     here.connect().hello({ connection: 1, holds: [held(1)] });
     here.gateway.drain(true);
-    here.forgetNews();
+    here.forgetReports();
     here.runtime.advance(4_000);
-    assert.deepEqual(here.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(here.reportsOf("WORKER_LOST"), []);
     here.runtime.advance(2_000);
-    assert.equal(here.newsOf("WORKER_LOST")[0]?.connection, 1);
+    assert.equal(here.reportsOf("WORKER_LOST")[0]?.connection, 1);
     assert.equal(here.gateway.counters.workersLost, 0);
   });
 
@@ -109,9 +109,9 @@ describe("a gateway that is drained", () => {
     here.gateway.drain(true);
     here.runtime.advance(1_000);
     const back = here.connect().hello({ connection: 2, holds: [held(1)] });
-    here.forgetNews();
+    here.forgetReports();
     back.say({ finished: [{ token: tokenOf(assignment(1)), outcome: 1 }] });
-    assert.equal(here.newsOf("FINISHED").length, 1);
+    assert.equal(here.reportsOf("FINISHED").length, 1);
     assert.deepEqual(here.credits(), [], "nothing new");
     here.bus.deliver("node-1", [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     const refusal = () => back.closedWith?.code;
@@ -120,7 +120,7 @@ describe("a gateway that is drained", () => {
     assert.equal(refusal(), "UNAVAILABLE", "then it may look for another one");
   });
 
-  it("keeps and lends what it has when that is taken back", () => {
+  it("keeps and allocates what it has when that is taken back", () => {
     const { here } = twoGateways();
     here.gateway.drain(true);
     here.gateway.drain(false);
@@ -131,7 +131,7 @@ describe("a gateway that is drained", () => {
   });
 });
 
-/** Facts of one owner, on one clock. */
+/** Two gateways with the same owner and the same clock. */
 function twoGateways(): { here: Stage; there: Stage } {
   const here = new Stage();
   const there = new Stage(OTHER, here.runtime);

@@ -1,15 +1,18 @@
-import type { Ask, Assign, Cancel, ServerMessage, Token } from "@mainspring/proto";
+import type { Ask, Assign, Cancel, RecordedSteps, ServerMessage, StepAck, Token } from "@mainspring/proto";
 import { attemptKey } from "../../domain/ids.ts";
 import { ACKS_WAITING_MAX, MESSAGE_MAX_ASSIGNS, MESSAGE_MAX_PAYLOAD_BYTES, MESSAGE_MAX_TOKENS } from "../limits.ts";
 import type { ReportedHold } from "../translate.ts";
 
-/** Next messages to one worker, gathered so that messages that arrived together leave together. */
+/** Next messages to one worker, collected so that contents which arrived together leave together. */
 export class Outgoing {
   assigns: Assign[] = [];
   cancels: Cancel[] = [];
   acks: Token[] = [];
   refused: Token[] = [];
   takeBack: Token[] = [];
+  stepAcks: StepAck[] = [];
+  /** Recorded steps of the assigns, in parts that each fit into a message. */
+  recorded: RecordedSteps[] = [];
   ask: Ask | null = null;
   resendResults = false;
   drain = false;
@@ -19,32 +22,35 @@ export class Outgoing {
   }
 
   /**
-   * Whether there is anything for which the worker waits. It frees a slot when it has a result, not when that was
-   * acknowledged.
+   * Whether anything is collected that the worker waits for. Acknowledgements are not urgent, because a worker frees a
+   * slot when it has a result, not when the result is acknowledged.
    */
   get isUrgent(): boolean {
-    const { assigns, cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
+    const { assigns, cancels, acks, refused, takeBack, stepAcks, recorded, ask, resendResults, drain } = this;
     if (resendResults || drain || ask !== null || acks.length >= ACKS_WAITING_MAX) return true;
-    return assigns.length + cancels.length + refused.length + takeBack.length > 0;
+    const waiting = assigns.length + cancels.length + refused.length + takeBack.length;
+    return waiting + stepAcks.length + recorded.length > 0;
   }
 
-  /** Empties it. Usually one message; more where payloads are large. */
+  /** Removes and returns what was collected: usually one message, or more if payloads are large. */
   take(): ServerMessage[] {
-    const parts = splitAssigns(this.assigns);
-    const messages = parts.map((assigns) => serverMessage({ assigns }));
-    const { cancels, acks, refused, takeBack, ask, resendResults, drain } = this;
+    const messages = splitAssigns(this.assigns).map((assigns) => serverMessage({ assigns }));
+    const { cancels, acks, refused, takeBack, stepAcks, recorded, ask, resendResults, drain } = this;
     if (messages.length === 0) messages.push(serverMessage({}));
     const [first, ...others] = splitTokens(acks, refused);
-    Object.assign(messages[0] as ServerMessage, { ...first, resendResults });
-    // After the assigns that they may be about.
+    Object.assign(messages[0] as ServerMessage, { ...first, stepAcks, resendResults });
+    // These parts follow the assigns that they may refer to.
     Object.assign(messages.at(-1) as ServerMessage, { cancels, drain, takeBack, ...(ask !== null && { ask }) });
     this.clear();
-    return others.length === 0 ? messages : [...others.map(serverMessage), ...messages];
+    if (others.length + recorded.length === 0) return messages;
+    // The worker must have the recorded steps of an attempt before its assign.
+    const parts = recorded.map((part) => serverMessage({ recorded: [part] }));
+    return [...others.map(serverMessage), ...parts, ...messages];
   }
 
   /**
-   * Without results whose acknowledgement the worker did not get. A handler that outlives its attempt keeps its slot
-   * all the same.
+   * Removes results from a hello's holds whose acknowledgement waits here to be sent. A handler that outlives its
+   * attempt keeps its slot.
    */
   unacknowledged(holds: readonly ReportedHold[]): readonly ReportedHold[] {
     if (this.acks.length === 0) return holds;
@@ -60,19 +66,21 @@ export class Outgoing {
     this.clearAllButAcks();
   }
 
-  /** Acknowledgements stay, whatever becomes of the connection. */
+  /** Drops everything except acknowledgements, which stay valid over any connection. */
   clearAllButAcks(): void {
     this.assigns = [];
     this.cancels = [];
     this.refused = [];
     this.takeBack = [];
+    this.stepAcks = [];
+    this.recorded = [];
     this.ask = null;
     this.resendResults = false;
     this.drain = false;
   }
 }
 
-/** A literal, because it is made for every batch and `create` costs several times as much. */
+/** Builds a message as a literal, because `create` costs several times as much and each batch makes a message. */
 export function serverMessage(fields: Partial<ServerMessage>): ServerMessage {
   return {
     $typeName: "mainspring.worker.v1.ServerMessage",
@@ -83,6 +91,8 @@ export function serverMessage(fields: Partial<ServerMessage>): ServerMessage {
     resendResults: false,
     drain: false,
     takeBack: [],
+    stepAcks: [],
+    recorded: [],
     ...fields,
   };
 }

@@ -6,22 +6,22 @@ import type { Owners } from "../owners.ts";
 import { askOf } from "../translate.ts";
 import type { HeldAttempts } from "./held.ts";
 
-/** A question to one worker: what do you hold? */
+/** A question to one worker about the attempts that it holds. */
 export interface Question {
   readonly askedAtMs: number;
-  /** Owners that wait for the answer, with their term at the time of the question. */
+  /** Owners that wait for the answer, with their terms at the time of the question. */
   readonly owners: ReadonlyMap<Incarnation, number>;
-  /** The attempts in question; null: all. */
+  /** Attempts that the question is about; null: all attempts of the worker. */
   readonly tokens: readonly Token[] | null;
 }
 
 /**
- * Questions to one worker over its present connection. A worker reads what it is sent in order, so its answer to a question
- * tells of everything that was sent before that question, and settles every earlier question too.
+ * Questions to one worker over its present connection. A worker reads messages in order, so its answer to a question
+ * covers everything that was sent before the question, and settles every earlier question.
  */
 export class Questions {
   readonly #open = new Map<number, Question>();
-  /** Owners that want to know all that the worker holds, with the next message to it. */
+  /** Owners that want to know all attempts of the worker. The next message to the worker asks for them. */
   readonly #asking = new Set<Incarnation>();
   #doubts: Token[] = [];
   #doubtedAtMs = 0;
@@ -37,12 +37,12 @@ export class Questions {
     return this.#asking.size + this.#doubts.length > 0;
   }
 
-  /** The owner wants to know all that the worker holds. */
+  /** Requests a question about all attempts of the worker, for this owner. */
   want(owner: Incarnation): void {
     this.#asking.add(owner);
   }
 
-  /** Attempts that should have begun are asked for, once in a while. */
+  /** Requests a question about attempts that should have started by now, at most once in `DOUBT_AFTER_MS`. */
   doubt(held: HeldAttempts, nowMs: number): void {
     if (held.waiting === 0 || nowMs - this.#doubtedAtMs < DOUBT_AFTER_MS) return;
     this.#doubtedAtMs = nowMs;
@@ -52,7 +52,7 @@ export class Questions {
     }
   }
 
-  /** The question that waits, to leave with the next message; null: none does. */
+  /** Removes and returns the waiting question, for the next message to the worker; null: none waits. */
   take(owners: Owners, nowMs: number): Ask | null {
     if (!this.isWanted) return null;
     const terms = new Map(Array.from(this.#asking, (owner) => [owner, owners.termOf(owner)]));
@@ -63,7 +63,7 @@ export class Questions {
     return askOf(this.#next++, tokens ?? [], owners.epochs());
   }
 
-  /** @returns null: nobody asked, or not over this connection */
+  /** @returns the answered question; null: no question has this number over this connection */
   answered(nonce: number): Question | null {
     const question = this.#open.get(nonce) ?? null;
     if (question === null) return null;
@@ -71,14 +71,17 @@ export class Questions {
     return question;
   }
 
-  /** Whether the worker has been heard since a question that it has not answered for twice the time that an answer takes. */
+  /**
+   * Whether the worker ignores a question: it has left it unanswered for twice the time that an answer may take, and
+   * has sent other messages meanwhile.
+   */
   isIgnored(nowMs: number, heardAtMs: number): boolean {
     const [oldest] = this.#open.values();
     if (oldest === undefined || nowMs - oldest.askedAtMs < 2 * ANSWER_WITHIN_MS) return false;
     return heardAtMs - oldest.askedAtMs >= ANSWER_WITHIN_MS;
   }
 
-  /** The connection is over, and so are the answers. */
+  /** Drops all questions, because the connection is over and none will be answered. */
   clear(): void {
     this.#open.clear();
     this.#asking.clear();

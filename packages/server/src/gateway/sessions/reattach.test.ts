@@ -7,26 +7,26 @@ describe("a connection that breaks", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1), assignment(2));
     worker.breakOff();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.runtime.advance(4_000);
     const again = stage.connect().hello({ holds: [{ ...held(1), startedAtMs: 5n }] });
-    const news = stage.news();
-    const up = news.find((message) => message.kind === "WORKER_UP");
+    const reports = stage.reports();
+    const up = reports.find((message) => message.kind === "WORKER_UP");
     assert.deepEqual(up?.holds, [{ ...tokenOf(assignment(1)), startedAt: 5 }]);
-    const started = news.find((message) => message.kind === "STARTED");
+    const started = reports.find((message) => message.kind === "STARTED");
     assert.deepEqual(
       started?.tokens.map((token) => token.startedAt),
       [5],
       "its word of the start was lost with the connection",
     );
-    const finished = news.find((message) => message.kind === "FINISHED");
+    const finished = reports.find((message) => message.kind === "FINISHED");
     assert.deepEqual(
       finished?.results.map((result) => [result.executionId, result.state]),
       [[executionId(2), "RELEASED"]],
     );
-    assert.deepEqual(news.at(-1), { kind: "CREDITS", term: 1, roll: false, credits: [credit(4, { highest: 2 })] });
+    assert.deepEqual(reports.at(-1), { kind: "CREDITS", term: 1, roll: false, credits: [credit(4, { highest: 2 })] });
     stage.runtime.advance(20_000);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     assert.equal(again.closedWith, null);
   });
 
@@ -36,10 +36,10 @@ describe("a connection that breaks", () => {
     worker.finish(...worker.assigns);
     stage.bus.deliver("node-1", [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
     worker.breakOff();
-    stage.forgetNews();
+    stage.forgetReports();
     stage.runtime.advance(3_000);
     const again = stage.connect().hello({ holds: [{ ...held(1), finished: true }] });
-    const up = stage.news().find((message) => message.kind === "WORKER_UP");
+    const up = stage.reports().find((message) => message.kind === "WORKER_UP");
     assert.deepEqual(up?.holds, []);
     stage.runtime.advance(1_100);
     const acked = again.received.flatMap(({ acks }) => acks.map((token) => token.executionId));
@@ -55,7 +55,7 @@ describe("a connection that breaks", () => {
     worker.breakOff();
     worker.finish(...again.assigns);
     stage.runtime.advance(6_000);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     assert.equal(stage.gateway.counters.workersConnected, 1);
   });
 
@@ -63,9 +63,9 @@ describe("a connection that breaks", () => {
     const { stage, worker } = stageWithWorker();
     stage.assign(assignment(1));
     worker.start(...worker.assigns);
-    stage.forgetNews();
+    stage.forgetReports();
     stage.connect().hello({ holds: [] });
-    const [lost, up, ...rest] = stage.news();
+    const [lost, up, ...rest] = stage.reports();
     assert.ok(lost?.kind === "WORKER_LOST" && lost.reason === "another process took its id");
     assert.ok(up?.kind === "WORKER_UP" && up.holds.length === 0);
     assert.deepEqual(rest, [{ kind: "CREDITS", term: 1, roll: false, credits: [credit(3, { account: 2 })] }]);

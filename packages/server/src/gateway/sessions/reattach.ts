@@ -4,22 +4,22 @@ import type { Token, WorkerProfile } from "../../ports/messages.ts";
 import type { Greeting } from "../connections/hello.ts";
 import type { ReportedHold } from "../translate.ts";
 import type { Held } from "./held.ts";
-import type { Session, Surroundings } from "./session.ts";
+import type { GatewayContext, Session } from "./session.ts";
 
-/** Whether the greeting was said before the one that the session is of: the worker has moved on since. */
+/** Whether the greeting is older than the one of the session's present connection. */
 export function isOutdated(session: Session, { connection }: Greeting): boolean {
   return connection !== 0 && connection < session.connection;
 }
 
 /**
- * Whether the greeting is of the process that the session is of. A process that has the same id but has forgotten what
- * it was running is another one, and what the one before it ran is lost.
+ * Whether the greeting comes from the session's process. Another process with the same id does not know the attempts of
+ * the former one, which are lost.
  */
 export function isSameProcess(session: Session, { profile, holds, connection }: Greeting): boolean {
   if (!isSameProfile(session.profile, profile)) return false;
   // A process counts its connections.
   if (connection !== 0 && connection === session.connection) return false;
-  // It may have been at another gateway in between, and have settled there what it held here.
+  // The worker may have been at another gateway in between, and have settled its attempts there.
   if (connection > session.connection + 1 && session.connection !== 0) return true;
   const reported = new Set(holds.map(keyOf));
   for (const held of session.held) {
@@ -30,41 +30,41 @@ export function isSameProcess(session: Session, { profile, holds, connection }: 
 }
 
 /**
- * Brings what is known of the worker in line with what it says it holds. Hands back assignments that were sent and did
- * not arrive, and adopts attempts that the worker holds and this gateway did not know.
+ * Updates the records of a worker's attempts from its hello. Returns assignments that were sent and did not arrive to
+ * their owners, and adds attempts that this gateway did not know.
  */
-export function reconcile(session: Session, holds: readonly ReportedHold[], shared: Surroundings): void {
-  // Thousands of keys are made only where there is something to compare them with.
+export function reconcile(session: Session, holds: readonly ReportedHold[], context: GatewayContext): void {
+  // The check avoids building thousands of keys when there is nothing to compare them with.
   if (!session.held.isEmpty) returnUndelivered(session, new Set(holds.map(keyOf)));
-  for (const hold of holds) adopt(session, hold, shared);
+  for (const hold of holds) adopt(session, hold, context);
 }
 
-function adopt(session: Session, { token, startedAt, finished, over }: ReportedHold, shared: Surroundings): void {
+function adopt(session: Session, { token, startedAt, finished, over }: ReportedHold, context: GatewayContext): void {
   const { held } = session;
   const known = held.get(token.executionId, token.attempt);
   if (over && !finished) return held.settle(known ?? held.add({ token, state: "OVER", startedAt }), true);
-  // The order that refused it was lost, and is given again.
+  // The REFUSED message was lost, so the gateway reports the attempt again and its owner refuses it again.
   if (known?.state === "OVER") held.delete(token);
   if (known === null || known.state === "OVER") {
     const added = held.add({ token, state: startedAt === null ? "ASSIGNED" : "STARTED", startedAt });
     if (finished) session.finish(added, over);
   } else if (finished) session.finish(known, over);
-  else noteStart(session, known, startedAt, shared);
+  else noteStart(session, known, startedAt, context);
 }
 
-/** The worker says that it has begun, where the gateway did not know. */
-export function noteStart(session: Session, known: Held, startedAt: EpochMs | null, shared: Surroundings): void {
+/** Records and reports the start of an attempt, if the gateway did not know of it. */
+export function noteStart(session: Session, known: Held, startedAt: EpochMs | null, context: GatewayContext): void {
   if (startedAt === null || known.state !== "ASSIGNED") return;
-  session.held.advance(known, "STARTED");
+  session.held.start(known);
   known.startedAt = startedAt;
   const { workerId } = session.profile;
-  shared.news.started(shared.owners.of(known.token.shard), { ...known.token, workerId, startedAt });
+  context.reports.started(context.owners.of(known.token.shard), { ...known.token, workerId, startedAt });
 }
 
 function returnUndelivered(session: Session, reported: ReadonlySet<string>): void {
   for (const { token, state } of [...session.held].filter((held) => !reported.has(keyOf(held)))) {
     session.held.delete(token);
-    // Else it was settled at another gateway.
+    // An attempt in another state was settled at another gateway.
     if (state === "ASSIGNED") session.return(token);
   }
 }
@@ -78,6 +78,7 @@ function isSameProfile(a: WorkerProfile, b: WorkerProfile): boolean {
     a.pool === b.pool &&
     a.slots === b.slots &&
     a.prefetch === b.prefetch &&
+    a.autoPrefetch === b.autoPrefetch &&
     a.name === b.name &&
     isSameList(a.handlers, b.handlers) &&
     isSameList(a.capabilities, b.capabilities)

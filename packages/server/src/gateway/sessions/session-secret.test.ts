@@ -19,9 +19,9 @@ describe("the secret of a worker's id", () => {
       assert.match(stranger.closedWith?.detail ?? "", /worker_id: .*secret/);
     }
     assert.equal(honest.closedWith, null);
-    assert.deepEqual(stage.newsOf("WORKER_LOST"), []);
+    assert.deepEqual(stage.reportsOf("WORKER_LOST"), []);
     honest.finish(...honest.assigns);
-    assert.equal(stage.newsOf("FINISHED").length, 1);
+    assert.equal(stage.reportsOf("FINISHED").length, 1);
   });
 
   it("is known to every gateway, also to one that never heard of the worker", () => {

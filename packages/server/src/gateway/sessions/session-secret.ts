@@ -3,10 +3,11 @@ import { isBuiltin } from "../../engine/workers/builtin-id.ts";
 import type { Refusal } from "../connections/hello.ts";
 
 /**
- * Whether a hello names a worker that the sender is not. Ids of workers are listed to everybody who may use the API; the id
- * of a worker with a secret is derived from it, so every gateway can tell without having heard of the worker before. An SDK
- * of the release before has no secret, and an id of another kind.
- * @param isInner the worker lives in this process
+ * Detects a hello that uses the id of another worker. Everybody with access to the API can read worker ids. The id of a
+ * worker with a secret is derived from the secret, so every gateway can check it without earlier knowledge of the
+ * worker. An SDK of the release before has no secret, and an id of another kind.
+ * @param isInner whether the worker runs in this process
+ * @returns null: the hello is genuine
  */
 export function impostureOf({ workerId, secret }: Hello, isInner: boolean): Refusal | null {
   if (isInner) return null;

@@ -1,140 +1,168 @@
-import { type Finished, Outcome, type Started, type WorkerMessage } from "@mainspring/proto";
+import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { EpochMs, Incarnation, ShardId } from "../../domain/ids.ts";
-import type { Assignment, Credit, HeldAttempt, Token, WorkerProfile, WorkerStatus } from "../../ports/messages.ts";
+import type {
+  Assignment,
+  Credit,
+  FinishedAttempt,
+  HeldAttempt,
+  Token,
+  WorkerProfile,
+  WorkerStatus,
+} from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { hearHolds } from "../connections/hear-holds.ts";
 import { capacityOf, takenOf } from "../connections/hello-holds.ts";
 import type { Link } from "../connections/link.ts";
 import type { Counters } from "../counters.ts";
+import { Ahead } from "../credits/ahead.ts";
+import { recipientsOf, revokeFor } from "../credits/credit-allocator.ts";
+import { Credits } from "../credits/credits.ts";
+import type { Demands } from "../credits/demands.ts";
 import type { FailedAttemptsLog } from "../failed-attempts-log.ts";
-import { Credits } from "../lending/credits.ts";
-import type { Demands } from "../lending/demands.ts";
-import { recallFor, takersOf } from "../lending/lender.ts";
-import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS, TAKE_BACK_EVERY_MS } from "../limits.ts";
-import type { News } from "../news.ts";
+import { DECLINED_MS, RESEND_AFTER_MS, RESEND_WAIT_MAX_MS } from "../limits.ts";
+import type { Offers } from "../offers.ts";
+import type { OutputRelay } from "../output-relay.ts";
+import type { OwnerReports } from "../owner-reports.ts";
 import type { Owners } from "../owners.ts";
-import type { Talk } from "../talk.ts";
-import { assignOf, cancelOf, finishedOf, instantOf, releasedOf, tokenOf, wireTokenOf } from "../translate.ts";
+import { assignOf, cancelOf, releasedOf, wireTokenOf } from "../translate.ts";
 import { type Held, HeldAttempts } from "./held.ts";
-import { type Pulse, restartPulse } from "./liveness.ts";
+import { type LastHeard, restartLastHeard } from "./liveness.ts";
 import { Outgoing } from "./outgoing.ts";
 import { Questions } from "./questions.ts";
-import { ReturnedAttempts } from "./returned.ts";
+import { failUnsupported, sendRecorded } from "./steps.ts";
+import { UnacknowledgedEnds } from "./unacknowledged-ends.ts";
+import { hearFinished, hearStarted, hearStep } from "./worker-reports.ts";
 
 /** Dependencies that all sessions of a gateway share. */
-export interface Surroundings {
+export interface GatewayContext {
   /** The gateway's incarnation. */
   node: Incarnation;
   runtime: Runtime;
   log: Logger;
   owners: Owners;
   demands: Demands;
-  news: News;
+  reports: OwnerReports;
   counters: Counters;
-  talk: Talk;
+  output: OutputRelay;
   failures: FailedAttemptsLog;
+  offers: Offers;
+  /** Whether every node of the cluster understands records of handlers. */
+  takesSteps(): boolean;
   /** @returns the number of a new account; they grow */
   nextAccount(): number;
 }
 
 /**
- * One worker at this gateway, over as many connections as its process makes: what it holds, what was lent of it, and
- * what goes to it next. It knows no socket and no timer.
+ * One worker at this gateway, over all connections of its process: the attempts that it holds, its credits, and the
+ * messages that wait for it. A session uses no sockets or timers itself.
  */
 export class Session {
   readonly profile: WorkerProfile;
   readonly held = new HeldAttempts();
-  readonly credits: Credits;
-  readonly pulse: Pulse;
+  readonly credits = new Credits();
+  readonly lastHeard: LastHeard;
   readonly outgoing = new Outgoing();
-  /** null: its connection broke. */
+  /** Present connection of the worker; null: the connection broke. */
   link: Link | null = null;
-  /** The how-manieth of the worker its last connection here is; 0: it does not say. */
+  /** Number of the worker's last connection here, counted over all gateways; 0: not reported. */
   connection = 0;
   isDraining = false;
-  /** Whether the worker answers for what it holds; workers of the release before do not. */
+  /** Whether the worker answers questions about its attempts; workers of the release before do not. */
   isAuthority = false;
-  /** It was asked to go to another gateway, and has not come back since. */
+  /** Whether the worker understands records of earlier attempts. */
+  takesSteps = false;
+  /** Whether the gateway sent the worker to another gateway and it has not come back since. */
   isSentAway = false;
-  /** Waits to be settled. */
-  isTouched = false;
-  readonly #returned = new ReturnedAttempts();
+  /** Time of the last request to hand attempts back, on the monotonic clock. */
+  tookBackAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether the session waits for `Fleet.settle`. */
+  isMarked = false;
+  /** Work that the worker gets ahead of its free slots; null: its prefetch is fixed. */
+  readonly ahead: Ahead | null;
+  /** Ends of attempts that only this gateway knows, until their owners acknowledge them. */
+  readonly ends = new UnacknowledgedEnds();
   readonly #questions = new Questions();
-  #tookBackAtMs = Number.NEGATIVE_INFINITY;
-  readonly #shared: Surroundings;
+  readonly #context: GatewayContext;
   readonly #connectedAt: EpochMs;
   #heartbeatAt: EpochMs;
   #loopLagMs = 0;
   #resendAskedAtMs = Number.NEGATIVE_INFINITY;
   #resendWaitMs = RESEND_AFTER_MS;
 
-  constructor(profile: WorkerProfile, shared: Surroundings) {
+  constructor(profile: WorkerProfile, context: GatewayContext) {
     this.profile = profile;
-    this.credits = new Credits(capacityOf(profile));
-    this.pulse = { heardAtMs: shared.runtime.monotonicMs(), brokenAtMs: null };
-    this.#shared = shared;
-    this.#connectedAt = shared.runtime.now();
+    this.ahead = profile.autoPrefetch === true ? new Ahead() : null;
+    this.lastHeard = { heardAtMs: context.runtime.monotonicMs(), brokenAtMs: null };
+    this.#context = context;
+    this.#connectedAt = context.runtime.now();
     this.#heartbeatAt = this.#connectedAt;
-    for (const owner of shared.owners.all) this.openAccount(owner);
+    for (const owner of context.owners.all) this.openAccount(owner);
   }
 
-  /** Slots that nothing occupies. */
+  /** Number of free slots. */
   get free(): number {
     return Math.max(0, this.profile.slots - this.held.occupied);
   }
 
-  /** Connected, willing, and reading what it is sent. */
+  /** Whether the worker is connected, not draining, and reads its messages fast enough. */
   get takesWork(): boolean {
     return this.link !== null && !this.isDraining && !this.link.isCongested();
   }
 
   // ---- from owners --------------------------------------------------------------------------------------------------
 
-  /** Credits of the former account become free, and the gateway delivers no more assignments under it. */
+  /** Opens a new account. Former credits become free; assignments under them are dropped. */
   openAccount(owner: Incarnation): void {
-    this.credits.open(owner, this.#shared.nextAccount());
+    this.credits.open(owner, this.#context.nextAccount());
   }
 
   /**
-   * Delivers it, or answers that it was not delivered; a token that was answered so is never delivered later. Drops an
-   * assignment of an older account, a repeated one, and one whose credit was declared void: the owner sees in the roll
-   * which numbers came.
+   * Delivers an assignment, or reports to its owner that it was not delivered; after such a report the token is never
+   * delivered. Ignores an assignment of an older account, a repeated one, and one whose credit was declared void: the
+   * owner sees in the full sync which numbers arrived.
    */
   assign(owner: Incarnation, assignment: Assignment): void {
     const account = this.credits.account(owner);
     if (account?.number !== assignment.account || !account.use(assignment.credit)) return;
-    account.usedAtMs = this.#shared.runtime.monotonicMs();
+    account.usedAtMs = this.#context.runtime.monotonicMs();
     const known = this.held.get(assignment.executionId, assignment.attempt);
-    // Sent twice under different numbers: the answer comes from the worker.
+    // The attempt was assigned twice under different numbers, and the worker reports about it.
     if (known !== null && known.state !== "OVER") return;
     if (known !== null || !this.takesWork) return this.return(assignment);
-    this.#shared.counters.assignsSent++;
+    if (assignment.steps && !this.takesSteps) return failUnsupported(this, assignment, this.#context);
+    this.#context.counters.assignsSent++;
     const { shard, executionId, attempt, handler } = assignment;
     const token = { shard, executionId, attempt };
     const [sentAtMs, askable] = [account.usedAtMs, this.#questions.next];
     this.held.add({ token, handler, state: "ASSIGNED", startedAt: null, sentAtMs, askable });
+    if (assignment.steps) sendRecorded(this, assignment, assignment.steps);
     this.outgoing.assigns.push(assignOf(assignment));
   }
 
-  /** Answers that it was not delivered. */
+  /** Reports to the owner that an attempt was not delivered. */
   return(token: Token): void {
-    const { counters, news, owners, runtime } = this.#shared;
+    const { counters, runtime } = this.#context;
     counters.assignsReturned++;
-    const released = releasedOf(token, this.profile.workerId, runtime.now());
-    this.#returned.add(released, runtime.monotonicMs());
-    news.finished(owners.of(token.shard), released);
+    this.reportEnd(releasedOf(token, this.profile.workerId, runtime.now()));
   }
 
-  /** These numbers will not come: their slots are free. */
+  /** Reports the end of an attempt that the worker will not report again. */
+  reportEnd(end: FinishedAttempt): void {
+    const { reports, owners, runtime } = this.#context;
+    this.ends.add(end, runtime.monotonicMs());
+    reports.finished(owners.of(end.shard), end);
+  }
+
+  /** Frees the slots of numbers that no assignment will use. */
   void(owner: Incarnation, account: number, credits: readonly number[]): void {
     const open = this.credits.account(owner);
     if (open?.number !== account) return;
     let isFreed = false;
     for (const credit of credits) if (open.use(credit)) isFreed = true;
-    const nowMs = this.#shared.runtime.monotonicMs();
+    const nowMs = this.#context.runtime.monotonicMs();
     if (isFreed) open.usedAtMs = nowMs;
-    if (isFreed && nowMs - open.recalledAtMs < DECLINED_MS) open.decline(nowMs);
+    if (isFreed && nowMs - open.revokedAtMs < DECLINED_MS) open.decline(nowMs);
   }
 
   cancel(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceMs: number): void {
@@ -146,33 +174,21 @@ export class Session {
   acknowledge(token: Token): void {
     const held = this.held.get(token.executionId, token.attempt);
     if (held !== null) this.held.settle(held, held.stillRunning);
-    this.#returned.delete(token);
+    this.ends.delete(token);
     this.#resendWaitMs = RESEND_AFTER_MS;
     this.outgoing.acks.push(wireTokenOf(token));
   }
 
-  /** The attempt counts for nobody from now on. Its slot is free once the worker says that the handler has ended. */
+  /** Refuses an attempt that is not current. Its slot is free once the worker reports the handler's end. */
   refuse(token: Token): void {
     const held = this.held.get(token.executionId, token.attempt);
     if (held !== null) this.held.settle(held, this.isAuthority && (held.state !== "FINISHED" || held.stillRunning));
-    this.#returned.delete(token);
-    this.#shared.counters.refused++;
+    this.ends.delete(token);
+    this.#context.counters.refused++;
     this.outgoing.refused.push(wireTokenOf(token));
   }
 
-  /** An owner has another worker with a free slot for these: the worker hands back what it has not started. */
-  takeBack(tokens: readonly Token[]): void {
-    const nowMs = this.#shared.runtime.monotonicMs();
-    if (!this.isAuthority || this.link === null || nowMs - this.#tookBackAtMs < TAKE_BACK_EVERY_MS) return;
-    // With a free slot the worker is about to start them.
-    if (this.held.running + this.held.stuck < this.profile.slots) return;
-    const waiting = tokens.filter((token) => this.held.get(token.executionId, token.attempt)?.state === "ASSIGNED");
-    if (waiting.length === 0) return;
-    this.#tookBackAtMs = nowMs;
-    this.outgoing.takeBack.push(...waiting.map(wireTokenOf));
-  }
-
-  /** The owner wants the worker's own word on what it holds, under the epochs that this gateway knows by now. */
+  /** Asks the worker which attempts it holds, for an owner, under the epochs that this gateway knows by now. */
   askFor(owner: Incarnation): void {
     if (this.isAuthority && this.link !== null) this.#questions.want(owner);
     else this.introduceTo(owner);
@@ -181,96 +197,54 @@ export class Session {
   // ---- from the worker ----------------------------------------------------------------------------------------------
 
   receive(message: WorkerMessage): void {
-    for (const started of message.started) this.#started(started);
-    for (const finished of message.finished) this.#finished(finished);
+    for (const started of message.started) hearStarted(this, started, this.#context);
+    for (const step of message.steps) hearStep(this, step, this.#context);
+    for (const finished of message.finished) hearFinished(this, finished, this.#context);
     for (const { executionId, attempt } of message.ended) {
       const held = this.held.get(executionId, attempt);
       if (held !== null) this.held.end(held);
     }
-    if (message.holds !== undefined) hearHolds(this, this.#questions, message.holds, this.#shared);
+    if (message.holds !== undefined) hearHolds(this, this.#questions, message.holds, this.#context);
     if (message.heartbeat !== undefined) {
-      this.#heartbeatAt = this.#shared.runtime.now();
+      this.#heartbeatAt = this.#context.runtime.now();
       this.#loopLagMs = message.heartbeat.loopLagMs;
     }
   }
 
-  #started(news: Started): void {
-    const token = this.#tokenOf(news);
-    if (token === null) return;
-    const held = this.held.get(token.executionId, token.attempt);
-    const startedAt = instantOf(news.startedAtMs) ?? this.#shared.runtime.now();
-    if (held !== null) {
-      this.held.advance(held, "STARTED");
-      held.startedAt ??= startedAt;
-    }
-    this.#shared.counters.started++;
-    const { shard, executionId, attempt } = token;
-    const { workerId } = this.profile;
-    this.#shared.news.started(this.#shared.owners.of(shard), { shard, executionId, attempt, workerId, startedAt });
-  }
-
-  #finished(news: Finished): void {
-    const token = this.#tokenOf(news);
-    if (token === null) return;
-    this.#shared.counters.finished++;
-    const { owners, runtime } = this.#shared;
-    const finished = finishedOf(news, token, this.profile.workerId, runtime.now());
-    const held = this.held.get(token.executionId, token.attempt);
-    // The worker does not have it, and may not say so again.
-    if (news.outcome === Outcome.RELEASED) {
-      this.held.delete(token);
-      this.#returned.add(finished, runtime.monotonicMs());
-    } else if (held !== null) {
-      // A result that comes again was logged when it came first.
-      if (held.state !== "FINISHED") this.#shared.failures.add(finished, held.handler);
-      this.finish(held, news.stillRunning);
-    }
-    this.#shared.news.finished(owners.of(token.shard), finished);
-  }
-
   finish(held: Held, stillRunning = false): void {
-    if (held.state !== "FINISHED") held.finishedAtMs = this.#shared.runtime.monotonicMs();
-    this.held.advance(held, "FINISHED", stillRunning);
-  }
-
-  /** The token as this gateway knows it: a worker's word on the shard counts only for what is not known here. */
-  #tokenOf(news: Started | Finished): Token | null {
-    if (news.token === undefined) return null;
-    const known = this.held.get(news.token.executionId, news.token.attempt);
-    if (known !== null) return known.token;
-    const token = tokenOf(news.token);
-    // Nobody can have assigned it, so nobody would ever acknowledge it.
-    if (token === null) this.outgoing.refused.push(news.token);
-    return token;
+    this.held.finish(held, stillRunning, this.#context.runtime.monotonicMs());
   }
 
   // ---- to owners ----------------------------------------------------------------------------------------------------
 
   /**
-   * Tells the owner all of this worker that concerns it; its credit follows when the session is settled. Nothing while it
-   * is away: it may be at another gateway with more than is known of here.
-   * @param isAnswer the worker itself has said so, under the owner's present epochs
+   * Introduces this worker to an owner, with all attempts of the owner's shards; its credit follows when the session is
+   * settled. Sends nothing while the worker is disconnected, because it may be at another gateway with more attempts
+   * than this one knows.
+   * @param isAnswer whether the worker itself has answered, under the owner's present epochs
    */
   introduceTo(owner: Incarnation, isAnswer = false): void {
-    const { news, owners } = this.#shared;
+    const { reports, owners } = this.#context;
     const account = this.credits.account(owner);
     if (account === undefined || this.link === null) return;
     const { profile: worker, connection } = this;
     const term = owners.termOf(owner);
     const holds = this.#holdsOf(owner);
-    news.tell(owner, { kind: "WORKER_UP", term, worker, connection, account: account.number, holds, isAnswer });
-    if (this.isDraining) news.tell(owner, { kind: "WORKER_DRAINING", workerId: worker.workerId });
+    reports.tell(owner, { kind: "WORKER_UP", term, worker, connection, account: account.number, holds, isAnswer });
+    if (this.isDraining) reports.tell(owner, { kind: "WORKER_DRAINING", workerId: worker.workerId });
     account.told = 0;
   }
 
-  /** For the roll. null: the owner has no account. */
+  /** Credit of an owner for the full sync; null: the owner has no account. */
   creditOf(owner: Incarnation): Credit | null {
     const account = this.credits.account(owner);
     if (account === undefined) return null;
     const { number, granted, highest } = account;
     const { workerId } = this.profile;
     const { stuck } = this.held;
-    return { workerId, account: number, granted, highest, missing: account.missing(), free: this.free, stuck };
+    const credit = { workerId, account: number, granted, highest, missing: account.missing(), free: this.free, stuck };
+    const ahead = this.#allowedAhead;
+    return ahead === null ? credit : { ...credit, ahead };
   }
 
   holdsAnyOf(shards: ReadonlySet<ShardId>): boolean {
@@ -281,46 +255,53 @@ export class Session {
   #holdsOf(owner: Incarnation): HeldAttempt[] {
     const holds: HeldAttempt[] = [];
     for (const { token, startedAt, state } of this.held) {
-      if (state !== "OVER" && this.#shared.owners.of(token.shard) === owner) holds.push({ ...token, startedAt });
+      if (state !== "OVER" && this.#context.owners.of(token.shard) === owner) holds.push({ ...token, startedAt });
     }
     return holds;
   }
 
   /**
-   * Lends what has become free, and sends what has been gathered.
-   * @returns whether an owner waits for slots that others were lent and do not use
+   * Allocates slots that have become free, and sends collected messages.
+   * @returns whether an owner waits for credits that other owners do not use
    */
-  settle(isLending: boolean): boolean {
-    const isRecalling = isLending && this.takesWork && this.#lend();
-    const { news } = this.#shared;
+  settle(isAllocating: boolean): boolean {
+    const isRevoking = isAllocating && this.takesWork && this.#allocate();
+    const { reports } = this.#context;
     for (const [owner, account] of this.credits.accounts()) {
-      if (account.told !== account.granted) news.credit(owner, this.profile.workerId, account);
+      if (account.told !== account.granted) reports.credit(owner, this.profile.workerId, account, this.#allowedAhead);
     }
-    // A worker that ends waits for the last of its results to be acknowledged.
+    // A worker that ends waits for the acknowledgement of its last results.
     if (this.outgoing.isUrgent || this.isDraining || this.isAsking) this.send();
-    return isRecalling;
+    return isRevoking;
   }
 
-  #lend(): boolean {
-    const { owners, demands, news, runtime } = this.#shared;
+  #allocate(): boolean {
+    const { owners, demands, reports, runtime } = this.#context;
     const { workerId, pool } = this.profile;
     const claims = demands.of(pool);
     const nowMs = runtime.monotonicMs();
-    this.credits.lend(takersOf(this.credits, owners.all, claims, nowMs), this.#taken, nowMs);
+    this.credits.allocate(recipientsOf(this.credits, owners.all, claims, nowMs), this.room, nowMs);
     if (claims.length === 0) return false;
-    return recallFor(this.credits, claims, nowMs, (owner, account) => news.recall(owner, workerId, account));
+    return revokeFor(this.credits, claims, nowMs, (owner, account) => reports.revoke(owner, workerId, account));
   }
 
-  /** Where handlers that do not end have every slot, nothing that waits would ever begin. */
-  get #taken(): number {
-    const capacity = capacityOf(this.profile);
-    return this.held.stuck < this.profile.slots ? takenOf(this.held, capacity) : capacity;
+  /** Number of attempts that may wait at a worker with automatic prefetch now; null: the prefetch is fixed. */
+  get #allowedAhead(): number | null {
+    return this.ahead?.allowed(this.#context.runtime.monotonicMs()) ?? null;
   }
 
-  /** Sends everything gathered, urgent or not. */
+  /** Number of attempts that the worker could get now: none if stuck handlers occupy every slot. */
+  get room(): number {
+    const { slots, prefetch } = this.profile;
+    if (this.held.stuck >= slots) return 0;
+    const capacity = capacityOf({ slots, prefetch: this.#allowedAhead ?? prefetch });
+    return Math.max(0, capacity - takenOf(this.held, capacity));
+  }
+
+  /** Sends all collected messages, urgent or not. */
   send(): void {
-    const { owners, runtime } = this.#shared;
-    // A question tells of all that leaves with it and before it.
+    const { owners, runtime } = this.#context;
+    // A question covers all messages that leave with it or before it.
     if (this.link !== null) this.outgoing.ask ??= this.#questions.take(owners, runtime.monotonicMs());
     if (this.outgoing.isEmpty) return;
     // The holds in the worker's next hello settle assignments that were not delivered.
@@ -334,51 +315,52 @@ export class Session {
     return this.#questions.isWanted;
   }
 
-  /** Nothing that was asked over the connection before is answered any more. */
+  /** Notes the end of the connection. The worker answers no more questions that were sent over it. */
   disconnect(): void {
     this.link = null;
     this.#questions.clear();
   }
 
-  /** Asks for attempts that should have begun. A worker that speaks and does not answer is disconnected. */
+  /** Asks about attempts that should have started by now. Disconnects a worker that leaves questions open. */
   chaseStarts(nowMs: number): void {
     if (this.link === null) return;
-    if (this.#questions.isIgnored(nowMs, this.pulse.heardAtMs)) {
+    if (this.#questions.isIgnored(nowMs, this.lastHeard.heardAtMs)) {
       return this.link.close("ABORTED", "this worker does not say what it holds; it may connect again");
     }
     if (this.isAuthority) this.#questions.doubt(this.held, nowMs);
   }
 
-  /** Says again, and has said again, of what the word or the answer to it seems to be lost. */
+  /** Repeats reports of ends that only this gateway knows, and asks for results again, where messages seem to be lost. */
   chaseResults(nowMs: number): void {
-    if (!this.#returned.isEmpty) this.#sayReturned(nowMs);
+    if (!this.ends.isEmpty) this.#repeatEnds(nowMs);
     if (this.link === null || this.held.unacknowledged === 0) return;
     if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.held.hasResultOf(nowMs - RESEND_AFTER_MS)) return;
     this.askForResults();
     this.#resendWaitMs = Math.min(2 * this.#resendWaitMs, RESEND_WAIT_MAX_MS);
   }
 
-  /** This process was held up: neither the worker nor the owners can be blamed for silence. */
+  /** Restarts the clocks: this process was stalled, so nobody else can be blamed for silence. */
   restart(nowMs: number): void {
-    restartPulse(this.pulse, nowMs);
+    restartLastHeard(this.lastHeard, nowMs);
     this.#resendAskedAtMs = nowMs;
   }
 
-  #sayReturned(nowMs: number): void {
-    const { news, owners } = this.#shared;
-    for (const returned of this.#returned.overdue(nowMs)) news.finished(owners.of(returned.shard), returned);
+  #repeatEnds(nowMs: number): void {
+    const { reports, owners } = this.#context;
+    for (const end of this.ends.overdue(nowMs)) reports.finished(owners.of(end.shard), end);
   }
 
-  /** If there are any that nobody acknowledged. */
+  /** Asks the worker to send its unacknowledged results again, if it has any. */
   askForResults(): void {
     if (this.held.unacknowledged === 0) return;
-    this.#resendAskedAtMs = this.#shared.runtime.monotonicMs();
+    this.#resendAskedAtMs = this.#context.runtime.monotonicMs();
     this.outgoing.resendResults = true;
   }
 
   status(): WorkerStatus {
     return {
       ...this.profile,
+      prefetch: this.#allowedAhead ?? this.profile.prefetch,
       state: this.link === null ? "DISCONNECTED" : this.isDraining ? "DRAINING" : "ALIVE",
       running: this.held.running,
       free: this.free,

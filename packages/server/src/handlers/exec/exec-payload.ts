@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { payloadSchema } from "../payload-schema.ts";
 
-/** The system's texts end at a NUL. */
+/** Texts of the operating system end at a NUL character. */
 const Text = (maxLength: number) => Type.String({ maxLength, pattern: "^[^\\0]*$" });
 
 const ExecPayloadSchema = Type.Object(

@@ -5,16 +5,19 @@ import { HandTimers, invoke } from "../handlers.fixture.ts";
 import type { ExecPayload } from "./exec-payload.ts";
 import { execTask } from "./exec-task.ts";
 
-/** A program that has begun. Its connection tells that it lives: it breaks when the process ends, however it ends. */
+/**
+ * A program that has started. Its connection shows that it lives, because the connection breaks when the process ends
+ * in any way.
+ */
 export interface Begun {
-  /** Settles when it has ended. */
+  /** Resolves when the program has ended. */
   ended: Promise<unknown>;
-  /** Settles when it says something more. */
+  /** Resolves when the program sends another message. */
   said: Promise<unknown>;
   say(text: string): void;
 }
 
-/** Runs programs that report to the test when they have begun. */
+/** Runs programs that report to the test when they have started. */
 export async function execScene(test: TestContext) {
   const clock = new HandTimers();
   const task = execTask(clock.runtime);
@@ -31,7 +34,7 @@ export async function execScene(test: TestContext) {
   const begun = async (): Promise<Begun> => {
     const [socket] = (await arrivals.next()).value as [Socket];
     const ended = new Promise((resolve) => socket.once("close", resolve));
-    // A process that was killed resets its connection.
+    // A killed process resets its connection.
     socket.on("error", () => undefined);
     const [pid] = await once(socket.setEncoding("utf8"), "data");
     pids.push(Number(pid));
@@ -42,7 +45,7 @@ export async function execScene(test: TestContext) {
   return { clock, call, begun, reporting: (body: string) => reporting(port, body) };
 }
 
-/** A program that does what `body` says and then reports; it does not end by itself while its connection is open. */
+/** A program that runs `body` and then reports; it does not end by itself while its connection is open. */
 function reporting(port: number, body: string): Pick<ExecPayload, "argv"> {
   const program = `const socket = require("node:net").connect(${port}, "127.0.0.1", () => {
     ${body}
@@ -55,6 +58,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended, as it should have.
+    // The process has ended, as it should.
   }
 }

@@ -5,25 +5,25 @@ import { type ProcessEnd, ProcessGroup } from "./process-group.ts";
 
 export interface ExecResult {
   exitCode: 0;
-  /** The last 64 KiB of each, as UTF-8. */
+  /** Last 64 KiB of standard output, as UTF-8; `stderr` likewise. */
   stdout: string;
   stderr: string;
-  /** Bytes that are missing at their beginnings. */
+  /** Number of bytes that are missing at the beginning of each output. */
   stdoutDroppedBytes: number;
   stderrDroppedBytes: number;
 }
 
-/** An error tells so much of the end of what the program complained. */
+/** Largest part of the standard error that an error quotes, in characters. */
 const COMPLAINT_MAX_CHARS = 4_000;
-/** Trying again would meet the same. */
+/** Error codes that a retry would meet again. */
 const LASTING = ["ENOENT", "EACCES", "EPERM", "ENOEXEC", "ENOTDIR", "ELOOP", "E2BIG", "ENAMETOOLONG"];
 
-/** The program ended with another exit code than 0, or by a signal. */
+/** Error: the program ended with an exit code other than 0, or by a signal. */
 class ProgramFailed extends Error {
   override readonly name = "ProgramFailed";
 }
 
-/** Runs a program: SUCCEEDED where it exits with 0. It runs as the user of this process; no shell is between. */
+/** Runs a program, without a shell, as the user of this process. The attempt succeeds if the program exits with 0. */
 export function execTask(runtime: Runtime): Task<ExecPayload, ExecResult> {
   return task({
     name: "exec",
@@ -37,26 +37,29 @@ export function execTask(runtime: Runtime): Task<ExecPayload, ExecResult> {
 }
 
 async function finished(payload: ExecPayload, ctx: TaskContext, runtime: Runtime): Promise<ProcessEnd> {
-  let letGo = () => undefined as void;
+  let stopWatching = () => undefined as void;
   try {
     const group = new ProcessGroup(payload, runtime);
-    letGo = killOnAbort(group, ctx, runtime);
+    stopWatching = killOnAbort(group, ctx, runtime);
     return await group.ended;
   } catch (cause) {
     const { code = "" } = cause as NodeJS.ErrnoException;
     const message = `${payload.argv[0]} cannot be started in ${payload.cwd ?? "/"}: ${code}`;
     throw LASTING.includes(code) ? new TerminalError(message, { cause }) : cause;
   } finally {
-    letGo();
+    stopWatching();
   }
 }
 
-/** SIGTERM to all of the group, and SIGKILL once the grace time is over. @returns ends the watch */
+/**
+ * On an abort, sends SIGTERM to the whole group, and SIGKILL once the grace time is over. @returns function that ends
+ * the watch
+ */
 function killOnAbort(group: ProcessGroup, { signal, cancelGraceMs }: TaskContext, runtime: Runtime): () => void {
   let timer: ReturnType<Runtime["setTimer"]> | null = null;
   const stop = () => {
     const { reason } = signal;
-    // Nobody will be here when its grace time is over.
+    // The worker leaves, so nothing could kill the program when its grace time is over.
     if (reason instanceof AttemptAborted && reason.reason === "WORKER_LEAVES") return group.stop("SIGKILL");
     group.stop("SIGTERM");
     timer = runtime.setTimer(cancelGraceMs, () => group.stop("SIGKILL"));

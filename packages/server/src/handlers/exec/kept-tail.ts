@@ -1,4 +1,4 @@
-/** The end of an output, however long it gets. */
+/** Keeps the end of an output, however long the output gets. */
 export class KeptTail {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
@@ -13,22 +13,22 @@ export class KeptTail {
     this.#chunks.push(chunk);
     this.#keptBytes += chunk.length;
     this.#seenBytes += chunk.length;
-    // Cut only now and then: cutting at each chunk would copy all that is kept each time.
+    // The kept part is cut at intervals, because cutting at each chunk would copy all of it each time.
     if (this.#keptBytes > 2 * this.#maxBytes) this.#cut();
   }
 
-  /** How much is missing at its beginning. */
+  /** Number of bytes that are missing at the beginning. */
   get droppedBytes(): number {
     return Math.max(0, this.#seenBytes - this.#maxBytes);
   }
 
-  /** Replaces invalid UTF-8, and a character that was cut in two. */
+  /** Text of the kept part. Invalid UTF-8, and a character that was cut in two, are replaced. */
   text(): string {
     return this.#cut().toString("utf8");
   }
 
   #cut(): Buffer {
-    // A copy, so that the kept end of a large chunk does not keep all of it.
+    // The copy keeps the end of a large chunk from keeping all of it in memory.
     const kept = Buffer.from(Buffer.concat(this.#chunks).subarray(-this.#maxBytes));
     this.#chunks = [kept];
     this.#keptBytes = kept.length;

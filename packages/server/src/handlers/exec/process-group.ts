@@ -4,26 +4,34 @@ import type { ExecPayload } from "./exec-payload.ts";
 import { KeptTail } from "./kept-tail.ts";
 
 export interface ProcessEnd {
-  /** null: a signal ended it. */
+  /** Exit code; null: a signal ended the program. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
-  /** It was told to stop, or killed, while it ran. */
+  /** Whether the program was told to stop, or killed, while it ran. */
   wasStopped: boolean;
   stdout: KeptTail;
   stderr: KeptTail;
 }
 
-/** Limit for each output. Twice that, each byte as JSON's longest escape, is within what a result may be. */
+/**
+ * Largest kept part of each output, in bytes. Twice that, with each byte as JSON's longest escape, fits into a result.
+ */
 const OUTPUT_MAX_BYTES = 64 * 1024;
-/** Output that was written is read in no time. A descendant that left the group may hold the pipe open for ever. */
+/**
+ * Time for reading the rest of the output, in milliseconds. Output that was written is read in no time; a descendant
+ * that left the group may hold the pipe open for ever.
+ */
 const DRAIN_MS = 1_000;
 
-/** Groups whose leader lives. A process that ends while they run takes them with it, unless it is killed itself. */
+/** Groups whose leader lives. A process that exits kills them, unless the process itself is killed. */
 const living = new Set<number>();
 
-/** A program as the leader of a process group of its own, so that what it starts can be stopped with it. */
+/** A program as the leader of its own process group, so that processes that it starts can be stopped with it. */
 export class ProcessGroup {
-  /** Rejected where it could not be started; else settles when the leader has ended and nothing of the group is left. */
+  /**
+   * Rejects if the program could not be started; otherwise resolves when the leader has ended and nothing of the group
+   * is left.
+   */
   readonly ended: Promise<ProcessEnd>;
   readonly #child: ChildProcess;
   readonly #runtime: Runtime;
@@ -40,11 +48,11 @@ export class ProcessGroup {
       shell: false,
     });
     this.ended = this.#follow();
-    // A program need not read what it is given.
+    // A program need not read its input.
     this.#child.stdin?.on("error", () => undefined).end(stdin ?? "");
   }
 
-  /** Nothing happens where it has ended. */
+  /** Sends a signal to the group; does nothing if the program has ended. */
   stop(signal: "SIGTERM" | "SIGKILL"): void {
     const { pid } = this.#child;
     if (pid === undefined || !living.has(pid)) return;
@@ -68,7 +76,7 @@ export class ProcessGroup {
     });
   }
 
-  /** The leader has ended: what it left behind would run on without anybody who knows of it. */
+  /** Kills the rest of the group after its leader has ended, because these processes would run on unnoticed. */
   #sweep(): void {
     const { pid, stdout, stderr } = this.#child;
     if (pid !== undefined) {
@@ -101,7 +109,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // Gone already, or nothing but what runs as somebody else is left of it.
+    // The group is gone already, or only processes of another user are left.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }

@@ -15,7 +15,7 @@ const REFUSED: Record<string, string[]> = {
   "6to4": ["2002:7f00:1::", "2002:808:808::1"],
   teredo: ["2001:0:4136:e378:8000:63bf:3fff:fdd2"],
   rfc6145: ["::ffff:0:127.0.0.1"],
-  // A translator with its own prefix keeps the address elsewhere: here it is 127.0.0.1, and its end looks public.
+  // A translator with its own prefix puts the address elsewhere: here it is 127.0.0.1, although its end looks public.
   rfc6052: ["64:ff9b:1:7f00:0:100:808:808"],
   deprecatedSiteLocal: ["fec0::1"],
   reserved: ["192.0.0.192", "192.0.2.1", "198.18.0.1", "240.0.0.1", "2001:db8::1", "3fff::1", "4000::1", "::2"],

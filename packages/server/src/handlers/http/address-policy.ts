@@ -4,14 +4,20 @@ import ipaddr from "ipaddr.js";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** All of IPv6 that is routed in the world; what else there is has a special purpose, or will have one. */
+/** Globally routed IPv6. All other ranges have a special purpose, or will have one. */
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3");
-/** Where networks without IPv4 reach it (NAT64): the last four bytes are the address. With other prefixes they are not. */
+/**
+ * Range in which networks without IPv4 reach it (NAT64): the last four bytes are the address. With other prefixes they
+ * are not.
+ */
 const NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
-/** Looks like anybody's address, and is where a cloud answers its machines (Azure). The other clouds' are link-local or private. */
+/**
+ * Address at which one cloud (Azure) answers its machines, although it looks public. The other clouds' addresses are
+ * link-local or private.
+ */
 const CLOUD = "168.63.129.16";
 
-/** Which addresses a request may go to: those of the public internet, and what the configuration allows. */
+/** Addresses to which a request may go: the public internet, and the configured exceptions. */
 export class AddressPolicy {
   readonly #allowed: readonly Range[];
 
@@ -20,9 +26,9 @@ export class AddressPolicy {
     this.#allowed = allowed.map((cidr) => ipaddr.parseCIDR(cidr));
   }
 
-  /** @returns null where it may be connected to; else what kind of address it is, as `loopback` */
+  /** @returns kind of the refused address, as `loopback`; null: requests may go there */
   refusal(text: string): string | null {
-    // The library reads more than addresses are written as.
+    // The library accepts more than the usual forms of an address.
     if (isIP(text) === 0) return "unknown";
     const address = ipaddr.parse(text);
     const target = targetOf(address);
@@ -32,7 +38,7 @@ export class AddressPolicy {
   }
 }
 
-/** The IPv4 address behind one of IPv6: mapped by the system, or translated on the way (NAT64). */
+/** The IPv4 address that an IPv6 address stands for: mapped by the system, or translated on the way (NAT64). */
 function targetOf(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();

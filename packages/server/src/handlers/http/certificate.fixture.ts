@@ -1,4 +1,4 @@
-/** A certificate of its own making for localhost, hooks.example and 127.0.0.1, valid for a hundred years: for tests. */
+/** A self-signed certificate for localhost, hooks.example and 127.0.0.1, valid for a hundred years, for tests. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBqjCCAVCgAwIBAgIUK4nSe5x4fIaAw4MbEELbQKk8WYMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA2NDYyMVoYDzIxMjYxMDI4
@@ -12,7 +12,7 @@ d5NAENGwq5nRPn8CIQCAX01EhcyRN96/+bXTVmbENN3QX8eaJvvRbXyWf5f5Qg==
 -----END CERTIFICATE-----
 `;
 
-/** Belongs to it, and protects nothing. */
+/** Private key of the certificate; it protects nothing. */
 export const PRIVATE_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg5NVVigzEs9TuVRjg
 VpPYuujpXx+9v2w2+UiJY4+JnhahRANCAAT9ADMmJzGzcxjw0ZQOcZBHevE7j/1+

@@ -9,7 +9,7 @@ import { CERTIFICATE } from "./certificate.fixture.ts";
 import { guardedConnector, type Lookup } from "./guarded-connector.ts";
 import { httpScene } from "./http-scene.fixture.ts";
 
-/** A name server that says the same of every name. */
+/** A name server that gives the same answer for every name. */
 function allAre(...found: LookupAddress[]): Lookup {
   return (_host, _options, done) => done(null, found);
 }
@@ -63,7 +63,7 @@ describe("where a request may go", () => {
   it("judges again by the other end of the connection", async (test) => {
     const { server, port, received } = await httpScene(test, (response) => response.end());
     const asked: string[] = [];
-    // Lets pass what it is asked before the connection, as a policy would whose answer was true then.
+    // Allows every address before the connection, as a policy would whose answer was true then.
     const policy = { refusal: (address: string) => (asked.push(address) > 1 ? "loopback" : null) };
     const agent = new Agent({ connect: guardedConnector(policy) });
     const closed = new Promise((resolve) => server.once("connection", (socket) => socket.once("close", resolve)));

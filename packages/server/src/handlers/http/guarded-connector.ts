@@ -4,7 +4,7 @@ import { TerminalError } from "@mainspring/sdk";
 import { buildConnector } from "undici";
 import type { AddressPolicy } from "./address-policy.ts";
 
-/** The address that would be connected to is not one that requests may go to. */
+/** Error: requests may not go to the address of the connection. */
 export class AddressRefused extends TerminalError {
   override readonly name = "AddressRefused";
 
@@ -15,7 +15,7 @@ export class AddressRefused extends TerminalError {
 }
 
 type Policy = Pick<AddressPolicy, "refusal">;
-/** As dns.lookup with `all: true`. */
+/** Same signature as dns.lookup with `all: true`. */
 export type Lookup = (
   host: string,
   options: LookupOptions & { all: true },
@@ -23,15 +23,15 @@ export type Lookup = (
 ) => void;
 
 /**
- * Connects to nothing but what the policy lets pass. A name is judged by the addresses that it has at the moment of the
- * connection, and each connection once more by the address at its other end: what a look before would find out need not
- * be true any more.
+ * Connects only to addresses that the policy allows. The connector checks the addresses of a name at the moment of the
+ * connection, and the remote address of each connection once more, because the result of an earlier check may be out of
+ * date.
  */
 export function guardedConnector(policy: Policy, lookup: Lookup = systemLookup): buildConnector.connector {
   const connect = buildConnector({ lookup: guardedLookup(policy, lookup) } as buildConnector.BuildOptions);
   return (options, done) => {
     const { hostname } = options;
-    // The system does not look up what is an address already.
+    // The system does not look up an address that is written as one.
     const refused = isIP(hostname) === 0 ? null : refusalOf(policy, hostname, hostname);
     if (refused !== null) return done(refused, null);
     connect(options, (...outcome) => {
@@ -51,7 +51,7 @@ function guardedLookup(policy: Policy, lookup: Lookup): LookupFunction {
       if (error !== null) return done(error, []);
       const allowed = found.filter(({ address }) => policy.refusal(address) === null);
       const [first] = allowed;
-      // A name with addresses of both kinds is reached by those that may be reached.
+      // If a name has addresses of both kinds, the allowed ones are used.
       if (first === undefined) return done(noneAllowed(policy, host, found), []);
       if (options.all === true) done(null, allowed);
       else done(null, first.address, first.family);

@@ -1,9 +1,9 @@
 import { type Static, Type } from "typebox";
 import { payloadSchema } from "../payload-schema.ts";
 
-/** Told to be sent again, as long as the payload does not say otherwise. */
+/** Statuses that are retried, unless the payload says otherwise. */
 const RETRIED = [408, 425, 429, "5xx"];
-/** Headers that the connection, the signature or the token need for themselves. */
+/** Headers that the connection, the signature or the token need. */
 const OWN_HEADERS = [
   "connection",
   "content-length",
@@ -81,12 +81,12 @@ function refusals({ url, headers = {}, body, ...rest }: HttpPayload): [string, s
   return found;
 }
 
-/** GET, or POST where there is a body. */
+/** Method of the request: GET, or POST if there is a body. */
 export function methodOf({ method, body }: Pick<HttpPayload, "method" | "body">): (typeof METHODS)[number] {
   return method ?? (body === undefined ? "GET" : "POST");
 }
 
-/** Whether an answer with that status is to be asked for again. */
+/** Whether a request with that answer status is retried. */
 export function isRetried(status: number, { retryStatuses = RETRIED }: Pick<HttpPayload, "retryStatuses">): boolean {
   return retryStatuses.some((entry) => entry === status || entry === `${Math.floor(status / 100)}xx`);
 }

@@ -5,12 +5,12 @@ import { type HttpPayload, methodOf } from "./http-payload.ts";
 import { readBody } from "./kept-body.ts";
 import { webhookHeaders } from "./webhook-signature.ts";
 
-/** More cannot be in a result. */
+/** Largest kept body, in bytes, because a result cannot hold more. */
 const BODY_MAX_BYTES = 1024 * 1024;
 /** Part of a failed answer that the error quotes, in characters. */
 export const EXCERPT_MAX_BYTES = 2_000;
 
-/** Answer of the server, with as much of the body as is worth reading. */
+/** Answer of the server, with the kept part of its body. */
 export interface Answer {
   response: Dispatcher.ResponseData<unknown>;
   bytes: Buffer;
@@ -19,7 +19,7 @@ export interface Answer {
 
 export type RequestOptions = Pick<Dispatcher.RequestOptions, "method" | "headers" | "body">;
 
-/** @param secret null: it is not signed */
+/** @param secret secret of the signature; null: the request is not signed */
 export function requestOf(
   payload: HttpPayload,
   ctx: TaskContext,
@@ -30,7 +30,7 @@ export function requestOf(
   const body = isText ? (payload.body as string) : payload.body === undefined ? "" : JSON.stringify(payload.body);
   const headers = {
     "user-agent": "mainspring",
-    // All attempts are one request to the receiver, who may have taken an earlier one whose answer was lost.
+    // For the receiver, all attempts are one request; it may have handled an earlier one whose answer was lost.
     "idempotency-key": ctx.executionId,
     ...(payload.body !== undefined && { "content-type": isText ? "text/plain; charset=utf-8" : "application/json" }),
     ...Object.fromEntries(Object.entries(payload.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
@@ -40,14 +40,14 @@ export function requestOf(
   return { method: methodOf(payload), headers, body: payload.body === undefined ? null : body };
 }
 
-/** @throws what aborted it, what refused it, or an error that says which request met what */
+/** @throws the abort's reason, the refusal, or an error that names the request and its problem */
 export async function send(
   payload: HttpPayload,
   options: RequestOptions & { dispatcher: Dispatcher },
   signal: AbortSignal,
 ): Promise<Answer> {
   try {
-    // One timeout holds for all of it: undici's own are off.
+    // One timeout covers everything, so undici's own timeouts are off.
     const response = await request(payload.url, { ...options, signal, headersTimeout: 0, bodyTimeout: 0 });
     return { response, ...(await readBody(response.body, isSuccess(response) ? BODY_MAX_BYTES : EXCERPT_MAX_BYTES)) };
   } catch (cause) {
@@ -61,14 +61,14 @@ export function isSuccess({ statusCode }: Answer["response"]): boolean {
   return statusCode >= 200 && statusCode <= 299;
 }
 
-/** A host that was tried by several addresses fails with all of their errors and no message. */
+/** Reason of an error. A host that was tried by several addresses fails with all of their errors and no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || String(error);
 }
 
-/** Without path and query, which are a secret with some. */
+/** Name of a request in errors, without path and query, which may be secret. */
 export function nameOf(payload: HttpPayload): string {
   return `${methodOf(payload)} ${new URL(payload.url).origin}`;
 }

@@ -11,7 +11,7 @@ export interface Received {
   body: string;
 }
 
-/** A server of the platform, and the handler under test beside it. */
+/** An HTTP server, and the handler under test. */
 export async function httpScene(
   test: TestContext,
   answer: (response: ServerResponse, received: Received) => void,

@@ -82,7 +82,7 @@ describe("http", () => {
       const { call } = await httpScene(test, (response) => response.writeHead(status).end("try later"));
       await assert.rejects(call().result, (error: Error) => {
         assert.equal(error instanceof TerminalError || error instanceof RetryAtError, false);
-        // The path and the query of a URL are a secret with some.
+        // Path and query of a URL may be secret.
         assert.match(error.message, new RegExp(`^GET http://127[.]0[.]0[.]1:\\d+ answered ${status}: try later$`));
         return true;
       });

@@ -11,11 +11,11 @@ import { retryAtMs } from "./retry-after.ts";
 
 export interface HttpTaskOptions {
   runtime: Runtime;
-  /** CIDRs that are no part of the public internet and that requests may go to all the same. */
+  /** CIDRs outside the public internet to which requests may go. */
   allowPrivate: readonly string[];
-  /** `whsec_` and base64: requests are signed by Standard Webhooks. null: they are not. */
+  /** Secret of the signature by Standard Webhooks: `whsec_` and base64; null: requests are not signed. */
   webhookSecret: string | null;
-  /** Default: the system's. */
+  /** Name resolution; default: the system's. */
   lookup?: Lookup;
 }
 
@@ -27,14 +27,14 @@ export interface HttpResult extends KeptBody {
 
 const TIMEOUT_SEC = 30;
 
-/** Sends one HTTP request: SUCCEEDED with the answer where its status is 2xx. */
+/** Sends one HTTP request. The attempt succeeds with the answer if the status is 2xx. */
 export function httpTask({
   runtime,
   allowPrivate,
   webhookSecret,
   lookup,
 }: HttpTaskOptions): Task<HttpPayload, HttpResult> {
-  // Its idle connections keep no process alive, and close by themselves.
+  // Idle connections keep no process alive, and close by themselves.
   const agent = new Agent({ connect: guardedConnector(new AddressPolicy(allowPrivate), lookup) });
   return task({
     name: "http",
@@ -54,7 +54,7 @@ function resultOf(payload: HttpPayload, answer: Answer, nowMs: number): HttpResu
   const { "set-cookie": _, ...kept } = all;
   const headers = kept as HttpResult["headers"];
   const frame: HttpResult = { status, headers, body: "", encoding: "base64", truncated: false };
-  // The frame has the quotes of the body already, and its longest words.
+  // The frame already includes the quotes of the body and its longest words.
   return {
     ...frame,
     ...keptBody(answer.bytes, answer.isCut, RESULT_MAX_BYTES - Buffer.byteLength(JSON.stringify(frame))),

@@ -2,13 +2,13 @@ import type { Readable } from "node:stream";
 
 export interface KeptBody {
   body: string;
-  /** `base64` where the bytes are no UTF-8 text. */
+  /** Encoding of the body: `base64` if the bytes are no UTF-8 text. */
   encoding: "utf8" | "base64";
-  /** There was more than is kept. */
+  /** Whether the body was longer than the kept part. */
   truncated: boolean;
 }
 
-/** Reads until there is more than `maxBytes`; the rest is not waited for. */
+/** Reads until there are more than `maxBytes` bytes, and ignores the rest. */
 export async function readBody(stream: Readable, maxBytes: number): Promise<{ bytes: Buffer; isCut: boolean }> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -23,7 +23,7 @@ export async function readBody(stream: Readable, maxBytes: number): Promise<{ by
 
 /**
  * A body as a part of a JSON document.
- * @param jsonBytes what the text may take there, its quotes and escapes included
+ * @param jsonBytes size that the text may have there, with its quotes and escapes
  */
 export function keptBody(bytes: Buffer, isCut: boolean, jsonBytes: number): KeptBody {
   const text = textOf(bytes, isCut);
@@ -39,7 +39,7 @@ export function keptBody(bytes: Buffer, isCut: boolean, jsonBytes: number): Kept
   return { body, encoding: "utf8", truncated: isCut || body.length < text.length };
 }
 
-/** null: it is no text. Where it was cut the end may be a part of a character. */
+/** Text of the bytes; null: they are no text. If the body was cut, its end may be a part of a character. */
 function textOf(bytes: Buffer, isCut: boolean): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
@@ -48,7 +48,7 @@ function textOf(bytes: Buffer, isCut: boolean): string | null {
   }
 }
 
-/** The longest beginning whose JSON is at most `maxBytes` long. */
+/** The longest prefix whose JSON is at most `maxBytes` long. */
 function fitting(text: string, maxBytes: number): string {
   const sizeBytes = (length: number) => Buffer.byteLength(JSON.stringify(text.slice(0, length))) - 2;
   if (sizeBytes(text.length) <= maxBytes) return text;

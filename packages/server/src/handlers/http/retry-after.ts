@@ -1,15 +1,15 @@
-/** A server may send us away for so long and no longer. */
+/** Longest delay that a server may ask for, in milliseconds. */
 const AWAY_MAX_MS = 86_400_000;
 
 /**
- * When a `Retry-After` wants the next request: seconds, or an HTTP date.
- * @returns null where it says nothing that delays it: then the job's backoff decides. At most a day from now.
+ * Time that a `Retry-After` header (seconds, or an HTTP date) gives for the next request, at most a day from now.
+ * @returns milliseconds since 1970; null: the header demands no delay, so the job's backoff decides
  */
 export function retryAtMs(header: unknown, nowMs: number): number | null {
   if (typeof header !== "string") return null;
   const text = header.trim();
   const atMs = /^\d{1,12}$/.test(text) ? nowMs + Number(text) * 1_000 : httpDateMs(text);
-  // "At once" would leave out the backoff, and with it what keeps a herd apart.
+  // An immediate retry would skip the backoff, which keeps clients from retrying all at once.
   if (atMs === null || atMs <= nowMs) return null;
   return Math.min(atMs, nowMs + AWAY_MAX_MS);
 }

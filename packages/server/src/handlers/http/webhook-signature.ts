@@ -4,10 +4,10 @@ import { createHmac } from "node:crypto";
 const PREFIX = "whsec_";
 
 /**
- * The headers of Standard Webhooks (v1, symmetric).
+ * Headers of Standard Webhooks (v1, symmetric).
  * @param secret `whsec_` and base64
- * @param id the same for all attempts, so that the receiver takes one of them
- * @param timestampSec of this attempt
+ * @param id id that is the same for all attempts, so that the receiver accepts one of them
+ * @param timestampSec time of this attempt, in seconds since 1970
  */
 export function webhookHeaders(
   secret: string,

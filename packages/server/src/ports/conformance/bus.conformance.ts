@@ -7,7 +7,7 @@ import type { ToApi } from "../messages.ts";
 export function busConformance(name: string, makeBus: () => Bus): void {
   const final = (executionId: string): ToApi => ({ kind: "FINAL", executionId, state: "SUCCEEDED" });
 
-  /** The next messages for a role, once all `expected` are there. */
+  /** Collects the next messages for a role until `expected` have arrived. */
   function collect(bus: Bus, expected: number): Promise<Envelope<ToApi>[]> {
     const got: Envelope<ToApi>[] = [];
     return new Promise((resolve) => {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Leases, NodeLease, NodeProfile } from "../leases.ts";
 
-/** One lease service, as several nodes reach it. */
+/** One lease service that several nodes use. */
 export interface LeasesScene {
   /** Lease client of one more node. */
   leases(): Leases;
-  /** Lets that much time pass for the service, or more. */
+  /** Lets at least this much time pass for the service. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { type EpochMs, type ExecutionId, type JobId, shardOf } from "../../domai
 import { type Plan, type RecurrenceRule, recurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { DEFAULT_DST, type Schedule } from "../../domain/schedule/schedule.ts";
 import type { NewRecurringJob } from "../store.ts";
-import type { Birth, PlanChange, Recurrence } from "../store-recurrences.ts";
+import type { CreatedOccurrence, PlanChange, Recurrence } from "../store-recurrences.ts";
 import { type JobSample, type Scene } from "./store-scene.conformance.ts";
 
 export const TZDATA = "2025b";
@@ -27,7 +27,7 @@ export const HOURLY: RecurrenceRule = {
   times: { type: "INTERVAL", everyMs: 3_600_000, mode: "FIXED_RATE" },
 };
 
-/** A recurring job that fires first in an hour. */
+/** A recurring job whose first instant is in an hour. */
 export function recurring(scene: Scene, sample: JobSample & { firstFireAt?: EpochMs } = {}): NewRecurringJob {
   const { jobId = recurringJobId(scene.runtime.uuid()), firstFireAt = scene.runtime.now() + 3_600_000 } = sample;
   const { definition, tenant, payload, createdAt } = scene.job({ recurrence: NIGHTLY, ...sample });
@@ -35,12 +35,12 @@ export function recurring(scene: Scene, sample: JobSample & { firstFireAt?: Epoc
   return { jobId, executionId: null, tenant, shard, definition, payload, createdAt, firstFireAt, tzdata: TZDATA };
 }
 
-/** When its instants are. */
+/** Schedule of a job's instants. */
 export function scheduled({ definition, jobId, createdAt }: NewRecurringJob): Schedule {
   return scheduleOf(definition.recurrence ?? NIGHTLY, jobId, createdAt);
 }
 
-/** Submits one by itself, which must be accepted. */
+/** Submits one recurring job, which must be accepted. */
 export async function planned(scene: Scene, sample: JobSample & { firstFireAt?: EpochMs } = {}) {
   const job = recurring(scene, sample);
   const { jobId } = job;
@@ -50,7 +50,7 @@ export async function planned(scene: Scene, sample: JobSample & { firstFireAt?: 
   return job;
 }
 
-/** The plan that a job begins with. */
+/** First plan of a job. */
 export function firstPlan({ firstFireAt, tzdata }: NewRecurringJob): Plan {
   return {
     ...{ version: 1, state: "ACTIVE", nextFireAt: firstFireAt, fired: 0, previous: null, bufferedAt: null },
@@ -64,8 +64,13 @@ export async function recurrenceOf(scene: Scene, { jobId }: { jobId: JobId }): P
   return found;
 }
 
-/** An execution as the owner of a shard makes it when an instant falls due. */
-export function birth(scene: Scene, job: NewRecurringJob, plannedAt: EpochMs, more: Partial<Birth> = {}): Birth {
+/** An execution as the owner of a shard creates it when an instant falls due. */
+export function occurrence(
+  scene: Scene,
+  job: NewRecurringJob,
+  plannedAt: EpochMs,
+  more: Partial<CreatedOccurrence> = {},
+): CreatedOccurrence {
   const made = scene.job({ ...job.definition, shard: job.shard, tenant: job.tenant, scheduledAt: plannedAt });
   const { definition: asked } = job;
   const row: Candidate = {
@@ -80,10 +85,10 @@ export function birth(scene: Scene, job: NewRecurringJob, plannedAt: EpochMs, mo
   return { row, trigger: "SCHEDULE", laneHash: made.laneHash, uniqueKey, createdAt: scene.runtime.now(), ...more };
 }
 
-/** How a plan moves on by one fire an hour. */
+/** Change by which a plan advances one fire, an hour after the last. */
 export function fire(scene: Scene, job: NewRecurringJob, more: Partial<PlanChange> = {}): PlanChange {
-  const births = more.births ?? [birth(scene, job, job.firstFireAt)];
-  const previous: ExecutionId | null = births.at(-1)?.row.id ?? null;
-  const plan: Plan = { ...firstPlan(job), nextFireAt: job.firstFireAt + 3_600_000, fired: births.length, previous };
-  return { jobId: job.jobId, wasRevision: 1, revision: 2, plan, births, skips: [], ...more };
+  const created = more.created ?? [occurrence(scene, job, job.firstFireAt)];
+  const previous: ExecutionId | null = created.at(-1)?.row.id ?? null;
+  const plan: Plan = { ...firstPlan(job), nextFireAt: job.firstFireAt + 3_600_000, fired: created.length, previous };
+  return { jobId: job.jobId, wasRevision: 1, revision: 2, plan, created, skips: [], ...more };
 }

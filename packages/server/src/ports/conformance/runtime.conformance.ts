@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Behaviour of every runtime. @param pass lets that much of its time pass */
+/** Behaviour of every runtime. @param pass lets this much of the runtime's time pass */
 export function runtimeConformance(name: string, runtime: Runtime, pass: (ms: number) => Promise<void>): void {
   describe(`runtime: ${name}`, () => {
     it("tells whole milliseconds, and a time that never steps back", async () => {
@@ -39,7 +39,7 @@ export function runtimeConformance(name: string, runtime: Runtime, pass: (ms: nu
       assert.deepEqual(ran, []);
     });
 
-    it("throws dice in [0, 1)", () => {
+    it("draws random numbers in [0, 1)", () => {
       const rolls = Array.from({ length: 1_000 }, () => runtime.random());
       assert.ok(rolls.every((roll) => roll >= 0 && roll < 1));
       assert.ok(new Set(rolls).size > 900);

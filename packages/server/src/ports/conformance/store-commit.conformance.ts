@@ -210,7 +210,7 @@ export function commitConformance(scene: () => Scene): void {
       outcome?.refused.map(({ id }) => id),
       [job.executionId],
     );
-    // Were the owner to die now, its successor must learn that attempt 1 was given out.
+    // If the owner died now, its successor would have to learn that attempt 1 was assigned.
     assert.equal((await scene().store.recover([7])).inFlight[0]?.attempt, 1);
     await scene().applied(7, { changes: [{ ...bad, state: "DEAD", workerId: null }] });
     assert.deepEqual(await scene().store.recover([7]), { inFlight: [], journals: [], commands: [] });

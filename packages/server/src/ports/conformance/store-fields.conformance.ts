@@ -4,15 +4,24 @@ import type { Candidate, EndedAttempt } from "../../domain/execution.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import type { Plan, RecurrenceRule } from "../../domain/recurrence.ts";
-import type { Command, NewJob, PlanCommand, Replacement, RowChange, ShardCommit } from "../store.ts";
+import type { NewJob, Replacement, RowChange, ShardCommit } from "../store.ts";
+import type { Command, PlanCommand } from "../store-commands.ts";
 import type { ExecutionSummary, ExecutionView } from "../store-queries.ts";
-import { birth, fire, firstPlan, HOURLY, planned, recurrenceOf, scheduled } from "./recurring-scene.conformance.ts";
+import {
+  fire,
+  firstPlan,
+  HOURLY,
+  occurrence,
+  planned,
+  recurrenceOf,
+  scheduled,
+} from "./recurring-scene.conformance.ts";
 import { ALL_SHARDS, type JobSample, type Scene } from "./store-scene.conformance.ts";
 
 const TENANT = "acme";
 const BY_NOBODY = { retryOf: null, jobVersion: 1, trigger: "API" } as const;
 
-/** No field has the value that rows have by default, and no two fields have the same value. */
+/** A definition in which no field has its default value, and no two fields have the same value. */
 const FULL: Omit<JobDefinition, "scheduledAt" | "recurrence"> = {
   name: "full",
   pool: "gpu",
@@ -33,7 +42,7 @@ const FULL: Omit<JobDefinition, "scheduledAt" | "recurrence"> = {
   labels: { team: "films" },
 };
 
-/** Fields of a row in a commit beside its state and queue. */
+/** Fields of a row in a commit, without its state and queue. */
 const WRITTEN = {
   attempt: 21,
   failures: 22,
@@ -56,7 +65,7 @@ const ENDED: readonly EndedAttempt[] = [
 
 const NEW_PAYLOAD = Buffer.from('"second"');
 
-/** Every field that a statement writes is written with a value of its own, and read back by every way. */
+/** Writes every field of every statement with a distinct value, and reads it back in every way. */
 export function fieldsConformance(scene: () => Scene): void {
   it("keeps every field of a submitted job, and shows it in every reading", async () => {
     const job = await submitted(scene());
@@ -139,7 +148,7 @@ export function fieldsConformance(scene: () => Scene): void {
     });
   }
 
-  it("keeps every field of a plan and of what is born of it", async () => {
+  it("keeps every field of a plan and of the executions created from it", async () => {
     const now = scene().runtime.now();
     const recurrence: RecurrenceRule = {
       ...{ startAt: now + 1, endAt: now + 2, maxFires: 3, spreadSec: 4, misfireGraceMs: 5, maxCatchUp: 6 },
@@ -159,7 +168,7 @@ export function fieldsConformance(scene: () => Scene): void {
     const second = { ...first, version: 2, definition: edited, payloadBytes: NEW_PAYLOAD.length };
     assert.deepEqual(await scene().store.recurrences.load([jobId]), [second]);
 
-    const made = birth(scene(), job, now + 11, { laneHash: 12, createdAt: now + 13, trigger: "BACKFILL" });
+    const made = occurrence(scene(), job, now + 11, { laneHash: 12, createdAt: now + 13, trigger: "BACKFILL" });
     const row: Candidate = {
       ...made.row,
       rank: 14.5,
@@ -182,7 +191,7 @@ export function fieldsConformance(scene: () => Scene): void {
       state: "PAUSED",
       catchUps: [catchUp],
     };
-    const moved = fire(scene(), job, { revision: 24, births: [{ ...made, row }], plan });
+    const moved = fire(scene(), job, { revision: 24, created: [{ ...made, row }], plan });
     await scene().applied(shard, { plans: [moved] });
     assert.deepEqual(await recurrenceOf(scene(), job), { ...second, revision: 24, plan, open: [row.id] });
     assert.deepEqual(await scene().store.load([row.id]), [{ ...row, backfilledAt: now + 13 }]);
@@ -191,7 +200,7 @@ export function fieldsConformance(scene: () => Scene): void {
     const shown = viewOf(row, { trigger, retryOf: null, jobVersion }, NEW_PAYLOAD, now + 13);
     const found = await scene().store.queries.getExecution(TENANT, row.id);
     assert.deepEqual(plain(found), plain({ ...shown, updatedAt: found?.updatedAt }));
-    // The unique key is claimed with it.
+    // The execution claims its unique key.
     const [answer] = await scene().store.submit([{ idempotency: null, jobs: [sampled(scene())] }]);
     assert.deepEqual(
       answer?.kind === "ACCEPTED" && answer.jobs.map(({ executionId, deduplicated }) => [executionId, deduplicated]),
@@ -240,7 +249,7 @@ export function fieldsConformance(scene: () => Scene): void {
   });
 }
 
-/** One whose fields all differ from their defaults. */
+/** A job whose fields all differ from their defaults. */
 function sampled(scene: Scene, more: JobSample = {}): NewJob {
   const now = scene.runtime.now();
   const fields = { ...FULL, scheduledAt: now + 1_000, createdAt: now - 2_000, rank: 3.25, shard: 11, tenant: TENANT };
@@ -264,7 +273,7 @@ function candidate(job: NewJob): Candidate {
   };
 }
 
-/** Everything of the change is said, and nothing as it was. */
+/** A change that sets every field, each to another value than before. */
 function change(job: NewJob, more: Partial<RowChange>): RowChange {
   return {
     ...{ ...WRITTEN, id: job.executionId, wasState: "PENDING", wasAttempt: 0, state: "PENDING", queue: "READY" },
@@ -273,7 +282,7 @@ function change(job: NewJob, more: Partial<RowChange>): RowChange {
   };
 }
 
-/** State that the next change compares with. */
+/** State that the next change expects. */
 function after({ state, attempt }: RowChange): Pick<RowChange, "wasState" | "wasAttempt" | "attempt"> {
   return { wasState: state === "RUNNING" ? "RUNNING" : "PENDING", wasAttempt: attempt, attempt: attempt + 1 };
 }
@@ -284,7 +293,7 @@ function rowOf({ attempt, failures, lost, rank, dueAt, startedAt }: RowChange): 
 
 type Shape = "by itself" | "with an assignment" | "with a replacement" | "with a plan";
 
-/** Other parts of the commit, which decide the wording of the store's statement. */
+/** Other parts of the commit, which determine the shape of the store's statement. */
 async function besides(scene: Scene, job: NewJob, shape: Shape) {
   const others: NewJob[] = [];
   for (let i = 0; i < 4; i++) others.push(await scene.submitted({ shard: job.shard }));
@@ -296,12 +305,12 @@ async function besides(scene: Scene, job: NewJob, shape: Shape) {
       return { changes: [changed], assigned: [scene.entry(others.pop() as NewJob, { workerId: "w91" })] };
     if (shape === "with a replacement") return { changes: [{ ...changed, replacement: replacement(scene, job) }] };
     if (recurring === null) return { changes: [changed] };
-    const moved = { wasRevision: revision, revision: ++revision, births: [] };
+    const moved = { wasRevision: revision, revision: ++revision, created: [] };
     return { changes: [changed], plans: [fire(scene, recurring, moved)] };
   };
 }
 
-/** The definition that an execution gets in place of its own: no field as before, and none as by default. */
+/** The definition that replaces an execution's own: every field differs from the former value and from the default. */
 function newDefinition(scene: Scene, job: NewJob): JobDefinition {
   const { policy, concurrencyKey, uniqueKey } = job.definition;
   return {
@@ -367,12 +376,21 @@ function viewOf(row: Candidate, origin: Origin, payload: Uint8Array | null, crea
     ...{ executionId, jobId, shard, tenant, pool, handler, priority, scheduledAt, dueAt, policy, requires },
     ...{ ...origin, state: "PENDING", reason: null, attempt: 0, failures: 0, lost: 0, workerId: null, startedAt: null },
     ...{ maxAttempts: policy.retry.maxAttempts, finishedAt: null, createdAt, updatedAt: createdAt, payload },
-    ...{ result: null, error: null, attempts: [] },
+    ...{ result: null, error: null, attempts: [], hasSteps: false },
   };
 }
 
 function summary(shown: ExecutionView): ExecutionSummary {
-  const { requires: _, policy: __, payload: ___, result: ____, error: _____, attempts: ______, ...rest } = shown;
+  const {
+    requires: _,
+    policy: __,
+    payload: ___,
+    result: ____,
+    error: _____,
+    attempts: ______,
+    hasSteps: _______,
+    ...rest
+  } = shown;
   return rest;
 }
 

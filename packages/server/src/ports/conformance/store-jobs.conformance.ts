@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { laneHash } from "../../domain/lane.ts";
-import type { NewJob, ReplaceCommand, RowChange } from "../store.ts";
+import type { NewJob, RowChange } from "../store.ts";
+import type { ReplaceCommand } from "../store-commands.ts";
 import type { Settlement } from "../store-dead-letters.ts";
 import type { JobReplacement, NewRun } from "../store-jobs.ts";
 import { ALL_SHARDS, type JobSample, type Scene, TENANT } from "./store-scene.conformance.ts";
@@ -328,7 +329,7 @@ function policy(maxAttempts: number) {
   return { retry, timeoutMs: 1, cancelGraceMs: 2, maxLost: 3, onWorkerLost: "DEAD" as const, startBefore: null };
 }
 
-/** Request of a PUT: the job as it was submitted, with the fields of the sample. */
+/** Request of a PUT: the job as submitted, with the fields of the sample. */
 function replacement(scene: Scene, job: NewJob, sample: JobSample): JobReplacement {
   const { jobId, tenant } = job;
   const { definition } = scene.job({ ...job.definition, ...sample });
@@ -348,7 +349,7 @@ function commandOf({ shard, jobId, executionId }: NewJob, asked: JobReplacement)
   return { id, shard, kind: "REPLACE", jobId, executionIds: [executionId], version: 2, definition, payloadBytes };
 }
 
-/** Change that an owner makes for the command, for an execution that waits. */
+/** Change that an owner makes for the command, to an execution that waits. */
 function following(scene: Scene, job: NewJob, command: ReplaceCommand, more: Partial<RowChange> = {}): RowChange {
   const { definition, version: jobVersion, payloadBytes } = command;
   const { scheduledAt } = definition;
@@ -372,5 +373,8 @@ function replay({ runtime }: Scene, { tenant, executionId }: NewJob): Settlement
 function retryOf(scene: Scene, job: NewJob, now: Pick<NewJob, "definition" | "payload">): NewRun {
   const { definition, payload } = now;
   const { jobId, executionId, shard } = job;
-  return { ...scene.job({ ...definition, jobId, shard, payload }), retryOf: executionId, jobVersion: 2 };
+  return {
+    ...scene.job({ ...definition, jobId, executionId: scene.runtime.uuid(), shard, payload }),
+    ...{ retryOf: executionId, jobVersion: 2 },
+  };
 }

@@ -3,8 +3,8 @@ import { it } from "node:test";
 import type { Skip } from "../../domain/recurrence.ts";
 import type { NewRecurringJob } from "../store.ts";
 import type { LedgerItem } from "../store-queries.ts";
-import type { Birth } from "../store-recurrences.ts";
-import { birth, fire, planned } from "./recurring-scene.conformance.ts";
+import type { CreatedOccurrence } from "../store-recurrences.ts";
+import { fire, occurrence, planned } from "./recurring-scene.conformance.ts";
 import type { Scene } from "./store-scene.conformance.ts";
 
 /** Ledger of the planned instants of a job. */
@@ -52,7 +52,10 @@ export function ledgerConformance(scene: () => Scene): void {
     const { runtime, store } = scene();
     const job = await planned(scene());
     const { jobId, shard, definition } = job;
-    const manual = { ...scene().job({ ...definition, jobId, shard, scheduledAt: runtime.now() }), jobVersion: 1 };
+    const manual = {
+      ...scene().job({ ...definition, jobId, executionId: runtime.uuid(), shard, scheduledAt: runtime.now() }),
+      jobVersion: 1,
+    };
     assert.deepEqual(await store.jobs.run({ ...manual, retryOf: null }), { kind: "ACCEPTED" });
     assert.deepEqual(await told(scene(), job, 0, Number.MAX_SAFE_INTEGER), []);
   });
@@ -60,10 +63,10 @@ export function ledgerConformance(scene: () => Scene): void {
   it("tells of all instants page by page, each once", async () => {
     const job = await planned(scene());
     const other = await planned(scene());
-    const births = Array.from({ length: 30 }, (_, i) => at(i * 10));
+    const created = Array.from({ length: 30 }, (_, i) => at(i * 10));
     const skips = Array.from({ length: 30 }, (_, i) => skip(i * 10 + 5, "OVERLAP"));
-    await wrote(scene(), job, births, [...skips, range(290, 294, 120)]);
-    await wrote(scene(), other, births, skips);
+    await wrote(scene(), job, created, [...skips, range(290, 294, 120)]);
+    await wrote(scene(), other, created, skips);
     const all = await told(scene(), job, 0, 1_000);
     assert.equal(all.length, 61);
     for (const limit of [1, 2, 7, 60]) {
@@ -82,10 +85,10 @@ export function ledgerConformance(scene: () => Scene): void {
 
 interface At {
   instant: number;
-  trigger: Birth["trigger"];
+  trigger: CreatedOccurrence["trigger"];
 }
 
-function at(instant: number, trigger: Birth["trigger"] = "SCHEDULE"): At {
+function at(instant: number, trigger: CreatedOccurrence["trigger"] = "SCHEDULE"): At {
   return { instant, trigger };
 }
 
@@ -98,8 +101,8 @@ function range(from: number, to: number, count: number): Skip {
 }
 
 async function wrote(scene: Scene, job: NewRecurringJob, ran: readonly At[], skips: readonly Skip[], wasRevision = 1) {
-  const births = ran.map(({ instant, trigger }) => birth(scene, job, instant, { trigger }));
-  const change = fire(scene, job, { births, skips, wasRevision, revision: wasRevision + 1 });
+  const created = ran.map(({ instant, trigger }) => occurrence(scene, job, instant, { trigger }));
+  const change = fire(scene, job, { created, skips, wasRevision, revision: wasRevision + 1 });
   await scene.applied(job.shard, { plans: [change] });
 }
 

@@ -41,6 +41,7 @@ export function queriesConformance(scene: () => Scene): void {
       result: null,
       error: null,
       attempts: [],
+      hasSteps: false,
     });
   });
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { defaultPool, type Pool } from "../../domain/pool.ts";
-import type { Command, RankCursor, Signs } from "../store.ts";
+import type { PollSummary, RankCursor } from "../store.ts";
+import type { Command } from "../store-commands.ts";
 import { planned } from "./recurring-scene.conformance.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";
 
@@ -51,7 +52,7 @@ export function readConformance(scene: () => Scene): void {
     await takeShards(store, [1, 2], first);
     const seen = (await store.readShards()).slice(1, 3);
     await takeShards(store, [2], second);
-    await store.letGo(seen);
+    await store.releaseShards(seen);
     const owners = (await store.readShards()).slice(1, 3).map(({ owner }) => owner);
     assert.deepEqual(owners, [null, second]);
   });
@@ -90,7 +91,7 @@ export function readConformance(scene: () => Scene): void {
       ]),
       [[running.executionId, "RUNNING", "HELD", 1, "w7", "g7", 5_678, null]],
     );
-    // The next attempt is open again, under a number of its own.
+    // The next attempt is in flight again, with its own number.
     await scene().applied(4, { assigned: [scene().entry(retried, { attempt: 2 })] });
     const again = (await scene().store.recover([4])).inFlight.find(({ row }) => row.id === retried.executionId);
     assert.equal(again?.attempt, 2);
@@ -162,8 +163,8 @@ export function readConformance(scene: () => Scene): void {
     const { store, runtime } = scene();
     const now = runtime.now();
     const seen = async (shard: number, aheadMs: number) =>
-      store.lookOut([shard], { dueUntil: now + aheadMs, firesUntil: now + 2 * aheadMs });
-    const nothing: Signs = { waiting: false, ready: false, plans: false, commands: false, pools: [] };
+      store.poll([shard], { dueUntil: now + aheadMs, firesUntil: now + 2 * aheadMs });
+    const nothing: PollSummary = { waiting: false, ready: false, plans: false, commands: false, pools: [] };
     assert.deepEqual(await seen(7, 60_000), nothing);
     await scene().submitted({ shard: 7, scheduledAt: now + 10_000 });
     await planned(scene(), { shard: 7, firstFireAt: now + 30_000 });
@@ -178,7 +179,7 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await seen(6, 0), { ...nothing, ready: true, pools });
   });
 
-  it("keeps a command until a commit has obeyed it", async () => {
+  it("keeps a command until a commit has applied it", async () => {
     const { store, runtime } = scene();
     const job = await scene().submitted({ shard: 6 });
     const commands = [0, 1, 2].map((): Command => {
@@ -227,7 +228,7 @@ export function readConformance(scene: () => Scene): void {
     assert.deepEqual(await store.readCommands([6], new Set(), 10), [late, early, next]);
   });
 
-  it("lets nobody but the shard's owner say that a command was obeyed", async () => {
+  it("lets nobody but the shard's owner say that a command was applied", async () => {
     const { store, runtime } = scene();
     const id = runtime.uuid();
     await store.addCommand({ id, shard: 6, kind: "CANCEL", executionId: runtime.uuid() });
@@ -261,7 +262,7 @@ export function readConformance(scene: () => Scene): void {
     };
     assert.deepEqual(await store.putPool(pool), pool);
     assert.deepEqual(await store.readPools(), [pool]);
-    assert.deepEqual((await store.lookOut([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
+    assert.deepEqual((await store.poll([], { dueUntil: 0, firesUntil: 0 })).pools, [pool]);
     assert.deepEqual(await store.putPool({ name: "gpu" }), pool);
     const { name: _, ...fields } = pool;
     let grown: Pool = defaultPool("tpu");

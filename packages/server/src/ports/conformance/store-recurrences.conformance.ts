@@ -4,10 +4,10 @@ import type { Plan } from "../../domain/recurrence.ts";
 import type { AcceptedJob, NewRecurringJob } from "../store.ts";
 import type { PlanChange } from "../store-recurrences.ts";
 import {
-  birth,
   fire,
   firstPlan,
   HOURLY,
+  occurrence,
   planned,
   recurrenceOf,
   recurring,
@@ -28,7 +28,7 @@ export function recurrencesConformance(scene: () => Scene): void {
       },
     ]);
     assert.deepEqual((await scene().store.queries.getJob(TENANT, jobId))?.latestExecutions, []);
-    // Its unique key is free: its executions take it.
+    // The job's unique key is free, because only executions claim it.
     await scene().submitted({ uniqueKey: "u1" });
   });
 
@@ -79,14 +79,14 @@ export function recurrencesConformance(scene: () => Scene): void {
     assert.deepEqual(await due(now + 9, 2), [first.jobId, second.jobId]);
     assert.deepEqual(await due(now + 9, 9, [2, 3]), [second.jobId, third.jobId]);
     const paused: Plan = { ...firstPlan(first), state: "PAUSED" };
-    await scene().applied(1, { plans: [{ ...fire(scene(), first, { births: [] }), plan: paused }] });
+    await scene().applied(1, { plans: [{ ...fire(scene(), first, { created: [] }), plan: paused }] });
     assert.deepEqual(await due(now + 9), [second.jobId, third.jobId]);
   });
 
   it("moves a plan on together with what its instants became", async () => {
     const job = await planned(scene(), { payload: Buffer.from("1"), pool: "p", requires: ["gpu"], labels: { a: "b" } });
     const at = job.firstFireAt;
-    const [late, now] = [birth(scene(), job, at, { trigger: "BACKFILL" }), birth(scene(), job, at + 2)];
+    const [late, now] = [occurrence(scene(), job, at, { trigger: "BACKFILL" }), occurrence(scene(), job, at + 2)];
     const plan: Plan = {
       ...{ version: 1, state: "ACTIVE", nextFireAt: at + 9, fired: 2, previous: now.row.id, bufferedAt: at + 3 },
       catchUps: [
@@ -103,7 +103,7 @@ export function recurrencesConformance(scene: () => Scene): void {
       tzdata: "2026a",
     };
     const skips = [{ from: at + 1, to: at + 1, count: 1, reason: "OVERLAP" as const }];
-    await scene().applied(job.shard, { plans: [fire(scene(), job, { births: [late, now], skips, plan })] });
+    await scene().applied(job.shard, { plans: [fire(scene(), job, { created: [late, now], skips, plan })] });
     const found = await recurrenceOf(scene(), job);
     assert.deepEqual([found.revision, found.plan], [2, plan]);
     assert.deepEqual([...found.open].sort(), [late.row.id, now.row.id].sort());
@@ -130,7 +130,7 @@ export function recurrencesConformance(scene: () => Scene): void {
 
   it("tells which executions of a plan are open", async () => {
     const job = await planned(scene(), { shard: 4 });
-    const [first, second] = [birth(scene(), job, 1), birth(scene(), job, 2)];
+    const [first, second] = [occurrence(scene(), job, 1), occurrence(scene(), job, 2)];
     const plan: Plan = {
       ...{ ...firstPlan(job), previous: first.row.id },
       catchUps: [
@@ -145,7 +145,7 @@ export function recurrencesConformance(scene: () => Scene): void {
         },
       ],
     };
-    await scene().applied(4, { plans: [fire(scene(), job, { births: [first, second], plan })] });
+    await scene().applied(4, { plans: [fire(scene(), job, { created: [first, second], plan })] });
     const open = async () => [...(await recurrenceOf(scene(), job)).open].sort();
     assert.deepEqual(await open(), [first.row.id, second.row.id].sort());
     const ended = scene().succeeded(scene().job({ executionId: first.row.id }));
@@ -162,8 +162,8 @@ export function recurrencesConformance(scene: () => Scene): void {
     const outcome = await scene().store.commit([scene().tick(5, { plans: [again, next, unknown] })]);
     assert.deepEqual(outcome, [{ ...applied(5), missedPlans: [again.jobId, unknown.jobId] }]);
     assert.deepEqual(
-      (await scene().store.load([again, next, unknown].flatMap(bornIds))).map(({ id }) => id),
-      bornIds(next),
+      (await scene().store.load([again, next, unknown].flatMap(createdIds))).map(({ id }) => id),
+      createdIds(next),
     );
     assert.deepEqual((await recurrenceOf(scene(), stale)).plan, first.plan);
     assert.equal((await recurrenceOf(scene(), good)).revision, 2);
@@ -178,8 +178,8 @@ export function recurrencesConformance(scene: () => Scene): void {
     await takeShards(scene().store, [2], scene().runtime.uuid());
     assert.deepEqual(await scene().store.commit(ticks), [applied(1), fenced(2)]);
     assert.deepEqual(
-      (await scene().store.load([kept, dropped].flatMap(bornIds))).map(({ id }) => id),
-      bornIds(kept),
+      (await scene().store.load([kept, dropped].flatMap(createdIds))).map(({ id }) => id),
+      createdIds(kept),
     );
     assert.equal((await recurrenceOf(scene(), lost)).revision, 1);
     const { items } = await scene().store.queries.ledger(lost.jobId, 0, 10, { after: null, limit: 10 });
@@ -189,30 +189,30 @@ export function recurrencesConformance(scene: () => Scene): void {
   it("bears nobody twice, and leaves the first one as it is", async () => {
     const job = await planned(scene(), { uniqueKey: "u" });
     const first = await fired(scene(), job);
-    const [born] = first.births;
-    assert.ok(born);
-    const row = scene().succeeded(scene().job({ executionId: born.row.id }), { releaseUniqueKey: true });
+    const [createdRow] = first.created;
+    assert.ok(createdRow);
+    const row = scene().succeeded(scene().job({ executionId: createdRow.row.id }), { releaseUniqueKey: true });
     await scene().applied(job.shard, { changes: [row] });
     const [again, other] = [
-      { ...born, uniqueKey: "u" },
-      { ...birth(scene(), job, 7), uniqueKey: null },
+      { ...createdRow, uniqueKey: "u" },
+      { ...occurrence(scene(), job, 7), uniqueKey: null },
     ];
-    const plans = [{ ...first, wasRevision: 2, revision: 3, births: [again, other] }];
+    const plans = [{ ...first, wasRevision: 2, revision: 3, created: [again, other] }];
     const outcome = await scene().store.commit([scene().tick(job.shard, { plans })]);
-    assert.deepEqual(outcome, [{ ...applied(job.shard), notBorn: [born.row.id] }]);
+    assert.deepEqual(outcome, [{ ...applied(job.shard), notCreated: [createdRow.row.id] }]);
     assert.equal((await recurrenceOf(scene(), job)).revision, 3);
-    assert.equal((await scene().store.queries.getExecution(TENANT, born.row.id))?.state, "SUCCEEDED");
-    // The repeat has not taken the key, which nobody would release.
+    assert.equal((await scene().store.queries.getExecution(TENANT, createdRow.row.id))?.state, "SUCCEEDED");
+    // The repeat has not claimed the key, which nothing would release.
     await scene().submitted({ uniqueKey: "u" });
   });
 
-  it("writes as skipped what is born while its unique key is held", async () => {
+  it("writes as skipped what is created while its unique key is held", async () => {
     const job = await planned(scene(), { uniqueKey: "u" });
     const holder = await scene().submitted({ uniqueKey: "u" });
     const change = fire(scene(), job);
-    const [id] = bornIds(change) as [string];
+    const [id] = createdIds(change) as [string];
     const outcome = await scene().store.commit([scene().tick(job.shard, { plans: [change] })]);
-    assert.deepEqual(outcome, [{ ...applied(job.shard), notBorn: [id] }]);
+    assert.deepEqual(outcome, [{ ...applied(job.shard), notCreated: [id] }]);
     const view = await scene().store.queries.getExecution(TENANT, id);
     assert.deepEqual([view?.state, view?.reason, view?.attempt], ["SKIPPED", "UNIQUE_KEY_HELD", 0]);
     assert.ok(view?.finishedAt);
@@ -226,29 +226,29 @@ export function recurrencesConformance(scene: () => Scene): void {
   it("hands a unique key on from an execution to the next of its job in one commit", async () => {
     const job = await planned(scene(), { uniqueKey: "u", shard: 6 });
     const first = await fired(scene(), job);
-    const [before] = bornIds(first) as [string];
+    const [before] = createdIds(first) as [string];
     const ended = scene().succeeded(scene().job({ executionId: before }), { releaseUniqueKey: true });
-    const next = fire(scene(), job, { wasRevision: 2, revision: 3, births: [birth(scene(), job, 99)] });
+    const next = fire(scene(), job, { wasRevision: 2, revision: 3, created: [occurrence(scene(), job, 99)] });
     await scene().applied(6, { changes: [ended], plans: [next] });
-    const [row] = await scene().store.load(bornIds(next));
+    const [row] = await scene().store.load(createdIds(next));
     assert.deepEqual([row?.hasUniqueKey, row?.state], [true, "PENDING"]);
     const [repeat] = await scene().store.submit([{ idempotency: null, jobs: [scene().job({ uniqueKey: "u" })] }]);
-    assert.equal(repeat?.kind === "ACCEPTED" && repeat.jobs[0]?.executionId, bornIds(next)[0]);
+    assert.equal(repeat?.kind === "ACCEPTED" && repeat.jobs[0]?.executionId, createdIds(next)[0]);
   });
 
-  it("names who cannot be born for its data, and moves all plans on", async () => {
+  it("names rows that cannot be created because of their data, and moves all plans on", async () => {
     const [bad, good] = [await planned(scene(), { shard: 7 }), await planned(scene(), { shard: 7 })];
     const change = fire(scene(), bad);
-    const [born] = change.births;
-    assert.ok(born);
-    const births = [{ ...born, row: { ...born.row, handler: "h\u0000" } }, birth(scene(), bad, 5)];
-    const plans = [{ ...change, births }, fire(scene(), good)];
+    const [createdRow] = change.created;
+    assert.ok(createdRow);
+    const created = [{ ...createdRow, row: { ...createdRow.row, handler: "h\u0000" } }, occurrence(scene(), bad, 5)];
+    const plans = [{ ...change, created }, fire(scene(), good)];
     const [outcome] = await scene().store.commit([scene().tick(7, { plans })]);
     assert.deepEqual(
-      [outcome?.missedPlans, outcome?.notBorn, outcome?.refused.map(({ id }) => id)],
-      [[], [], [born.row.id]],
+      [outcome?.missedPlans, outcome?.notCreated, outcome?.refused.map(({ id }) => id)],
+      [[], [], [createdRow.row.id]],
     );
-    const living = plans.flatMap(bornIds).filter((id) => id !== born.row.id);
+    const living = plans.flatMap(createdIds).filter((id) => id !== createdRow.row.id);
     assert.deepEqual((await scene().store.load(living)).map(({ id }) => id).sort(), living.sort());
     assert.deepEqual(
       [(await recurrenceOf(scene(), bad)).revision, (await recurrenceOf(scene(), good)).revision],
@@ -271,7 +271,7 @@ export function recurrencesConformance(scene: () => Scene): void {
       {},
     ];
     await scene().applied(8, {
-      plans: jobs.map((job, i) => fire(scene(), job, { plan: { ...firstPlan(job), ...plans[i] }, births: [] })),
+      plans: jobs.map((job, i) => fire(scene(), job, { plan: { ...firstPlan(job), ...plans[i] }, created: [] })),
     });
     const { readAwaiting } = scene().store.recurrences;
     const ids = jobs.slice(0, 3).map(({ jobId }) => jobId);
@@ -290,8 +290,8 @@ export function recurrencesConformance(scene: () => Scene): void {
     const newer: Plan = { ...firstPlan(first), tzdata: "2026a" };
     await scene().applied(9, {
       plans: [
-        fire(scene(), first, { plan: newer, births: [] }),
-        fire(scene(), second, { plan: { ...newer, state: "FINISHED" }, births: [] }),
+        fire(scene(), first, { plan: newer, created: [] }),
+        fire(scene(), second, { plan: { ...newer, state: "FINISHED" }, created: [] }),
       ],
     });
     const read = async (tzdata: string, after: string | null = null, shards = ALL_SHARDS) => {
@@ -313,22 +313,22 @@ export function recurrencesConformance(scene: () => Scene): void {
       return scene().tick(shard, { plans: plans.filter((_, i) => jobs[i]?.shard === shard) });
     });
     assert.deepEqual(await scene().store.commit(ticks), ALL_SHARDS.map(applied));
-    assert.equal((await scene().store.load(plans.flatMap(bornIds))).length, 4_000);
+    assert.equal((await scene().store.load(plans.flatMap(createdIds))).length, 4_000);
     const outcomes = await scene().store.commit(ticks);
     assert.equal(outcomes.flatMap(({ missedPlans }) => missedPlans).length, 4_000);
     assert.deepEqual(await scene().store.recurrences.readDue(ALL_SHARDS, at, 10), []);
   });
 }
 
-function bornIds({ births }: Pick<PlanChange, "births">): string[] {
-  return births.map(({ row }) => row.id);
+function createdIds({ created }: Pick<PlanChange, "created">): string[] {
+  return created.map(({ row }) => row.id);
 }
 
 function skip(at: number) {
   return { from: at, to: at, count: 1, reason: "OVERLAP" as const };
 }
 
-/** Its first fire, applied. */
+/** Applies the first fire of a job. */
 async function fired(scene: Scene, job: NewRecurringJob): Promise<PlanChange> {
   const change = fire(scene, job);
   await scene.applied(job.shard, { plans: [change] });

@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { JobState, JobType } from "../../domain/job.ts";
 import type { Plan } from "../../domain/recurrence.ts";
-import type { NewRecurringJob, PlanCommand } from "../store.ts";
+import type { NewRecurringJob } from "../store.ts";
+import type { PlanCommand } from "../store-commands.ts";
 import type { JobReplacement, NewRun } from "../store-jobs.ts";
 import {
-  birth,
   fire,
   firstPlan,
   HOURLY,
   NIGHTLY,
+  occurrence,
   planned,
   recurrenceOf,
   recurring,
@@ -213,7 +214,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const view = await queries.getExecution(TENANT, again.executionId);
     assert.deepEqual([view?.trigger, view?.retryOf, view?.jobId], ["RETRY", first.executionId, job.jobId]);
     assert.deepEqual(await jobs.run({ ...again, retryOf: scene().runtime.uuid() }), { kind: "NOT_FOUND" });
-    // Neither stands for a planned instant.
+    // Neither execution belongs to a planned instant.
     assert.deepEqual(await scene().store.recurrences.firedInstants(job.jobId, 0, Number.MAX_SAFE_INTEGER), []);
     await jobs.delete(deletion(scene(), job));
     assert.deepEqual(await jobs.run(trigger()), { kind: "DELETED" });
@@ -265,7 +266,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     const job = await planned(scene());
     const instants = [5, 1, 7, 3, 6, 4, 2];
     await scene().applied(job.shard, {
-      plans: [fire(scene(), job, { births: instants.map((at) => birth(scene(), job, at)) })],
+      plans: [fire(scene(), job, { created: instants.map((at) => occurrence(scene(), job, at)) })],
     });
     const view = await scene().store.queries.getJob(TENANT, job.jobId);
     assert.deepEqual(
@@ -328,24 +329,25 @@ function deletion({ runtime }: Scene, { jobId, tenant }: NewRecurringJob) {
 }
 
 function run(scene: Scene, { jobId, shard, definition }: NewRecurringJob, retryOf: string | null): NewRun {
-  return { ...scene.job({ ...definition, jobId, shard }), retryOf, jobVersion: 1 };
+  const executionId = scene.runtime.uuid();
+  return { ...scene.job({ ...definition, jobId, executionId, shard }), retryOf, jobVersion: 1 };
 }
 
-function idsOf({ births }: ReturnType<typeof fire>): string[] {
-  return births.map(({ row }) => row.id);
+function idsOf({ created }: ReturnType<typeof fire>): string[] {
+  return created.map(({ row }) => row.id);
 }
 
-/** Its first fire, applied. */
+/** Applies the first fire of a job. */
 async function fired(scene: Scene, job: NewRecurringJob) {
-  const change = fire(scene, job, { births: [birth(scene, job, job.firstFireAt)] });
+  const change = fire(scene, job, { created: [occurrence(scene, job, job.firstFireAt)] });
   assert.deepEqual(await scene.store.commit([scene.tick(job.shard, { plans: [change] })]), [applied(job.shard)]);
   return change;
 }
 
-/** The owner writes the plan so. */
+/** Changes a job's plan, as its owner would. */
 async function move(scene: Scene, job: NewRecurringJob, to: Partial<Plan>, wasRevision = 1): Promise<void> {
   const plan = { ...firstPlan(job), ...to };
-  const change = fire(scene, job, { births: [], plan, wasRevision, revision: wasRevision + 1 });
+  const change = fire(scene, job, { created: [], plan, wasRevision, revision: wasRevision + 1 });
   await scene.applied(job.shard, { plans: [change] });
 }
 

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import type { Candidate } from "../../domain/execution.ts";
-import { type Epoch, type EpochMs, type Incarnation, SHARD_COUNT, type ShardId, shardOf } from "../../domain/ids.ts";
+import {
+  type Epoch,
+  type EpochMs,
+  firstExecutionId,
+  type Incarnation,
+  SHARD_COUNT,
+  type ShardId,
+  shardOf,
+} from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import type { Runtime } from "../runtime.ts";
@@ -15,7 +23,7 @@ import type {
   Store,
 } from "../store.ts";
 
-/** An empty store, and the clock and ids that its tests are to use. */
+/** An empty store, with the clock and ids for its tests. */
 export interface StoreUnderTest {
   store: Store;
   runtime: Runtime;
@@ -30,14 +38,14 @@ export const ALL_SHARDS: readonly ShardId[] = Array.from({ length: SHARD_COUNT }
 /** Fields of a job that a test sets; the rest has usual values. */
 export type JobSample = Partial<Omit<NewJob, "definition">> & Partial<JobDefinition>;
 
-/** Takes the shards over, whatever their epochs are. */
+/** Takes over the shards, whatever their epochs are. */
 export async function takeShards(store: Store, shards: readonly ShardId[], owner: Incarnation): Promise<Epoch[]> {
   const holders = await store.readShards();
   const seen = shards.map((shard) => holders[shard] as ShardHolder);
   return (await store.takeOver(seen, owner)).map((epoch) => epoch as Epoch);
 }
 
-/** A store with somebody who owns its shards, and the words in which the tests are told. */
+/** A store with an owner of its shards, and the operations that the tests use. */
 export class Scene {
   readonly store: Store;
   readonly runtime: Runtime;
@@ -55,7 +63,7 @@ export class Scene {
     this.runtime = runtime;
   }
 
-  /** A new owner; commits are told with its epochs from now on. */
+  /** Makes a new owner, whose epochs the next commits use. */
   async takeOver(shards: readonly ShardId[] = ALL_SHARDS, owner = this.runtime.uuid()): Promise<Incarnation> {
     const epochs = await takeShards(this.store, shards, owner);
     for (const [i, shard] of shards.entries()) this.#epochs.set(shard, epochs[i] as Epoch);
@@ -67,11 +75,11 @@ export class Scene {
   }
 
   job(sample: JobSample = {}): NewJob {
-    const { jobId = this.runtime.uuid(), executionId = this.runtime.uuid(), createdAt = this.runtime.now() } = sample;
+    const { jobId = this.runtime.uuid(), createdAt = this.runtime.now() } = sample;
     const definition = definitionOf(sample, createdAt);
     return {
       jobId,
-      executionId,
+      executionId: sample.executionId ?? firstExecutionId(jobId),
       tenant: TENANT,
       shard: shardOf(jobId),
       definition,
@@ -84,14 +92,14 @@ export class Scene {
     };
   }
 
-  /** Submits one job by itself, which must be accepted. */
+  /** Submits one job alone, which must be accepted. */
   async submitted(sample: JobSample = {}): Promise<NewJob> {
     const job = this.job(sample);
     assert.deepEqual(await this.store.submit([{ idempotency: null, jobs: [job] }]), [accepted(job)]);
     return job;
   }
 
-  /** A change as an owner makes it at the end of a first attempt that succeeded. */
+  /** Change that an owner makes at the end of a first attempt that succeeded. */
   succeeded(job: NewJob, change: Partial<RowChange> = {}): RowChange {
     const now = this.runtime.now();
     return {
@@ -106,7 +114,7 @@ export class Scene {
     };
   }
 
-  /** A change as an owner makes it when an attempt runs for longer than a second. */
+  /** Change that an owner makes when an attempt runs for longer than a second. */
   running(job: NewJob, change: Partial<RowChange> = {}): RowChange {
     const now = this.runtime.now();
     return {
@@ -146,6 +154,7 @@ export class Scene {
       expected: [],
       plans: [],
       commandsDone: [],
+      steps: [],
       ...parts,
     };
   }
@@ -163,7 +172,7 @@ export class Scene {
 }
 
 export function applied(shard: ShardId): ShardOutcome {
-  return { shard, status: "APPLIED", missed: [], missedPlans: [], notBorn: [], refused: [] };
+  return { shard, status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] };
 }
 
 export function fenced(shard: ShardId): ShardOutcome {

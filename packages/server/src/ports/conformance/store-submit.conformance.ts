@@ -3,7 +3,7 @@ import { it } from "node:test";
 import type { Submission } from "../store.ts";
 import { accepted, acceptedJob, type Scene, TENANT } from "./store-scene.conformance.ts";
 
-/** Bytes that are not what a store might like text to be; handlers and clients send whatever JSON allows. */
+/** Payloads that a store might not accept as text. Handlers and clients send whatever JSON allows. */
 const ODD_PAYLOADS = [
   "{}",
   "null",

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Plan } from "../../domain/recurrence.ts";
 import type { NewRecurringJob } from "../store.ts";
-import { birth, fire, firstPlan, HOURLY, NIGHTLY, planned } from "./recurring-scene.conformance.ts";
+import { fire, firstPlan, HOURLY, NIGHTLY, occurrence, planned } from "./recurring-scene.conformance.ts";
 import { type Scene, TENANT } from "./store-scene.conformance.ts";
 
-/** Reads of recurring jobs of all shards and tenants, for looks at the whole store. */
+/** Reads of recurring jobs of all shards and tenants, for watches of the whole store. */
 export function watchedJobsConformance(scene: () => Scene): void {
   it("finds the jobs that are overdue, each by its own grace, and none that is paused", async () => {
     const now = scene().runtime.now();
@@ -25,7 +25,7 @@ export function watchedJobsConformance(scene: () => Scene): void {
     assert.deepEqual(await ids(now + 6_001, 1), [first.jobId]);
     assert.deepEqual(await ids(now + 3_600_001), [first.jobId, second.jobId, third.jobId]);
     const paused: Plan = { ...firstPlan(third), state: "PAUSED" };
-    await scene().applied(1, { plans: [{ ...fire(scene(), third, { births: [] }), plan: paused }] });
+    await scene().applied(1, { plans: [{ ...fire(scene(), third, { created: [] }), plan: paused }] });
     assert.deepEqual(await ids(now + 6_001), [first.jobId]);
   });
 
@@ -55,12 +55,12 @@ export function watchedJobsConformance(scene: () => Scene): void {
   it("finds the traces of planned instants in a stretch of each of several jobs", async () => {
     const [job, other] = [await planned(scene()), await planned(scene())];
     const at = job.firstFireAt;
-    const fired = [at, at + 10, at + 20].map((instant) => birth(scene(), job, instant));
+    const fired = [at, at + 10, at + 20].map((instant) => occurrence(scene(), job, instant));
     const skips = [
       { from: at + 2, to: at + 8, count: 4, reason: "PAUSED" as const },
       { from: at + 12, to: at + 12, count: 1, reason: "OVERLAP" as const },
     ];
-    await scene().applied(job.shard, { plans: [fire(scene(), job, { births: fired, skips })] });
+    await scene().applied(job.shard, { plans: [fire(scene(), job, { created: fired, skips })] });
     const { traces } = scene().store.queries;
     const stretches = [
       { jobId: other.jobId, since: at, until: at + 100 },

@@ -2,20 +2,25 @@ import { afterEach, beforeEach, describe } from "node:test";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
 import { fieldsConformance } from "./store-fields.conformance.ts";
+import { flowsConformance } from "./store-flows.conformance.ts";
+import { handlersConformance } from "./store-handlers.conformance.ts";
+import { jobExecutionsConformance } from "./store-job-executions.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
+import { logsConformance } from "./store-logs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
+import { stepsConformance } from "./store-steps.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
 import { watchedJobsConformance } from "./store-watched-jobs.conformance.ts";
 
 /**
- * Behaviour of every store. Each test gets a store of its own.
- * @param makeStore an empty store, opened, with months for the ids that its runtime gives out now
+ * Behaviour of every store. Each test gets its own store.
+ * @param makeStore opens an empty store with partitions for the ids that its runtime generates now
  */
 export function storeConformance(name: string, makeStore: MakeStore): void {
   describe(`the store port on ${name}`, () => {
@@ -31,13 +36,18 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("submit", () => submitConformance(() => scene));
     describe("commit", () => commitConformance(() => scene));
     describe("reading for the owner", () => readConformance(() => scene));
+    describe("reading for the owner by turns of flows", () => flowsConformance(() => scene));
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
+    describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
     describe("recurring jobs of the whole store", () => watchedJobsConformance(() => scene));
     describe("ledger", () => ledgerConformance(() => scene));
     describe("dead letters", () => deadLettersConformance(() => scene));
     describe("time zone data", () => timeZonesConformance(() => scene));
+    describe("policies of handlers", () => handlersConformance(() => scene));
+    describe("records of handlers", () => stepsConformance(() => scene));
+    describe("log lines of attempts", () => logsConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });
 }

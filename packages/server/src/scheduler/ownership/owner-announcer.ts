@@ -2,11 +2,14 @@ import type { Bus } from "../../ports/bus.ts";
 import type { Demand, OwnedShard } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 
-/** Time within which a node that missed the announcement, or has just started, receives it. */
+/** Interval in ms of the repeated announcement, for nodes that missed it or have just started. */
 const REPEAT_EVERY_MS = 1_000;
 
-/** Tells gateways and apis what this node owns: at once when it changes, and again and again, for messages may be lost. */
-export class Herald {
+/**
+ * Announces to gateways and apis which shards this node owns: at once after a change, and repeatedly, because messages
+ * may be lost.
+ */
+export class OwnerAnnouncer {
   readonly #bus: Bus;
   readonly #runtime: Runtime;
   readonly #before: () => Demand[];
@@ -16,7 +19,7 @@ export class Herald {
   #timer: Timer | null = null;
   #stopped = false;
 
-  /** @param before called before each announcement; the answer is the demand as it is now */
+  /** @param before called before each announcement; returns the present demand */
   constructor(bus: Bus, runtime: Runtime, before: () => Demand[]) {
     this.#bus = bus;
     this.#runtime = runtime;
@@ -51,7 +54,7 @@ export class Herald {
         this.#bus.send({ node, role: "gateway" }, { kind: "OWNER", term, life, shards, demand });
       }
     }
-    // And the other schedulers, whose buses keep in mind who owns what.
+    // Other schedulers get it too, because their buses record the owners.
     const apis = new Set([...this.#bus.nodes("api"), ...this.#bus.nodes("scheduler"), this.#bus.node]);
     for (const node of apis) this.#bus.send({ node, role: "api" }, { kind: "OWNER", term, shards });
     this.#timer = this.#runtime.setTimer(REPEAT_EVERY_MS, () => this.#tellAll());

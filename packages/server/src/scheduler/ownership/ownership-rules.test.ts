@@ -4,7 +4,15 @@ import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../../domain/ids.ts";
 import type { NodeLease } from "../../ports/leases.ts";
 import type { ShardHolder } from "../../ports/store.ts";
-import { livingNodes, nextDeathMs, owningNodes, Placement, plan, stayingNodes, suspects } from "./ownership.ts";
+import {
+  livingNodes,
+  nextDeathMs,
+  owningNodes,
+  Placement,
+  planOwnership,
+  stayingNodes,
+  suspects,
+} from "./ownership-rules.ts";
 
 const nobodyIs = () => false;
 
@@ -19,12 +27,25 @@ function heldBy(owner: string | null): ShardHolder[] {
   return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner }));
 }
 
-/** Plan of `a` while these nodes live. */
-function planOf(living: NodeLease[], holders: ShardHolder[], fields: Partial<Parameters<typeof plan>[0]> = {}) {
+/** Plan of node `a` while these nodes are alive. */
+function planOf(
+  living: NodeLease[],
+  holders: ShardHolder[],
+  fields: Partial<Parameters<typeof planOwnership>[0]> = {},
+) {
   const placed = new Placement().here("a", living);
   return {
     placed,
-    ...plan({ me: "a", living, isCutOff: false, placed, holders, mine: new Map(), isSettling: nobodyIs, ...fields }),
+    ...planOwnership({
+      me: "a",
+      living,
+      isCutOff: false,
+      placed,
+      holders,
+      mine: new Map(),
+      isSettling: nobodyIs,
+      ...fields,
+    }),
   };
 }
 
@@ -137,12 +158,12 @@ describe("who is to give its shards away", () => {
     const placed = new Placement().here("a", [lease("b")]);
     const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
     const outlook = { me: "a", living, isCutOff: false, placed, holders: heldBy("a"), mine, isSettling: nobodyIs };
-    assert.deepEqual(plan(outlook), { take: [], letGo: [0] });
+    assert.deepEqual(planOwnership(outlook), { take: [], release: [0] });
     const other = { ...outlook, me: "b", placed: new Placement().here("b", [lease("b")]), mine: new Map() };
-    assert.deepEqual(plan(other).take, [], "its owner lives");
+    assert.deepEqual(planOwnership(other).take, [], "its owner lives");
     const [first, ...rest] = heldBy("a");
     assert.ok(first);
-    assert.equal(plan({ ...other, holders: [{ ...first, owner: null }, ...rest] }).take.length, 1);
+    assert.equal(planOwnership({ ...other, holders: [{ ...first, owner: null }, ...rest] }).take.length, 1);
   });
 
   it("keeps them where nobody is left to whom they could go", () => {
@@ -157,13 +178,13 @@ describe("who is to give its shards away", () => {
   });
 });
 
-describe("what a node takes and lets go", () => {
+describe("what a node takes and releases", () => {
   it("takes all that nobody holds when it is alone, and lets nothing go", () => {
-    const { take, letGo } = planOf([lease("a")], heldBy(null));
-    assert.deepEqual([take.length, letGo], [SHARD_COUNT, []]);
+    const { take, release } = planOf([lease("a")], heldBy(null));
+    assert.deepEqual([take.length, release], [SHARD_COUNT, []]);
   });
 
-  it("waits for the living to let go, and takes from the dead at once", () => {
+  it("waits for living owners to release them, and takes from the dead at once", () => {
     const both = [lease("a"), lease("b")];
     assert.equal(planOf(both, heldBy("b")).take.length, 0);
     const { take, placed } = planOf(both, heldBy("dead"));
@@ -175,7 +196,7 @@ describe("what a node takes and lets go", () => {
     assert.ok(planOf([lease("a"), lease("b")], heldBy(null), { isSettling: () => true }).take.length > 0);
   });
 
-  it("takes its own over anew where its machine is gone", () => {
+  it("takes its own over again where its machine is gone", () => {
     const { take, placed } = planOf([lease("a"), lease("b")], heldBy("a"));
     assert.equal(take.length, placed.size);
   });
@@ -184,15 +205,15 @@ describe("what a node takes and lets go", () => {
     const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
     const placed = new Placement().here("a", [lease("b")]);
     const outlook = { me: "a", living: [lease("a"), lease("b")], isCutOff: true, placed, isSettling: nobodyIs };
-    assert.equal(plan({ ...outlook, holders: heldBy("a"), mine }).letGo.length, SHARD_COUNT);
-    assert.deepEqual(plan({ ...outlook, holders: heldBy(null), mine: new Map() }), { take: [], letGo: [] });
+    assert.equal(planOwnership({ ...outlook, holders: heldBy("a"), mine }).release.length, SHARD_COUNT);
+    assert.deepEqual(planOwnership({ ...outlook, holders: heldBy(null), mine: new Map() }), { take: [], release: [] });
   });
 
   it("lets one go at a time of those that are placed elsewhere", () => {
     const mine = new Map(heldBy("a").map(({ shard, epoch }) => [shard, epoch]));
-    const { letGo, placed } = planOf([lease("a"), lease("b")], heldBy("a"), { mine });
+    const { release, placed } = planOf([lease("a"), lease("b")], heldBy("a"), { mine });
     assert.deepEqual(
-      letGo.map((shard) => placed.has(shard)),
+      release.map((shard) => placed.has(shard)),
       [false],
     );
   });

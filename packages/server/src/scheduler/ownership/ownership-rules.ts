@@ -6,41 +6,48 @@ import type { Role } from "../../ports/bus.ts";
 import type { NodeLease } from "../../ports/leases.ts";
 import type { ShardHolder } from "../../ports/store.ts";
 
-/** A node that cannot be reached and has missed a renewal of its lease is taken for dead before the lease ends. */
+/** Time in ms since its last renewal after which an unreachable node counts as dead, before its lease ends. */
 export const SUSPECT_AFTER_MS = 400;
-/** A shard that was lost to another is not taken back from the living sooner than this. */
+/**
+ * Time in ms after the loss of a shard to another node before which this node does not take it over from an owner that
+ * seems dead.
+ */
 export const SETTLE_MS = 10_000;
 
-/** Facts by which a node decides which shards to take and which to let go. */
+/** Facts by which a node decides which shards to take and which to release. */
 export interface Outlook {
   me: Incarnation;
   living: readonly NodeLease[];
-  /** Whether this node may own nothing, because it and the owners do not reach each other. */
+  /** Whether this node may own no shards, because it and the owners do not reach each other. */
   isCutOff: boolean;
   /** Shards that should be this node's. */
   placed: ReadonlySet<ShardId>;
   holders: readonly ShardHolder[];
-  /** Shards that this node has in its machine. */
+  /** Shards that this node's machine has. */
   mine: ReadonlyMap<ShardId, unknown>;
-  /** Whether the shard was lost to another within the last SETTLE_MS. */
+  /** Whether the shard was lost to another node within the last SETTLE_MS. */
   isSettling(shard: ShardId): boolean;
 }
 
 export interface LeaseTerms {
-  /** How long a lease stands without being renewed; infinite for a server that is alone. */
+  /** Milliseconds for which a lease is valid without a renewal; infinite for a server that is alone. */
   ttlMs: number;
-  /** How often it is renewed and the list of nodes looked at; well below `ttlMs`. */
+  /** Interval in ms at which the lease is renewed and the list of nodes read; well below `ttlMs`. */
   renewEveryMs: number;
 }
 
-export interface Plan {
+export interface OwnershipChange {
   take: ShardHolder[];
-  /** One at a time, so that a node that comes does not stop everything at once; of a node that is cut off all of them. */
-  letGo: readonly ShardId[];
+  /**
+   * Shards to release: one at a time, so that a new node does not stop all work at once; all of them if this node is
+   * cut off.
+   */
+  release: readonly ShardId[];
 }
 
 /**
- * The nodes with the role whose leases stand; those of schedulers hold shards by right.
+ * Living nodes with the role. Living schedulers may own shards.
+ * @param leases all valid leases
  * @param isUnreachable whether connections to the node are refused or reset
  */
 export function livingNodes(
@@ -52,7 +59,7 @@ export function livingNodes(
     ({ incarnation, renewedAgoMs, roles }) =>
       roles.includes(role) && !(renewedAgoMs > SUSPECT_AFTER_MS && isUnreachable(incarnation)),
   );
-  // Two lives of one node: the younger one is the node.
+  // If a node has the leases of two incarnations, the younger one is alive.
   const byName = new Map<string, NodeLease>();
   for (const lease of living) {
     const known = byName.get(lease.name);
@@ -62,8 +69,8 @@ export function livingNodes(
 }
 
 /**
- * Which nodes a refused connection makes suspect of being dead: those whose links counted until now. Where the link was
- * broken before, a refusal says nothing of the node, and its lease has to end.
+ * Tells which nodes a refused connection makes suspect of being dead: those whose links were intact until now. If a
+ * link was broken before, a refusal does not show that the node is dead, so its lease has to end.
  * @param reachable nodes to which no connection is refused or reset
  */
 export function suspects(
@@ -76,8 +83,8 @@ export function suspects(
 }
 
 /**
- * Moment at which an owner counts as dead, so that nodes need not wait for their next round.
- * @returns in how many milliseconds that is true of one, unless it renews its lease; infinite: all do
+ * Next moment at which some owner counts as dead, so that nodes need not wait for their next round.
+ * @returns milliseconds until then, unless the owner renews its lease; infinite: no renewal is late
  */
 export function nextDeathMs(
   leases: readonly NodeLease[],
@@ -92,32 +99,29 @@ export function nextDeathMs(
   return Math.max(0, Math.min(...leftMs)) + 1;
 }
 
-/**
- * The nodes that may own shards: the largest group of those that all reach each other.
- * @param leases all that stand
- */
+/** Nodes that may own shards: the largest group of nodes that all reach each other. @param leases all valid leases */
 export function owningNodes(living: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
-  // All have to place alike: as long as one node does not know of reach, none heeds it.
+  // All nodes must compute the same placement: while one node does not support reach, no node applies it.
   return isOn("REACH", clusterLevel(leases, FEATURE_LEVEL)) ? largestGroup(living) : living;
 }
 
-/**
- * Nodes on which shards are placed: draining nodes only where there is no other.
- * @param leases all that stand
- */
+/** Nodes on which shards are placed. Draining nodes count only if there is no other. @param leases all valid leases */
 export function stayingNodes(owners: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
-  // All have to place alike: as long as one does not know of draining, nobody heeds it.
+  // All nodes must compute the same placement: while one node does not support draining, no node applies it.
   if (!isOn("DRAINING", clusterLevel(leases, FEATURE_LEVEL))) return owners;
   const staying = owners.filter(({ draining }) => !draining);
   return staying.length > 0 ? staying : owners;
 }
 
-/** Which shards should be this node's, by the list of the nodes alone. Asked several times a second, and rarely another. */
+/**
+ * The shards that the list of nodes places on this node. The result is cached, because it is asked for several times a
+ * second and rarely changes.
+ */
 export class Placement {
   #asked = "";
   #placed: ReadonlySet<ShardId> = new Set();
 
-  /** @param nodes those that shards are placed on */
+  /** @param nodes nodes on which shards are placed */
   here(me: Incarnation, nodes: readonly NodeLease[]): ReadonlySet<ShardId> {
     const names = nodes.map(({ name }) => name);
     const here = nodes.findIndex(({ incarnation }) => incarnation === me);
@@ -131,10 +135,10 @@ export class Placement {
 }
 
 /**
- * Actions that follow from the outlook. A shard of a living owner is waited for: that one lets it go when it sees the
- * same.
+ * Shards to take over and to release. A shard of a living owner is not taken over: that owner releases the shard when
+ * it sees the same list of nodes.
  */
-export function plan(outlook: Outlook): Plan {
+export function planOwnership(outlook: Outlook): OwnershipChange {
   const { me, living, placed, mine, holders, isCutOff } = outlook;
   const alive = new Set(living.map(({ incarnation }) => incarnation));
   const take = holders.filter(({ shard, owner }) => {
@@ -144,7 +148,7 @@ export function plan(outlook: Outlook): Plan {
   });
   const others = living.some(({ incarnation }) => incarnation !== me);
   const elsewhere = others ? [...mine.keys()].filter((shard) => !placed.has(shard)) : [];
-  // Work of a node that is cut off stands still already: there is nothing to spare.
-  const letGo = isCutOff ? elsewhere : elsewhere.slice(0, 1);
-  return { take, letGo };
+  // The work of a node that is cut off has stopped already, so releasing everything at once costs nothing.
+  const release = isCutOff ? elsewhere : elsewhere.slice(0, 1);
+  return { take, release };
 }

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import type { Leases, NodeProfile } from "../../ports/leases.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
-import type { LeaseTerms } from "./ownership.ts";
+import type { LeaseTerms } from "./ownership-rules.ts";
 
-export interface PresenceParts {
+export interface PresenceDependencies {
   leases: Leases;
   profile: NodeProfile;
   terms: LeaseTerms;
@@ -11,15 +11,15 @@ export interface PresenceParts {
   log: Logger;
 }
 
-/** Keeps the lease of a node that owns no shards, so that the others know it, and it them. */
+/** Renews the lease of a node that owns no shards, so that it and the other nodes know each other. */
 export class Presence {
-  readonly #parts: PresenceParts;
+  readonly #deps: PresenceDependencies;
   #timer: Timer | null = null;
   #round: Promise<void> | null = null;
   #stopped = false;
 
-  constructor(parts: PresenceParts) {
-    this.#parts = parts;
+  constructor(deps: PresenceDependencies) {
+    this.#deps = deps;
     this.#look();
   }
 
@@ -27,14 +27,14 @@ export class Presence {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#round;
-    const { leases, profile, log } = this.#parts;
+    const { leases, profile, log } = this.#deps;
     await leases.release(profile.incarnation).catch((error: unknown) => {
-      log.warn({ err: error }, "the lease could not be given up; it runs out by itself");
+      log.warn({ err: error }, "the node could not release its lease; the lease runs out by itself");
     });
   }
 
   #look(): void {
-    const { leases, profile, terms, runtime, log } = this.#parts;
+    const { leases, profile, terms, runtime, log } = this.#deps;
     this.#round = leases
       .renew(profile, terms.ttlMs)
       .then(

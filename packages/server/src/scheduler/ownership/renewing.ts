@@ -3,11 +3,14 @@ import type { Runtime, Timer } from "../../ports/runtime.ts";
 export interface Renewing {
   runtime: Runtime;
   everyMs: number;
-  /** May fail: then it is tried again. */
+  /** Renews the lease. A failed call is repeated. */
   renew(): Promise<unknown>;
 }
 
-/** Renews as long as the work lasts, which may be longer than a lease stands. @returns what comes of the work */
+/**
+ * Renews the lease while the work lasts, which may be longer than the lease is valid.
+ * @returns the result of the work
+ */
 export async function renewingWhile<T>({ runtime, everyMs, renew }: Renewing, work: Promise<T>): Promise<T> {
   let isOver = false;
   let timer: Timer | null = null;
@@ -24,7 +27,7 @@ export async function renewingWhile<T>({ runtime, everyMs, renew }: Renewing, wo
   } finally {
     isOver = true;
     (timer as Timer | null)?.cancel();
-    // Its answer must not come after that of a later one.
+    // Waits for the renewal in flight, whose answer must not arrive after that of a later one.
     await renewal;
   }
 }

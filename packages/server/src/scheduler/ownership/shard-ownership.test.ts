@@ -7,7 +7,7 @@ import { type Epoch, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
 import type { Recovered } from "../../ports/store.ts";
-import { Holdings, type HoldingsParts, SHARED } from "./holdings.ts";
+import { SHARED, ShardOwnership, type ShardOwnershipDependencies } from "./shard-ownership.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";
 const OTHER = "019a0000-0000-7000-8000-000000000002";
@@ -22,14 +22,14 @@ const profile: NodeProfile = {
   startedAt: 0,
 };
 
-/** Nobody's shards, or all of one. Reading what was in them takes as long as it is told to. */
+/** A store whose shards have no owner, or all the same one. The test sets how long reading them takes. */
 class SlowStore {
   readonly #runtime: ManualRuntime;
   readonly #recoverMs: number;
   readonly #owner: string | null;
 
   takeovers = 0;
-  /** How long the first look takes. */
+  /** Duration of the first read of the shards in ms. */
   #lookMs: number;
 
   constructor(runtime: ManualRuntime, recoverMs: number, owner: string | null = null, lookMs = 0) {
@@ -55,13 +55,13 @@ class SlowStore {
     return new Promise((resolve) => this.#runtime.setTimer(this.#recoverMs, () => resolve({} as Recovered)));
   }
 
-  async letGo() {}
+  async releaseShards() {}
 }
 
-/** Until all is taken from another node that renewed its lease 90 ms ago for the last time. @returns how long after that */
+/** State of the other node, which renewed its lease 90 ms ago for the last time, as this node sees it. */
 interface Known {
   isReachable: boolean;
-  /** Nodes to which this one had a link until now; default: it does not say. */
+  /** Nodes to which this node had a link until now; default: not reported. */
   reached?: string[];
 }
 
@@ -69,7 +69,7 @@ async function takenAfterMs({ isReachable, reached }: Known): Promise<number> {
   const runtime = new ManualRuntime();
   const lastMs = runtime.monotonicMs() - 90;
   const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, reaches: null };
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async (node) => {
       const renewedAgoMs = runtime.monotonicMs() - lastMs;
       const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: reached ?? null };
@@ -79,25 +79,35 @@ async function takenAfterMs({ isReachable, reached }: Known): Promise<number> {
   };
   const owned = new Map<ShardId, Epoch>();
   let tookAtMs = 0;
-  const machine: HoldingsParts["machine"] = {
+  const machine: ShardOwnershipDependencies["machine"] = {
     gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       tookAtMs = runtime.monotonicMs();
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
     },
-    letGo: async () => true,
+    releaseShards: async () => true,
     drop: () => undefined,
   };
   const store = new SlowStore(runtime, 0, OTHER);
   const log = pino({ level: "silent" });
   const bus = Object.assign(memoryBus(ME), { nodes: () => (isReachable ? [ME, OTHER] : [ME]) });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
-  const started = holdings.start();
+  const ownership = new ShardOwnership({
+    store,
+    leases,
+    bus,
+    runtime,
+    log,
+    profile,
+    terms: SHARED,
+    readPools,
+    machine,
+  });
+  const started = ownership.start();
   await settled();
   await started;
   await runtime.advance(SHARED.ttlMs);
-  await holdings.stop();
+  await ownership.stop();
   assert.equal(owned.size, SHARD_COUNT);
   return tookAtMs - lastMs;
 }
@@ -121,7 +131,7 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", level, draining: false };
   const third = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", name: "c:8081", address: "c:8081" };
   let reaches = [ME, OTHER, third.incarnation];
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async (node) => [
       { ...node, level, renewedAgoMs: 0, draining: false, reaches },
       ...[other, third].map((one) => ({ ...one, renewedAgoMs: 0, reaches: [ME, OTHER, third.incarnation] })),
@@ -130,13 +140,13 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   };
   const owned = new Map<ShardId, Epoch>();
   const gone: number[] = [];
-  const machine: HoldingsParts["machine"] = {
+  const machine: ShardOwnershipDependencies["machine"] = {
     gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
     },
-    letGo: async (shards) => {
+    releaseShards: async (shards) => {
       gone.push(shards.length);
       for (const shard of shards) owned.delete(shard);
       return true;
@@ -146,8 +156,18 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER, third.incarnation] });
   const store = new SlowStore(runtime, 0);
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
-  const started = holdings.start();
+  const ownership = new ShardOwnership({
+    store,
+    leases,
+    bus,
+    runtime,
+    log,
+    profile,
+    terms: SHARED,
+    readPools,
+    machine,
+  });
+  const started = ownership.start();
   await settled();
   await runtime.advance(1);
   await started;
@@ -155,11 +175,11 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   assert.ok(had > 0 && had < SHARD_COUNT);
   reaches = [ME];
   await runtime.advance(3 * SHARED.renewEveryMs);
-  assert.deepEqual([gone, owned.size, holdings.share], [[had], 0, { placed: 0, had: 0, isSettled: true }]);
+  assert.deepEqual([gone, owned.size, ownership.share], [[had], 0, { placed: 0, had: 0, isSettled: true }]);
   reaches = [ME, OTHER, third.incarnation];
   await runtime.advance(SHARED.renewEveryMs);
   assert.equal(owned.size, had);
-  await holdings.stop();
+  await ownership.stop();
 });
 
 it("takes nothing by what it knew before it was held up: who was dead then may live", async () => {
@@ -174,7 +194,7 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
     renewedAgoMs: 0,
   };
   let renewals = 0;
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async (node) => {
       const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
       return renewals++ === 0 ? [mine] : [mine, other];
@@ -185,19 +205,29 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
   const machine = {
     has: () => new Map(),
     own: () => undefined,
-    letGo: async () => true,
+    releaseShards: async () => true,
     gatewaysChanged: () => undefined,
     drop: () => undefined,
   };
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
-  const started = holdings.start();
+  const ownership = new ShardOwnership({
+    store,
+    leases,
+    bus,
+    runtime,
+    log,
+    profile,
+    terms: SHARED,
+    readPools,
+    machine,
+  });
+  const started = ownership.start();
   await settled();
   await runtime.advance(3 * SHARED.ttlMs);
   await started;
   assert.deepEqual([store.takeovers, renewals > 1], [0, true]);
-  await holdings.stop();
+  await ownership.stop();
 });
 
 it("keeps its lease while it takes shards over, however long that takes, and then has them", async () => {
@@ -212,11 +242,11 @@ it("keeps its lease while the store does not answer who owns the shards, takes n
   assert.ok(Math.max(...pausesMs) < SHARED.ttlMs);
 });
 
-/** Starts a node beside a store in which one call takes that long, and lets its rounds go on until all shards are its own. */
+/** Starts a node on a store in which one call takes this long, and runs its rounds until it owns all shards. */
 async function lookSlowly({ recoverMs = 0, lookMs = 0 }: { recoverMs?: number; lookMs?: number }) {
   const runtime = new ManualRuntime();
   const renewedAtMs: number[] = [];
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async (node) => {
       renewedAtMs.push(runtime.monotonicMs());
       return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
@@ -225,19 +255,19 @@ async function lookSlowly({ recoverMs = 0, lookMs = 0 }: { recoverMs?: number; l
   };
   const owned = new Map<ShardId, Epoch>();
   const dropped: string[] = [];
-  const machine: HoldingsParts["machine"] = {
+  const machine: ShardOwnershipDependencies["machine"] = {
     gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
     },
-    letGo: async () => true,
+    releaseShards: async () => true,
     drop: (reason) => dropped.push(reason),
   };
   const store = new SlowStore(runtime, recoverMs, null, lookMs);
   const terms = SHARED;
   const log = pino({ level: "silent" });
-  const holdings = new Holdings({
+  const ownership = new ShardOwnership({
     store,
     leases,
     bus: memoryBus(ME),
@@ -248,14 +278,14 @@ async function lookSlowly({ recoverMs = 0, lookMs = 0 }: { recoverMs?: number; l
     readPools,
     machine,
   });
-  const started = holdings.start();
+  const started = ownership.start();
   await settled();
   await runtime.advance(recoverMs + lookMs);
   await started;
   await runtime.advance(SHARED.renewEveryMs);
   const pausesMs = renewedAtMs.slice(1).map((atMs, index) => atMs - (renewedAtMs[index] as number));
-  const isTrusted = holdings.trusted;
-  await holdings.stop();
+  const isTrusted = ownership.trusted;
+  await ownership.stop();
   return { shards: owned.size, dropped, pausesMs, isTrusted };
 }
 
@@ -265,33 +295,43 @@ it("counts among the living gateways whose leases stand, though only this node c
   const other = { ...lease, incarnation: OTHER, name: "b:8081", roles: ["gateway"] as const, startedAt: 7 };
   const earlier = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", startedAt: 6 };
   let known = [other, earlier];
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async () => [lease, ...known],
     release: async () => {},
   };
   const owned = new Map<ShardId, Epoch>();
-  const machine: HoldingsParts["machine"] = {
+  const machine: ShardOwnershipDependencies["machine"] = {
     gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
     },
-    letGo: async () => true,
+    releaseShards: async () => true,
     drop: () => undefined,
   };
   const bus = Object.assign(memoryBus(ME), { nodes: () => [ME] });
   const log = pino({ level: "silent" });
   const store = new SlowStore(runtime, 0);
-  const holdings = new Holdings({ store, leases, bus, runtime, log, profile, terms: SHARED, readPools, machine });
-  const started = holdings.start();
+  const ownership = new ShardOwnership({
+    store,
+    leases,
+    bus,
+    runtime,
+    log,
+    profile,
+    terms: SHARED,
+    readPools,
+    machine,
+  });
+  const started = ownership.start();
   await settled();
   await runtime.advance(1);
   await started;
-  assert.deepEqual(holdings.gateways, [ME, OTHER]);
+  assert.deepEqual(ownership.gateways, [ME, OTHER]);
   known = [{ ...other, renewedAgoMs: 501 }];
   await runtime.advance(SHARED.renewEveryMs);
-  assert.deepEqual(holdings.gateways, [ME], "it cannot be reached, and does not renew its lease");
-  await holdings.stop();
+  assert.deepEqual(ownership.gateways, [ME], "it cannot be reached, and does not renew its lease");
+  await ownership.stop();
 });
 
 it("knows the feature level of the cluster: that of the oldest node whose lease stands", async () => {
@@ -307,18 +347,18 @@ it("knows the feature level of the cluster: that of the oldest node whose lease 
     reaches: null,
   };
   let others = [{ ...older, renewedAgoMs: 0 }];
-  const leases: HoldingsParts["leases"] = {
+  const leases: ShardOwnershipDependencies["leases"] = {
     renew: async (node) => [{ ...node, reaches: null, renewedAgoMs: 0, draining: false }, ...others],
     release: async () => {},
   };
   const owned = new Map<ShardId, Epoch>();
-  const machine: HoldingsParts["machine"] = {
+  const machine: ShardOwnershipDependencies["machine"] = {
     gatewaysChanged: () => undefined,
     has: () => owned,
     own: ({ epochs }) => {
       for (const [shard, epoch] of epochs) owned.set(shard, epoch);
     },
-    letGo: async () => true,
+    releaseShards: async () => true,
     drop: () => undefined,
   };
   const parts = {
@@ -330,14 +370,14 @@ it("knows the feature level of the cluster: that of the oldest node whose lease 
     readPools,
     machine,
   };
-  const holdings = new Holdings({ ...parts, store: new SlowStore(runtime, 0), profile: newest });
-  const started = holdings.start();
+  const ownership = new ShardOwnership({ ...parts, store: new SlowStore(runtime, 0), profile: newest });
+  const started = ownership.start();
   await settled();
   await runtime.advance(1);
   await started;
-  assert.equal(holdings.level, 2);
+  assert.equal(ownership.level, 2);
   others = [];
   await runtime.advance(SHARED.renewEveryMs);
-  assert.equal(holdings.level, 3, "the older node is gone");
-  await holdings.stop();
+  assert.equal(ownership.level, 3, "the older node is gone");
+  await ownership.stop();
 });

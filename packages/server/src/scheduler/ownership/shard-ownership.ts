@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { clusterLevel } from "../../domain/cluster/feature-level.ts";
+import { deferred } from "../../domain/deferred.ts";
 import type { Epoch, Incarnation, ShardId } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Leases, NodeLease, NodeProfile } from "../../ports/leases.ts";
@@ -11,16 +12,19 @@ import {
   nextDeathMs,
   owningNodes,
   Placement,
-  plan,
+  planOwnership,
   SETTLE_MS,
   stayingNodes,
   suspects,
-} from "./ownership.ts";
+} from "./ownership-rules.ts";
 import { renewingWhile } from "./renewing.ts";
 
-/** A node that commits nothing is not fenced: how often it looks whether what it holds is still its own. */
+/**
+ * Interval in ms at which a node checks in the store whether it still owns its shards. A node that commits nothing
+ * would not be fenced.
+ */
 const VERIFY_EVERY_MS = 2_000;
-/** A shard that is placed here and missing for longer than this is not just about to arrive. */
+/** Time in ms after which a shard that is placed here and missing counts as late, not as about to arrive. */
 const BEHIND_MAX_MS = 5_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
@@ -30,37 +34,42 @@ export interface Owned {
   term: number;
   epochs: Map<ShardId, Epoch>;
   recovered: Recovered;
-  /** The epochs of all shards after that: who takes any over later sees the epochs of these. */
+  /**
+   * Epochs of all shards, read after the takeover. A node that takes over shards later sees the epochs of this
+   * takeover.
+   */
   seen: Map<ShardId, Epoch>;
-  /** Gateways that live. */
+  /** Gateways that are alive. */
   gateways: readonly Incarnation[];
 }
 
-/** Shards that a node has of those placed on it. */
+/** Number of shards that are placed on a node, and how many of them it has. */
 export interface Share {
   placed: number;
   /** Number of the placed shards that the node has. */
   had: number;
-  /** Whether it had all of them once, and does again soon where some have just been placed here. */
+  /** Whether the node once had all of them, and has them again or will soon have those that were just placed here. */
   isSettled: boolean;
 }
 
-/** The nodes as a renewal of the lease listed them. */
+/** Nodes that a renewal of the lease listed. */
 interface Listed {
   living: readonly NodeLease[];
   /** Shards that should be this node's. */
   placed: ReadonlySet<ShardId>;
-  /** When the renewal was sent, on the monotonic clock. */
+  /** Time at which the renewal was sent, on the monotonic clock. */
   listedMs: number;
 }
 
-/** Terms of a server that shares its store with others. */
+/** Lease terms of a server that shares its store with others. */
 export const SHARED: LeaseTerms = { ttlMs: 3_000, renewEveryMs: 200 };
-/** There is nobody who could take anything; what is lost is noticed when it is. */
+/**
+ * Lease terms of a server that uses its store alone. No other node can take over its shards, so the lease never ends.
+ */
 export const ALONE: LeaseTerms = { ttlMs: Number.POSITIVE_INFINITY, renewEveryMs: 60_000 };
 
-export interface HoldingsParts {
-  store: Pick<Store, "readShards" | "takeOver" | "recover" | "letGo">;
+export interface ShardOwnershipDependencies {
+  store: Pick<Store, "readShards" | "takeOver" | "recover" | "releaseShards">;
   /** Reads the settings of pools for the machine. @throws {StoreUnavailable} */
   readPools(): Promise<void>;
   leases: Pick<Leases, "renew" | "release">;
@@ -70,39 +79,39 @@ export interface HoldingsParts {
   profile: NodeProfile;
   terms: LeaseTerms;
   machine: {
-    /** The shards in it as they are now, and under which epochs; goes on changing. */
+    /** The machine's shards with their epochs: a live view. */
     has(): ReadonlyMap<ShardId, Epoch>;
     own(owned: Owned): void;
-    /** Other gateways live than before. */
+    /** Reports that the set of living gateways has changed. */
     gatewaysChanged(): void;
-    /** @returns whether they were let go properly, with nothing on its way */
-    letGo(shards: readonly ShardId[]): Promise<boolean>;
+    /** Removes shards from the machine. @returns whether they were released with no commit in flight */
+    releaseShards(shards: readonly ShardId[]): Promise<boolean>;
     drop(reason: string): void;
   };
 }
 
 /**
- * Keeps this node the owner of the shards that are placed on it: renews its lease, takes what is placed here and free,
- * lets go what is placed elsewhere. One round after the other, never two at once.
+ * Keeps this node the owner of the shards that are placed on it: renews its lease, takes over free shards that are
+ * placed here, and releases shards that are placed elsewhere. Rounds never overlap.
  */
-export class Holdings {
-  readonly #parts: HoldingsParts;
-  readonly #failed = Promise.withResolvers<Error>();
-  readonly #settled = Promise.withResolvers<void>();
-  /** When shards were lost to others, on the monotonic clock. */
+export class ShardOwnership {
+  readonly #deps: ShardOwnershipDependencies;
+  readonly #failed = deferred<Error>();
+  readonly #settled = deferred<void>();
+  /** Time at which each shard was lost to another node, on the monotonic clock. */
   readonly #fencedAtMs = new Map<ShardId, number>();
-  /** Highest epoch of each shard that this node has read or been given. */
+  /** Highest epoch of each shard that this node has read or received. */
   readonly #knownEpochs = new Map<ShardId, Epoch>();
   readonly #placement = new Placement();
-  /** As they were listed last. */
+  /** Leases as they were last listed. */
   #leases: readonly NodeLease[] = [];
-  /** Gateways that lived at the last look, in order. */
+  /** Sorted list of the gateways that were alive at the last check. */
   #gatewaysSeen = "";
   #placed: ReadonlySet<ShardId> | null = null;
-  /** Since when something is missing; null: since ever, or nothing is. */
+  /** Time since which a placed shard is missing, on the monotonic clock; null: none is, or not compared yet. */
   #behindSinceMs: number | null = null;
   #hadAll = false;
-  /** Nothing is placed here as long as this node and the owners do not reach each other. */
+  /** Whether this node and the owners do not reach each other. No shards are placed on such a node. */
   #isCutOff = false;
   #term = 0;
   #verifiedAtMs = Number.NEGATIVE_INFINITY;
@@ -114,21 +123,21 @@ export class Holdings {
   #again = false;
   #stopped = false;
 
-  constructor(parts: HoldingsParts) {
-    this.#parts = parts;
+  constructor(deps: ShardOwnershipDependencies) {
+    this.#deps = deps;
   }
 
   get failed(): Promise<Error> {
     return this.#failed.promise;
   }
 
-  /** Whether the lease stands, by this node's own clock. */
+  /** Whether the lease is valid by this node's own clock. */
   get trusted(): boolean {
-    return this.#parts.runtime.monotonicMs() < this.#trustUntilMs;
+    return this.#deps.runtime.monotonicMs() < this.#trustUntilMs;
   }
 
   get share(): Share {
-    const { machine, runtime } = this.#parts;
+    const { machine, runtime } = this.#deps;
     const placed = this.#placed ?? new Set<ShardId>();
     const has = machine.has();
     const had = [...placed].filter((shard) => has.has(shard)).length;
@@ -137,25 +146,25 @@ export class Holdings {
     return { placed: placed.size, had, isSettled: this.#isCutOff || isSettled };
   }
 
-  /** Resolves after the first round that went well. @throws {StoreUnusable} */
+  /** Starts the rounds. Resolves after the first successful round. @throws {StoreUnusable} */
   start(): Promise<void> {
     this.#failed.promise.then((error) => this.#settled.reject(error));
     this.lookAgain();
     return this.#settled.promise;
   }
 
-  /** Others own these now: they are not taken back from them soon. */
+  /** Notes shards that other nodes own now. This node does not take them back soon. */
   fenced(shards: readonly ShardId[]): void {
-    const nowMs = this.#parts.runtime.monotonicMs();
+    const nowMs = this.#deps.runtime.monotonicMs();
     for (const shard of shards) this.#fencedAtMs.set(shard, nowMs);
   }
 
-  /** Feature level of the cluster: what every node understands whose lease stood when leases were last listed. */
+  /** Feature level that every node understands whose lease was valid when leases were last listed. */
   get level(): number {
-    return clusterLevel(this.#leases, this.#parts.profile.level);
+    return clusterLevel(this.#leases, this.#deps.profile.level);
   }
 
-  /** A round as soon as may be. @param afterMs below the time that a lease stands */
+  /** Starts a round as soon as possible. @param afterMs delay in ms, below the duration of a lease */
   lookAgain(afterMs = 0): void {
     if (this.#stopped) return;
     if (this.#round !== null) {
@@ -164,7 +173,7 @@ export class Holdings {
     }
     this.#timer?.cancel();
     if (afterMs > 0) {
-      this.#timer = this.#parts.runtime.setTimer(afterMs, () => this.lookAgain());
+      this.#timer = this.#deps.runtime.setTimer(afterMs, () => this.lookAgain());
       return;
     }
     this.#round = this.#goRound().finally(() => {
@@ -172,41 +181,44 @@ export class Holdings {
     });
   }
 
-  /** Leaves its shards and its lease to others. The machine is empty by now. */
+  /** Releases the shards and the lease. The machine is empty by now. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#expiry?.cancel();
     this.#settled.resolve();
     await this.#round;
-    const { store, leases, profile, log, terms } = this.#parts;
-    // Nobody waits for what it leaves: its next life takes everything over.
+    const { store, leases, profile, log, terms } = this.#deps;
+    // No other node waits for the shards of a server that is alone: its next start takes all of them over.
     if (terms.ttlMs === Number.POSITIVE_INFINITY) return;
     try {
       const held = (await store.readShards()).filter(({ owner }) => owner === profile.incarnation);
-      if (held.length > 0) await store.letGo(held);
+      if (held.length > 0) await store.releaseShards(held);
       await leases.release(profile.incarnation);
     } catch (error) {
-      log.warn({ err: error }, "the shards could not be given up; others take them when the lease has run out");
+      log.warn(
+        { err: error },
+        "the node could not release its shards; others take them over when its lease has run out",
+      );
     }
   }
 
-  /** Gateways that live: also those that only this node cannot reach. */
+  /** Gateways that are alive, including gateways that only this node cannot reach. */
   get gateways(): readonly Incarnation[] {
-    const { bus, profile } = this.#parts;
+    const { bus, profile } = this.#deps;
     const reachable = bus.nodes("gateway");
     const leased = livingNodes(this.#leases, suspects(this.#leases, profile.incarnation, reachable), "gateway");
     return [...new Set([...reachable, ...leased.map(({ incarnation }) => incarnation)])];
   }
 
-  /** Which owners may be dead, though their leases stand. */
+  /** Tells which owners may be dead although their leases are valid. */
   get #suspects(): (node: Incarnation) => boolean {
-    const { bus, profile } = this.#parts;
+    const { bus, profile } = this.#deps;
     return suspects(this.#leases, profile.incarnation, bus.nodes("scheduler"));
   }
 
   async #goRound(): Promise<void> {
-    const { log, terms, runtime } = this.#parts;
+    const { log, terms, runtime } = this.#deps;
     let nextMs = terms.renewEveryMs;
     try {
       await this.#look();
@@ -227,7 +239,7 @@ export class Holdings {
   }
 
   async #look(): Promise<void> {
-    const { machine, profile, runtime, terms } = this.#parts;
+    const { machine, profile, runtime, terms } = this.#deps;
     const listedMs = runtime.monotonicMs();
     const leases = await this.#renew();
     const living = livingNodes(leases, this.#suspects);
@@ -237,36 +249,37 @@ export class Holdings {
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;
-    // The lease must not run out while a call to the store hangs: others would take the shards, as slowly.
+    // The lease must not run out while a call to the store hangs, because other nodes would take over the shards, and
+    // would be as slow.
     const renewing = { runtime, everyMs: terms.renewEveryMs, renew: () => this.#renew() };
-    await renewingWhile(renewing, this.#takeAndLetGo({ living, placed, listedMs }));
+    await renewingWhile(renewing, this.#acquireAndRelease({ living, placed, listedMs }));
   }
 
-  async #takeAndLetGo({ living, placed, listedMs }: Listed): Promise<void> {
-    const { machine, profile, runtime, terms } = this.#parts;
+  async #acquireAndRelease({ living, placed, listedMs }: Listed): Promise<void> {
+    const { machine, profile, runtime, terms } = this.#deps;
     const holders = await this.#readShards();
-    await this.#letGoOvertaken(holders);
+    await this.#releaseOvertaken(holders);
     const mine = new Map(machine.has());
-    // Shards of an earlier machine of this node that are placed elsewhere since: no other node may take them as long as
+    // Shards of an earlier machine of this node that are placed elsewhere now. No other node may take them over while
     // they have this owner.
     const left = holders.filter(
       (held) => held.owner === profile.incarnation && !mine.has(held.shard) && !placed.has(held.shard),
     );
-    if (left.length > 0) await this.#parts.store.letGo(left);
+    if (left.length > 0) await this.#deps.store.releaseShards(left);
     const isSettling = (shard: ShardId) =>
       runtime.monotonicMs() - (this.#fencedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY) < SETTLE_MS;
     const isCutOff = this.#isCutOff;
-    const next = plan({ me: profile.incarnation, living, isCutOff, placed, holders, mine, isSettling });
-    // The list of nodes is older than a lease by now: a node that it lacks may live again.
+    const next = planOwnership({ me: profile.incarnation, living, isCutOff, placed, holders, mine, isSettling });
+    // The list of nodes may be older than a lease by now: a node that is not listed may be alive again.
     const isOutdated = runtime.monotonicMs() - listedMs >= terms.ttlMs;
     if (this.#stopped || isOutdated || !this.trusted) return;
     if (next.take.length > 0) await this.#take(next.take);
     this.#compare(placed);
-    if (next.letGo.length > 0) await this.#letGo(next.letGo, holders);
+    if (next.release.length > 0) await this.#release(next.release, holders);
   }
 
   #compare(placed: ReadonlySet<ShardId>): void {
-    const { machine, runtime } = this.#parts;
+    const { machine, runtime } = this.#deps;
     this.#placed = placed;
     const has = machine.has();
     const hasAll = [...placed].every((shard) => has.has(shard));
@@ -275,14 +288,12 @@ export class Holdings {
   }
 
   #isTimeToVerify(): boolean {
-    return this.#parts.runtime.monotonicMs() - this.#verifiedAtMs >= VERIFY_EVERY_MS;
+    return this.#deps.runtime.monotonicMs() - this.#verifiedAtMs >= VERIFY_EVERY_MS;
   }
 
-  /**
-   * Another node has become the owner of these shards, and perhaps let them go again, without this node having noticed.
-   */
-  async #letGoOvertaken(holders: readonly ShardHolder[]): Promise<void> {
-    const { machine, profile, runtime } = this.#parts;
+  /** Removes shards that another node has taken over, and perhaps released again, without this node having noticed. */
+  async #releaseOvertaken(holders: readonly ShardHolder[]): Promise<void> {
+    const { machine, profile, runtime } = this.#deps;
     this.#verifiedAtMs = runtime.monotonicMs();
     const mine = machine.has();
     const overtaken = holders
@@ -292,12 +303,12 @@ export class Holdings {
       .map(({ shard }) => shard);
     if (overtaken.length === 0) return;
     this.fenced(overtaken);
-    await machine.letGo(overtaken);
+    await machine.releaseShards(overtaken);
   }
 
-  /** Trust counts from before the call: a slow answer must not stretch it. */
+  /** Renews the lease. Trust in it counts from before the call, so that a slow answer does not extend it. */
   async #renew(): Promise<NodeLease[]> {
-    const { leases, runtime, profile, machine, terms } = this.#parts;
+    const { leases, runtime, profile, machine, terms } = this.#deps;
     const beganMs = runtime.monotonicMs();
     const nodes = await leases.renew(profile, terms.ttlMs);
     this.#leases = nodes;
@@ -310,25 +321,28 @@ export class Holdings {
     return nodes;
   }
 
-  /** The workers of a gateway that is gone concern every shard, also of an owner that takes nothing over. */
+  /**
+   * Informs the machine when the set of living gateways changes: the workers of a gateway that is gone concern every
+   * owner, even one that takes no shards over.
+   */
   #lookAtGateways(): void {
     const seen = [...this.gateways].sort().join();
     if (seen === this.#gatewaysSeen) return;
     this.#gatewaysSeen = seen;
-    this.#parts.machine.gatewaysChanged();
+    this.#deps.machine.gatewaysChanged();
   }
 
   async #take(wanted: readonly ShardHolder[]): Promise<void> {
-    const { machine, log } = this.#parts;
+    const { machine, log } = this.#deps;
     const taken = await this.#takeOver(wanted);
     if (taken === null || this.#stopped || !this.trusted) return;
     log.info({ shards: taken.epochs.size }, "the node took shards over");
     machine.own({ term: ++this.#term, gateways: this.gateways, ...taken });
   }
 
-  /** @returns all that the machine needs; null: others were faster */
+  /** Takes over shards. @returns all that the machine needs; null: other nodes were faster */
   async #takeOver(wanted: readonly ShardHolder[]): Promise<Omit<Owned, "term" | "gateways"> | null> {
-    const { store, profile } = this.#parts;
+    const { store, profile } = this.#deps;
     const seen = wanted.map(({ shard, epoch }) => ({
       shard,
       epoch,
@@ -344,25 +358,26 @@ export class Holdings {
     });
     if (epochs.size === 0) return null;
     const recovered = await store.recover([...epochs.keys()]);
-    // After the takeover: whoever changes a pool asks the owners that the store shows after the change.
-    await this.#parts.readPools();
+    // The settings are read after the takeover, because a node that changes a pool then asks the owners that the store
+    // shows.
+    await this.#deps.readPools();
     const epochsNow = new Map((await this.#readShards()).map(({ shard, epoch }) => [shard, epoch]));
     return { epochs, recovered, seen: epochsNow };
   }
 
   async #readShards(): Promise<ShardHolder[]> {
-    const holders = await this.#parts.store.readShards();
+    const holders = await this.#deps.store.readShards();
     for (const { shard, epoch } of holders) {
       this.#knownEpochs.set(shard, Math.max(epoch, this.#knownEpochs.get(shard) ?? 0));
     }
     return holders;
   }
 
-  async #letGo(shards: readonly ShardId[], holders: readonly ShardHolder[]): Promise<void> {
-    const { store, machine, profile } = this.#parts;
-    if (!(await machine.letGo(shards))) return;
+  async #release(shards: readonly ShardId[], holders: readonly ShardHolder[]): Promise<void> {
+    const { store, machine, profile } = this.#deps;
+    if (!(await machine.releaseShards(shards))) return;
     const held = holders.filter(({ shard, owner }) => shards.includes(shard) && owner === profile.incarnation);
-    await store.letGo(held);
+    await store.releaseShards(held);
   }
 }
 

@@ -1,24 +1,27 @@
-/** A machine that lived shorter than this probably died of something that is still there. */
+/** Lifetime in ms below which a machine probably died of a cause that persists. */
 const SHORT_LIFE_MS = 1_000;
-/** Well below the time that a lease stands: it is renewed when the next machine is built. */
+/**
+ * First and longest wait in ms. They are well below the duration of a lease, which is renewed when the next machine is
+ * built.
+ */
 const WAIT_MS = { first: 100, last: 1_000 };
 
 /**
- * Keeps machines that die at once from following each other as fast as they can: each takeover writes to the store, which
- * may be what they die of, as when it is out of space.
+ * Delays the next machine after machines that died soon after their start. Each takeover writes to the store, which may
+ * be what they die of, for example when it is out of space.
  */
 export class ShortLives {
-  #bornMs = Number.NEGATIVE_INFINITY;
+  #startedMs = Number.NEGATIVE_INFINITY;
   #row = 0;
 
-  /** @param nowMs monotonic */
-  born(nowMs: number): void {
-    this.#bornMs = nowMs;
+  /** @param nowMs time on the monotonic clock */
+  started(nowMs: number): void {
+    this.#startedMs = nowMs;
   }
 
-  /** @returns how long to wait before the next one is built, in milliseconds; 0 after one that had lived */
+  /** @returns milliseconds to wait before the next machine is built; 0 after a machine that lived long enough */
   died(nowMs: number): number {
-    this.#row = nowMs - this.#bornMs < SHORT_LIFE_MS ? this.#row + 1 : 0;
+    this.#row = nowMs - this.#startedMs < SHORT_LIFE_MS ? this.#row + 1 : 0;
     return this.#row === 0 ? 0 : Math.min(WAIT_MS.last, WAIT_MS.first * 2 ** (this.#row - 1));
   }
 }

@@ -3,10 +3,11 @@ import { beforeEach, describe, it } from "node:test";
 import { pino } from "pino";
 import type { Input } from "../../engine/inputs.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
-import type { CancelCommand, Store } from "../../ports/store.ts";
+import type { Store } from "../../ports/store.ts";
+import type { CancelCommand } from "../../ports/store-commands.ts";
 import { Hydrator } from "./hydrator.ts";
 
-/** An inbox, and a machine that leaves every command open. */
+/** An inbox, and a machine that completes no command. */
 class Inbox {
   readonly commands: CancelCommand[] = [];
   readonly taken = new Set<string>();
@@ -14,10 +15,10 @@ class Inbox {
   readonly hydrator: Hydrator;
 
   constructor(runtime: ManualRuntime) {
-    const signs = { waiting: false, ready: false, plans: false, commands: true, pools: [] };
+    const summary = { waiting: false, ready: false, plans: false, commands: true, pools: [] };
     const store: Partial<Store> = {
       recurrences: { readOtherZones: async () => [], readAwaiting: async () => [] } as never,
-      lookOut: async () => signs,
+      poll: async () => summary,
       readCommands: async (_, known, limit) => {
         this.reads++;
         return this.commands.filter(({ id }) => !known.has(id)).slice(0, limit);
@@ -30,7 +31,9 @@ class Inbox {
       readEnds: () => undefined,
       size: () => 0,
       commands: () => this.taken,
+      hasRoom: () => true,
       plans: () => 0,
+      hasPlanRoom: () => true,
       pools: { begin: () => () => undefined },
       tzdata: () => null,
     });

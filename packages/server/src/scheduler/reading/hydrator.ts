@@ -1,68 +1,91 @@
 import type { Logger } from "pino";
+import type { Candidate } from "../../domain/execution.ts";
+import type { Flow } from "../../domain/flow.ts";
 import type { ShardId } from "../../domain/ids.ts";
 import type { Input, ReadMark, Want } from "../../engine/inputs.ts";
 import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { FlowPage } from "../../ports/store-flows.ts";
+import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
 import type { PoolReader } from "./pool-reader.ts";
 
-/** How often the store is looked at for what no hint told of. */
+/** Interval in ms of the sweeps that find what lost hints did not announce. */
 const SWEEP_EVERY_MS = 1_000;
-/** Rows that fall due until the sweep after next are brought into memory. */
+/** Time in ms before its due time from which a row is read, which covers the time until the sweep after next. */
 const AHEAD_MS = 3 * SWEEP_EVERY_MS;
-const WAITING_ROWS = 5_000;
 const LANE_ROWS = 1_000;
 const COMMAND_ROWS = 1_000;
-/** Open commands that are kept in memory. Each look sends their ids to the store. */
+/** Open commands that are kept in memory. Each read sends their ids to the store. */
 const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
-/** Parts of the runner that the hydrator needs. */
+/** Operations of the commit loop that the hydrator uses. */
 export interface Reader {
-  /** Hands an input to the machine. */
+  /** Passes an input to the machine. */
   take(input: Input): void;
-  /** Shards that are owned now. */
+  /** Shards that this node owns now. */
   shards(): ShardId[];
   readBegins(): ReadMark;
   readEnds(mark: ReadMark): void;
-  /** Executions in memory. */
+  /** Number of executions in memory. */
   size(): number;
-  /** Ids of the commands that the machine has and that are not done. */
+  /** Ids of open commands that the machine has. */
   commands(): ReadonlySet<string>;
-  /** Recurring jobs in memory. */
+  /** Whether the machine has room for more executions of the flow that wait for their time. */
+  hasRoom(flow: Flow): boolean;
+  /** Number of recurring jobs in memory. */
   plans(): number;
-  /** Hears the settings of pools that a look shows. */
+  /** Whether the machine has room for more recurring jobs of the flow. */
+  hasPlanRoom(flow: Flow): boolean;
+  /** Receives the settings of pools that a poll returns. */
   readonly pools: Pick<PoolReader, "begin">;
-  /** The time zone data in force, as plans name it; null: there is no changeover yet. */
+  /** Tag of the time zone data in force, as plans contain it; null: there is no changeover yet. */
   tzdata(): string | null;
 }
 
-/** Brings executions from the store into the machine: what it wants, and once a second what it may not know of. */
+/**
+ * Brings executions from the store into the machine: those that it asks for, and once a second those that it may have
+ * missed.
+ */
 export class Hydrator {
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #log: Logger;
-  /** A store that is slow fails many reads at once. */
+  /** Counts repeated warnings, because a slow store fails many reads at once. */
   readonly #warnings: CountedWarnings;
   readonly #reader: Reader;
+  readonly #sizes: ReadSizes;
   readonly #plans: PlanReader;
+  readonly #turns: FlowTurns<Candidate>;
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
   #looking = false;
   #inboxIsShut = false;
 
-  constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader) {
+  constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader, sizes: ReadSizes = READ_SIZES) {
     this.#store = store;
     this.#runtime = runtime;
     this.#log = log;
     this.#warnings = new CountedWarnings(log, runtime);
     this.#reader = reader;
+    this.#sizes = sizes;
+    this.#turns = new FlowTurns(
+      {
+        flows: (after, limit) => store.waitingFlows(runtime.now() + AHEAD_MS, after, limit),
+        read: (pages, limit) => this.#readFlows(pages, limit),
+        cursorOf: ({ dueAt, id }) => ({ dueAt, id }),
+        hasRoom: (flow) => reader.hasRoom(flow),
+      },
+      sizes.waitingTurn,
+    );
     this.#plans = new PlanReader({
       recurrences: store.recurrences,
       runtime,
       reader,
+      sizes,
       reading: (read) => this.#reading(read),
       failed: (error) => this.#log.warn({ err: error }, "the scheduler could not read recurring jobs and tries again"),
     });
@@ -73,7 +96,7 @@ export class Hydrator {
     void this.#sweep();
   }
 
-  /** Looks at once: there are shards of which nothing is known yet. */
+  /** Reads immediately, because shards were just taken over. */
   hurry(): void {
     this.#plans.begin();
     if (this.#timer === null) return;
@@ -82,7 +105,7 @@ export class Hydrator {
     void this.#sweep();
   }
 
-  /** Other time zone data is in force. */
+  /** Reads plans that must follow other time zone data. */
   lookForOtherZones(): void {
     this.#plans.readOtherZones();
   }
@@ -93,11 +116,17 @@ export class Hydrator {
     this.#plans.stop();
   }
 
-  /** Reads what the machine asked for; a read that fails is repeated until it succeeds or the hydrator is stopped. */
+  /**
+   * Carries out a read that the machine asked for. A failed read is repeated until it succeeds or the hydrator is
+   * stopped.
+   */
   read(want: Want): void {
     this.#read(want).catch((error: unknown) => {
       if (this.#stopped) return;
-      this.#warnings.warn({ err: error }, "a read of the store failed and is repeated");
+      this.#warnings.warn(
+        { err: error },
+        "the scheduler could not read executions or plans from the store and tries again",
+      );
       this.#runtime.setTimer(RETRY_MS, () => {
         if (!this.#stopped) this.read(want);
       });
@@ -146,25 +175,48 @@ export class Hydrator {
     if (!this.#stopped) this.#timer = this.#runtime.setTimer(nextMs, () => void this.#sweep());
   }
 
-  /** Most of what there could be there is not, most of the time. @returns whether there is more that is due */
+  /**
+   * Polls the store first, because most of the time most reads would find nothing.
+   * @returns whether more rows are due
+   */
   async #lookAround(): Promise<boolean> {
     const now = this.#runtime.now();
     const ahead = { dueUntil: now + AHEAD_MS, firesUntil: now + PLANS_AHEAD_MS };
     const poolsRead = this.#reader.pools.begin();
-    const signs = await this.#store.lookOut(this.#reader.shards(), ahead);
-    poolsRead(signs.pools);
-    let full = signs.waiting && (await this.#readWaiting());
-    if (signs.ready) await this.#readLanes();
+    const summary = await this.#store.poll(this.#reader.shards(), ahead);
+    poolsRead(summary.pools);
+    let full = summary.waiting && (await this.#readWaiting());
+    if (summary.ready) await this.#readLanes();
     else this.#lanesAfter = null;
-    if (signs.plans) await this.#plans.sweep();
-    if (signs.commands && (await this.#readCommands())) full = true;
+    if (summary.plans && (await this.#plans.sweep())) full = true;
+    if (summary.commands && (await this.#readCommands())) full = true;
     return full;
   }
 
-  /** @returns whether there is more that is due */
+  /**
+   * Reads waiting rows: the earliest ones, and by turns of flows while there are more than one read returns.
+   * @returns whether more rows are due
+   */
   async #readWaiting(): Promise<boolean> {
-    // The read repeats rows that are in memory, because it starts from the start: a cursor could pass a slow transaction.
-    const limit = Math.min(this.#reader.size() + WAITING_ROWS, 100_000);
+    if (!this.#turns.isActive && !(await this.#readEarliest())) return false;
+    return (await this.#turns.look(this.#runtime.now())) ?? true;
+  }
+
+  async #readFlows(pages: readonly FlowPage[], limit: number): Promise<Candidate[][]> {
+    const dueUntil = this.#runtime.now() + AHEAD_MS;
+    let found: Candidate[][] = [];
+    await this.#reading(async (mark) => {
+      found = await this.#store.readFlows(this.#reader.shards(), dueUntil, pages, limit);
+      return { kind: "READ_WAITING", rows: found.flat(), ...mark };
+    });
+    return found;
+  }
+
+  /** Reads the earliest waiting rows. @returns whether there may be more */
+  async #readEarliest(): Promise<boolean> {
+    // The read starts with the earliest row and repeats rows in memory, because a cursor could pass over a slow
+    // transaction.
+    const limit = Math.min(this.#reader.size() + this.#sizes.waiting, 100_000);
     let full = false;
     await this.#reading(async (mark) => {
       const rows = await this.#store.readWaiting(this.#reader.shards(), this.#runtime.now() + AHEAD_MS, limit);
@@ -174,7 +226,7 @@ export class Hydrator {
     return full;
   }
 
-  /** Looks at once for commands: those for plans are obeyed in the order of the inbox, not in that of their messages. */
+  /** Reads commands immediately: commands for plans are applied in the order of the inbox, not of their messages. */
   lookForCommands(): void {
     if (this.#looking) return;
     this.#looking = true;
@@ -186,8 +238,8 @@ export class Hydrator {
   }
 
   /**
-   * Commands may stay open for minutes, so the read leaves out those that the machine has. @returns whether there are
-   * more
+   * Reads new commands. Commands may stay open for minutes, so the read leaves out those that the machine has.
+   * @returns whether there are more
    */
   async #readCommands(): Promise<boolean> {
     const known = this.#reader.commands();

@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fromBinary } from "@bufbuild/protobuf";
+import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import { Payloads } from "./payloads.ts";
 
-/** A store that has every payload, and what was read of it. */
+/** A store that has every payload, and records the reads. */
 function scene() {
   const read: string[] = [];
   const payloads = new Payloads({
     payloads: async (ids) => {
       read.push(...ids);
       return new Map(ids.map((id) => [id, Buffer.from(`stored ${id}`)]));
+    },
+    steps: {
+      read: async (ids) => {
+        read.push(...ids.map((id) => `steps of ${id}`));
+        const data = Buffer.from('"kept"');
+        return new Map(ids.map((id) => [id, [{ name: "charge", kind: "RESULT", attempt: 1, number: 1, at: 5, data }]]));
+      },
     },
   });
   const keep = (id: string, payload: Uint8Array = Buffer.from(id), dueAt = 0) =>
@@ -22,6 +31,22 @@ function scene() {
 }
 
 describe("payloads on their way to workers", () => {
+  it("come with the records of earlier attempts, where there are any", async () => {
+    const { payloads, read } = scene();
+    const stepping = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
+    const plain = { executionId: "b", attempt: 2, payloadBytes: 0, payload: null };
+    await payloads.attach([stepping, plain]);
+    assert.deepEqual(read, ["steps of a"]);
+    const { steps } = fromBinary(RecordedStepsSchema, stepping.steps ?? new Uint8Array(0));
+    const [step] = steps;
+    assert.deepEqual(
+      [step?.name, step?.kind, Buffer.from(step?.data ?? []).toString()],
+      ["charge", StepKind.RESULT, '"kept"'],
+    );
+    assert.equal("steps" in plain, false);
+    assert.equal(payloads.attach([stepping]), null, "the records are there");
+  });
+
   it("are at hand for the first attempt after their hint, and read for those after it", async () => {
     const { keep, get, read } = scene();
     keep("a");

@@ -1,59 +1,77 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import type { Candidate } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
+import type { RecordedStep } from "../../domain/step.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** Payloads kept for executions that were just submitted: at most twice so many, and twice so many bytes of them. */
+/**
+ * Bytes and number of payloads in one of the two generations of payloads kept for executions that were just submitted.
+ */
 const GENERATION_BYTES_MAX = 32 * 1024 * 1024;
 const GENERATION_MAX = 50_000;
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Fields that a `HintedRow` and an `Assignment` share. */
 interface Hinted {
   row: Pick<Candidate, "id" | "dueAt" | "attempt">;
   payload: Uint8Array | null;
 }
-type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloadBytes">;
+type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloadBytes" | "steps">;
 
 /**
- * Payloads on their way to workers: those that came with a hint are at hand for the first attempt, the others are read when
- * they are needed. A later attempt may be of another version of the job, with another payload.
+ * Payloads of assignments, and records of earlier attempts. Payloads that came with a hint are available for the first
+ * attempt; the others are read when they are needed. A later attempt may run another version of the job, with another
+ * payload.
  */
 export class Payloads {
-  readonly #store: Pick<Store, "payloads">;
+  readonly #store: Pick<Store, "payloads" | "steps">;
   /**
-   * The newest, and those before them, which are forgotten as a whole: what was turned away by its lane, or cancelled, is
-   * perhaps never asked for. Looking for the oldest of a Map from which the oldest are deleted takes ever longer.
+   * Two generations of payloads: the newest, and those before, which are dropped as a whole. Payloads of executions
+   * that their lane rejected, or that were cancelled, may never be asked for. Dropping single payloads by age would be
+   * slow, because finding the oldest key of a Map takes longer the more old keys were deleted.
    */
   #young = new Map<ExecutionId, Uint8Array>();
   #old = new Map<ExecutionId, Uint8Array>();
   #youngBytes = 0;
 
-  constructor(store: Pick<Store, "payloads">) {
+  constructor(store: Pick<Store, "payloads" | "steps">) {
     this.#store = store;
   }
 
-  /** @param dueUntil what is due later is left in the store, with its payload */
+  /** @param dueUntil latest due time; later executions stay in the store, with their payloads */
   keep(rows: readonly Hinted[], dueUntil: EpochMs): void {
     for (const { row, payload } of rows) {
       if (payload === null || row.dueAt > dueUntil || row.attempt > 0) continue;
       if (this.#young.size >= GENERATION_MAX || this.#youngBytes >= GENERATION_BYTES_MAX) this.#age();
-      // A hint that comes again has the same payload; nobody looks whether there is one, because that costs as much as
-      // to put it.
+      // A repeated hint has the same payload, and checking for it would cost as much as setting it again.
       this.#young.set(row.id, payload);
       this.#youngBytes += payload.length;
     }
   }
 
-  /** Puts the payloads into the assignments. @returns null: all were at hand */
+  /** Puts payloads and records into the assignments. @returns null: everything was available */
   attach(assigns: readonly Assigned[]): Promise<void> | null {
     const missing: ExecutionId[] = [];
+    let isStepping = false;
     for (const assign of assigns) {
+      if (assign.steps === null) isStepping = true;
       if (assign.payloadBytes === 0 || assign.payload !== null) continue;
       const kept = this.#take(assign.executionId);
       if (kept === undefined || assign.attempt > 1) missing.push(assign.executionId);
       else assign.payload = kept;
     }
+    if (isStepping) return this.#readAll(assigns, missing);
     return missing.length === 0 ? null : this.#read(assigns, missing);
+  }
+
+  async #readAll(assigns: readonly Assigned[], missing: readonly ExecutionId[]): Promise<void> {
+    const stepping = assigns.filter(({ steps }) => steps === null);
+    const recorded = await this.#store.steps.read(stepping.map(({ executionId }) => executionId));
+    if (missing.length > 0) await this.#read(assigns, missing);
+    for (const assign of stepping) assign.steps = recordedBytes(recorded.get(assign.executionId) ?? []);
   }
 
   async #read(assigns: readonly Assigned[], missing: readonly ExecutionId[]): Promise<void> {
@@ -79,4 +97,10 @@ export class Payloads {
     this.#young.delete(id);
     return young;
   }
+}
+
+/** Records as bytes of the worker protocol. */
+function recordedBytes(steps: readonly RecordedStep[]): Uint8Array {
+  const items = steps.map(({ name, kind, data }) => ({ name, kind: StepKind[kind], data: data ?? NO_BYTES }));
+  return toBinary(RecordedStepsSchema, create(RecordedStepsSchema, { steps: items }));
 }

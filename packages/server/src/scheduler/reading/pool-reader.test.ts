@@ -6,7 +6,7 @@ import { PoolReader } from "./pool-reader.ts";
 
 describe("the settings of pools", () => {
   const scene = () => {
-    /** Reads of the store that are under way. */
+    /** Reads of the store in progress. */
     const reads: PromiseWithResolvers<Pool[]>[] = [];
     const told: string[] = [];
     const names = (pools: readonly Pool[]) => pools.map(({ name }) => name).join();
@@ -48,7 +48,7 @@ describe("the settings of pools", () => {
     assert.deepEqual(fresh, ["first old", "second new", "third new"]);
   });
 
-  it("are read anew for the next question where a read has failed", async () => {
+  it("are read again for the next question where a read has failed", async () => {
     const { reader, reads, answer, known } = scene();
     const failed = assert.rejects(reader.refresh(), /the store is down/);
     await settled();

@@ -3,23 +3,24 @@ import type { Store } from "../../ports/store.ts";
 import { sharedRun } from "../shared-run.ts";
 
 /**
- * The settings of all pools as this node's machine goes by them. Several reads may be under way at once: a result counts
- * only if no read that began later has ended before it, so the settings never go back.
+ * The pool settings that this node's machine uses. Several reads may overlap: a result counts only if no read that
+ * began later has ended before, so the settings never go back.
  */
 export class PoolReader {
   readonly #store: Pick<Store, "readPools">;
   readonly #changed: (pools: readonly Pool[]) => void;
   #begun = 0;
-  /** The read that `known` is from. */
+  /** Number of the read that returned `known`. */
   #newest = 0;
   #known: readonly Pool[] = [];
   /**
-   * Resolves when a read that began after this call has ended. Calls that come while a read is under way share the next one.
+   * Reads the settings. Resolves when a read that began after the call has ended; calls during a read share the next
+   * one.
    * @throws {StoreUnavailable}
    */
   readonly refresh: () => Promise<void>;
 
-  /** @param changed called with every result that counts */
+  /** @param changed called with each result that counts */
   constructor(store: Pick<Store, "readPools">, changed: (pools: readonly Pool[]) => void) {
     this.#store = store;
     this.#changed = changed;
@@ -30,7 +31,7 @@ export class PoolReader {
     return this.#known;
   }
 
-  /** @returns takes the result of a read that begins now */
+  /** Registers a read that begins now. @returns a function that takes the result of the read */
   begin(): (pools: readonly Pool[]) => void {
     const read = ++this.#begun;
     return (pools) => {

@@ -4,10 +4,13 @@ import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { BacklogOfPool, StoreQueries } from "../../ports/store-queries.ts";
 
 const LOOK_EVERY_MS = 30_000;
-/** Ready executions of a pool beyond this number are told as this number. */
+/** Largest count that is reported for a pool. */
 const COUNTED_MAX = 100_000;
 
-/** Looks now and then how much of each pool is ready in the store, of which owners have only the next part in memory. */
+/**
+ * Counts the READY executions of each pool in the store at intervals, because owners have only the first of them in
+ * memory.
+ */
 export class BacklogWatch {
   readonly #queries: Pick<StoreQueries, "backlog">;
   readonly #runtime: Runtime;

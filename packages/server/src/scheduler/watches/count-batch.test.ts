@@ -4,7 +4,7 @@ import { recurringJob } from "../../engine/testing/recurring.ts";
 import { RecurringWorld } from "../../engine/testing/recurring-world.ts";
 import { only, START } from "../../engine/testing/story.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import { countBatch } from "./figures.ts";
+import { countBatch } from "./count-batch.ts";
 
 const EVERY_7_S = { type: "INTERVAL", everyMs: 7_000, mode: "FIXED_RATE" } as const;
 
@@ -18,8 +18,8 @@ it("counts what a backfill makes as late from then on, and not as planned once m
   world.order(job, { kind: "BACKFILL", since: START + 1, until: START + 15_000, limit: 1 });
   world.story.now += 1_000;
   world.look().read().send().land().read().read();
-  const births = [...world.story.batch.shards.values()].flatMap(({ plans }) => only([...plans.values()]).births);
-  assert.equal(only(births).trigger, "BACKFILL");
+  const created = [...world.story.batch.shards.values()].flatMap(({ plans }) => only([...plans.values()]).created);
+  assert.equal(only(created).trigger, "BACKFILL");
   assert.deepEqual(counted(world), []);
   world.rest().crash(true);
   world.story.worker("w1");

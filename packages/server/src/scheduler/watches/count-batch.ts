@@ -3,7 +3,7 @@ import type { PlannedOutcome } from "../../domain/recurrence.ts";
 import type { Batch } from "../../engine/batch.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 
-/** Counts what has become true, with a commit or without one. */
+/** Counts the results of a batch, with or without a commit, for metrics. */
 export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const { pool, latenessMs } of batch.starts) metrics.lateness(pool, latenessMs);
   for (const { pool, runMs } of batch.runs) metrics.ran(pool, runMs);
@@ -28,10 +28,10 @@ function countPlanned(metrics: Metrics, batch: Batch): void {
   const counts = new Map<PlannedOutcome, number>();
   const add = (outcome: PlannedOutcome, count: number) => counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   for (const draft of batch.shards.values()) {
-    for (const { jobId, births, skips } of draft.plans.values()) {
+    for (const { jobId, created, skips } of draft.plans.values()) {
       const graceMs = batch.graceMs.get(jobId) ?? 0;
-      // An instant of a backfill was accounted for in its time, or lies before the creation of the job.
-      for (const { row, createdAt, trigger } of births) {
+      // An instant of a backfill was accounted for when it was due, or lies before the creation of the job.
+      for (const { row, createdAt, trigger } of created) {
         if (trigger === "SCHEDULE") add(createdAt - row.scheduledAt > graceMs ? "LATE" : "ON_TIME", 1);
       }
       for (const { reason, count } of skips) add(reason, count);

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 10_000;
 /** Largest count that is reported. */
 const OVERDUE_COUNTED_MAX = 1_000;
 
-/** Looks now and then for recurring jobs whose time has passed without being accounted for, whoever owns their shards. */
+/** Counts recurring jobs at intervals whose next instant has passed without being accounted for, in all shards. */
 export class OverdueWatch {
   readonly #queries: Pick<StoreQueries, "overdue">;
   readonly #runtime: Runtime;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { delayQuantile } from "../../domain/delay-buckets.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import { TallyBook } from "./tally.ts";
+import { RecentStats } from "./recent-stats.ts";
 
 describe("what a scheduler has seen lately", () => {
   it("holds the lateness of the last minute or two, and what has finished", () => {
@@ -14,7 +14,7 @@ describe("what a scheduler has seen lately", () => {
       finished: (state: string, count: number) => told.push(`${state} ${count}`),
     } as unknown as Metrics;
     const runtime = { monotonicMs: () => nowMs } as never;
-    const book = new TallyBook(runtime);
+    const book = new RecentStats(runtime);
     const beside = book.beside(metrics);
     beside.lateness("default", 100);
     nowMs = 70_000;

@@ -4,16 +4,16 @@ import type { PlannedOutcome } from "../../domain/recurrence.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 
-/** Lateness is told of the last one to two of these. */
+/** Duration in ms of one generation. The reported lateness covers the last one to two generations. */
 const GENERATION_MS = 60_000;
 
-/** Recent figures of this scheduler, for the api. */
-export class TallyBook {
+/** Recent statistics of this scheduler, for the api. */
+export class RecentStats {
   readonly #runtime: Runtime;
   readonly #finished = new Map<FinalState, number>();
   readonly #planned = new Map<PlannedOutcome, number>();
-  #young = emptyBuckets();
-  #old = emptyBuckets();
+  #current = emptyBuckets();
+  #previous = emptyBuckets();
   #turnedAtMs: number;
 
   constructor(runtime: Runtime) {
@@ -21,13 +21,13 @@ export class TallyBook {
     this.#turnedAtMs = runtime.monotonicMs();
   }
 
-  /** Metrics that are written down here as well. */
+  /** Wraps metrics, so that these statistics record them as well. */
   beside(metrics: Metrics): Metrics {
     return {
       ...metrics,
       lateness: (pool, latenessMs) => {
         this.#turn();
-        countDelay(this.#young, latenessMs);
+        countDelay(this.#current, latenessMs);
         metrics.lateness(pool, latenessMs);
       },
       finished: (state, count) => {
@@ -43,15 +43,15 @@ export class TallyBook {
 
   lateness(): number[] {
     this.#turn();
-    return addBuckets([this.#young, this.#old]);
+    return addBuckets([this.#current, this.#previous]);
   }
 
-  /** Since this scheduler was made. */
+  /** Executions that became final since the scheduler was created. */
   finished(): { state: FinalState; count: number }[] {
     return Array.from(this.#finished, ([state, count]) => ({ state, count }));
   }
 
-  /** Planned instants that were accounted for, since this scheduler was made. */
+  /** Planned instants that were accounted for since the scheduler was created. */
   planned(): { outcome: PlannedOutcome; count: number }[] {
     return Array.from(this.#planned, ([outcome, count]) => ({ outcome, count }));
   }
@@ -59,8 +59,8 @@ export class TallyBook {
   #turn(): void {
     const nowMs = this.#runtime.monotonicMs();
     if (nowMs - this.#turnedAtMs < GENERATION_MS) return;
-    this.#old = nowMs - this.#turnedAtMs < 2 * GENERATION_MS ? this.#young : emptyBuckets();
-    this.#young = emptyBuckets();
+    this.#previous = nowMs - this.#turnedAtMs < 2 * GENERATION_MS ? this.#current : emptyBuckets();
+    this.#current = emptyBuckets();
     this.#turnedAtMs = nowMs;
   }
 }

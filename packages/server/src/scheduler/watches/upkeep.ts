@@ -5,8 +5,8 @@ import type { Retention, Store } from "../../ports/store.ts";
 const EVERY_MS = 3_600_000;
 
 /**
- * Has the store make room ahead of time and let go of what is old: now, and every hour.
- * @returns ends it
+ * Makes the store create partitions ahead of time and delete old data: now, and every hour.
+ * @returns a function that ends it
  */
 export function keepUp(store: Store, runtime: Runtime, log: Logger, retention: Retention): () => void {
   let timer: Timer | null = null;

@@ -1,10 +1,10 @@
 import type { Incarnation, KnownNode, ShardId } from "@mainspring/server/testing";
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
 /**
- * A node that is drained gives its shards away, where there is another one to take them. Judged when all has come to
- * rest: by then nobody was drained or taken back for minutes.
- * @param nodes all that have a lease, as who runs them sees them
+ * A drained node hands its shards to others, if there is another node to take them. The checker judges when everything
+ * has come to rest: by then no drain has begun or ended for minutes.
+ * @param nodes all nodes with a lease, as operators see them
  */
 export function drainedNodesAreEmptied(nodes: () => readonly KnownNode[]): Checker {
   const owners = new Map<ShardId, Incarnation>();

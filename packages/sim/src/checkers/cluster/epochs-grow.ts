@@ -1,10 +1,13 @@
 import type { Epoch, Incarnation, ShardId } from "@mainspring/server/testing";
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** Epochs grow, and nothing of an older epoch or of another node is committed. */
+/** Epochs grow, and no commit of an older epoch or of another node takes effect. */
 export function epochsGrow(): Checker {
   const owners = new Map<ShardId, { epoch: Epoch; owner: Incarnation | null }>();
-  /** Highest epoch of each shard, lost takeovers of a store that went back included: a node may still hold one of them. */
+  /**
+   * Highest epoch of each shard. Takeovers that a restored store lost count too, because a node may still hold such an
+   * epoch.
+   */
   const highest = new Map<ShardId, Epoch>();
   return {
     name: "epochs grow",
@@ -17,7 +20,7 @@ export function epochsGrow(): Checker {
           owners.set(shard, { epoch, owner: event.owner });
         }
       }
-      // The owner before knows a store that is no more, and has to take the shard over anew.
+      // The former owner knows a store that no longer exists, and must take the shard over again.
       if (event.kind === "WENT_BACK")
         for (const { shard, epoch } of event.holders) owners.set(shard, { epoch, owner: null });
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;

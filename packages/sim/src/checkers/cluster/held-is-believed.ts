@@ -1,8 +1,11 @@
-import { type Checker, Violation } from "./checker.ts";
-import type { Quiet } from "./quiet.ts";
-import { type Attendance, nameOf, type Roll } from "./roll.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
+import { nameOf, type TrackedWorker, type WorkerTracker } from "./worker-tracker.ts";
 
-/** A gateway and a worker may differ for this long where nothing hinders them: a message is on its way, or a question. */
+/**
+ * Time for which a gateway and a worker may differ without a fault, in milliseconds, because a message or a question is
+ * on its way.
+ */
 const BOUND_MS = 20_000;
 
 /** An attempt that occupies a worker. */
@@ -11,21 +14,21 @@ export interface Occupying {
   attempt: number;
 }
 
-/** Asks a gateway which attempts occupy one of its workers. null: the gateway does not know the worker. */
+/** Asks a gateway which attempts occupy one of its workers; null: the gateway does not know the worker. */
 export type AskGateway = (server: string, worker: string) => readonly Occupying[] | null;
 
 /**
- * A gateway knows the attempts that occupy its worker: attempts that wait there or run there, with those
- * that are over and whose handlers go on. Judged while all is quiet.
+ * A gateway knows the attempts that occupy its worker: those that wait or run there, and those that are over and whose
+ * handlers still run. The checker judges while no fault is active.
  */
-export function heldIsBelieved(roll: Roll, quiet: Quiet, ask: AskGateway): Checker {
+export function heldIsBelieved(tracker: WorkerTracker, quiet: Quiet, ask: AskGateway): Checker {
   let differingSinceMs = new Map<string, number>();
   return {
     name: "what is held is what is believed",
     looked(nowMs) {
       const differing = new Map<string, number>();
       if (nowMs >= quiet.sinceMs) {
-        for (const attendance of roll.workers.values()) {
+        for (const attendance of tracker.workers.values()) {
           for (const difference of differencesOf(attendance, ask)) {
             differing.set(difference, differingSinceMs.get(difference) ?? nowMs);
           }
@@ -39,7 +42,7 @@ export function heldIsBelieved(roll: Roll, quiet: Quiet, ask: AskGateway): Check
   };
 }
 
-function differencesOf({ worker, server, holds, running }: Attendance, ask: AskGateway): string[] {
+function differencesOf({ worker, server, holds, running }: TrackedWorker, ask: AskGateway): string[] {
   const listed = server === null ? null : ask(server, worker);
   if (listed === null) return [];
   const believed = new Set(listed.map(nameOf));

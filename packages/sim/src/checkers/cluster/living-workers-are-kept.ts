@@ -1,31 +1,34 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Roll } from "./roll.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Ledger } from "../recurring/ledger.ts";
+import type { WorkerTracker } from "./worker-tracker.ts";
 
-/** A worker that has been well for so long cannot be taken for dead: longer than any message is on its way. */
+/**
+ * Time without faults after which a worker cannot be regarded as dead, in milliseconds: longer than any message is on
+ * its way.
+ */
 const WELL_MS = 6_000;
 
-/** Least time that a worker has to come back to a new owner where no gateway has it, */
+/** Least time that a worker has to reconnect under a new owner if no gateway has the worker, in milliseconds. */
 const COME_BACK_MS = 4_500;
-/** and to one that has only taken over again what it had, and knows since when it waits. */
+/** The same under an owner that has only taken over its own shards again, and knows how long it has waited. */
 const ANSWER_MS = 4_500;
-/** Ownership of a shard: since when without a break, and when it took the shard over last. */
+/** Ownership of a shard: since when without a break, and the time of the last takeover. */
 interface Owner {
   name: string;
   sinceMs: number;
   againMs: number;
 }
 
-/** A commit that assigns may take so long; its worker may be lost meanwhile. */
+/** Longest time of a commit that assigns, in milliseconds; its worker may be lost meanwhile. */
 const UNDER_WAY_MS = 20_000;
 
 /**
- * No worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an
- * owner in the store's word. That the judge itself was held up is no excuse. And nobody is given up without the word of a
- * gateway before it had its time to come back to the node that owns the shard.
+ * No worker is declared lost that was connected, not paused, and answering: neither by its gateway nor by an owner in
+ * the store. A stall of the process that decides is no excuse. No owner gives up a worker without the word of a gateway
+ * before the worker had its time to reconnect to the node that owns the shard.
  */
-export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
+export function livingWorkersAreKept(ledger: Ledger, tracker: WorkerTracker): Checker {
   const owners = new Map<number, Owner>();
   const declaredMs = new Map<string, number>();
   const judgeOwner = (worker: string, shard: number, assignedMs: number, atMs: number) => {
@@ -36,25 +39,25 @@ export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
     throw new Violation(`${worker} was given up ${Math.round(againForMs)} ms after shard ${shard} was taken over`);
   };
   const judge = (worker: string, atMs: number, what: string) => {
-    const attendance = roll.get(worker);
+    const attendance = tracker.get(worker);
     if (attendance === undefined || attendance.server === null) return;
     const wellForMs = atMs - attendance.wellSinceMs;
     if (wellForMs < WELL_MS) return;
     throw new Violation(`${worker} ${what}; it had been well for ${Math.round(wellForMs / 1_000)} s`);
   };
-  /** Until when messages between servers may not have come through for long, or a gateway may not have answered. */
+  /** Time until which messages between servers may have been blocked for long, or a gateway may not have answered. */
   let cutUntilMs = 0;
   return {
     name: "living workers are kept",
-    noticed(moment) {
-      if (moment.kind === "FAULT" && ["NETWORK_CUT", "SERVER_PAUSED"].includes(moment.fault)) {
-        cutUntilMs = Math.max(cutUntilMs, moment.atMs + (moment.forMs ?? 0) + WELL_MS);
+    noticed(event) {
+      if (event.kind === "FAULT" && ["NETWORK_CUT", "SERVER_PAUSED"].includes(event.fault)) {
+        cutUntilMs = Math.max(cutUntilMs, event.atMs + (event.forMs ?? 0) + WELL_MS);
       }
-      if (moment.kind !== "DECLARED_LOST") return;
-      declaredMs.set(moment.worker, moment.atMs);
-      // Another gateway may not know where it is now; what it says is of a connection that is over.
-      if (roll.get(moment.worker)?.server !== moment.server) return;
-      judge(moment.worker, moment.atMs, `was declared lost by ${moment.server}: ${moment.reason}`);
+      if (event.kind !== "DECLARED_LOST") return;
+      declaredMs.set(event.worker, event.atMs);
+      // Another gateway may not know where the worker is now; its message is about a connection that is over.
+      if (tracker.get(event.worker)?.server !== event.server) return;
+      judge(event.worker, event.atMs, `was declared lost by ${event.server}: ${event.reason}`);
     },
     saw(event) {
       if (event.kind === "TAKEN_OVER") {
@@ -70,7 +73,7 @@ export function livingWorkersAreKept(ledger: Ledger, roll: Roll): Checker {
         if (last?.state !== "WORKER_LOST") continue;
         // An owner that hears nothing of a gateway for long gives its workers up.
         if (last.finishedAt - EPOCH_MS < cutUntilMs) continue;
-        // When the owner decided it, which may be long before the store heard of it.
+        // Time of the owner's decision, which may be long before the store received it.
         const decidedMs = last.finishedAt - EPOCH_MS;
         const assignedMs = (ledger.get(after.id)?.assigned.get(last.attempt)?.at ?? 0) - EPOCH_MS;
         judge(last.workerId, decidedMs, `lost attempt ${last.attempt} of ${after.id}`);

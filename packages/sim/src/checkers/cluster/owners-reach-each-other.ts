@@ -1,35 +1,40 @@
 import type { Incarnation, ShardId } from "@mainspring/server/testing";
-import type { Moment } from "../history.ts";
-import type { SeenNode } from "../world/sim-leases.ts";
-import { type Checker, Violation } from "./checker.ts";
+import type { SimEvent } from "../../history.ts";
+import type { SeenNode } from "../../world/sim-leases.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** Once nothing changes any more, the nodes have this long: to notice, to let go, to take over. */
+/**
+ * Time that nodes have to react once nothing changes any more, in milliseconds: to notice, to release, to take over.
+ */
 const SETTLED_AFTER_MS = 25_000;
-/** A link that stands again counts later each time that it broke before. */
+/**
+ * Time after which a repaired link counts as stable, in milliseconds. It is longer each time that the link has broken
+ * before.
+ */
 const MENDED_AFTER_MS = 130_000;
-/** Faults that keep a node from its lease, its shards or the store, beside the links. */
+/** Faults that keep a node from its lease, its shards or the store, besides broken links. */
 const DISTURBING = ["SERVER_KILLED", "SERVER_PAUSED", "STORE_DOWN", "LEASES_DOWN", "LEASES_WRONG"];
 
-/** True state of the nodes, whatever they believe. */
+/** True state of the nodes, independent of what they believe. */
 export interface Topology {
   nodes(): readonly SeenNode[];
   owners(): readonly { shard: ShardId; owner: Incarnation | null }[];
-  /** Whether there can be a connection between two machines. */
+  /** Whether two machines can have a connection. */
   isLinked(one: string, other: string): boolean;
 }
 
 /**
- * Where links between nodes are broken, one side owns: no shard is without an owner while a node lives, the owners all
- * reach each other, and no larger group of nodes that do stands by without shards. Judged when nothing has changed for
- * a while.
+ * When links between nodes are broken, one group owns all shards: no shard is without an owner while a node lives, the
+ * owners all reach each other, and no larger group of nodes that reach each other stands by without shards. The checker
+ * judges when nothing has changed for a while.
  */
 export function ownersReachEachOther(topology: Topology): Checker {
   const links = new Links();
   let disturbedUntilMs = 0;
   return {
     name: "owners reach each other",
-    noticed(moment) {
-      disturbedUntilMs = Math.max(disturbedUntilMs, disturbedUntil(moment));
+    noticed(event) {
+      disturbedUntilMs = Math.max(disturbedUntilMs, disturbedUntil(event));
     },
     looked(nowMs) {
       const nodes = topology.nodes().filter(({ roles, isLiving }) => roles.includes("scheduler") && isLiving);
@@ -41,19 +46,19 @@ export function ownersReachEachOther(topology: Topology): Checker {
   };
 }
 
-function disturbedUntil(moment: Moment): number {
-  if (moment.kind === "STORE_FAULT") return moment.atMs;
-  if (moment.kind === "OPERATED" && moment.deed === "DRAIN_NODE") return moment.atMs + moment.forMs;
-  if (moment.kind !== "FAULT" || !DISTURBING.includes(moment.fault)) return 0;
-  return moment.atMs + (moment.forMs ?? 0);
+function disturbedUntil(event: SimEvent): number {
+  if (event.kind === "STORE_FAULT") return event.atMs;
+  if (event.kind === "OPERATED" && event.deed === "DRAIN_NODE") return event.atMs + event.forMs;
+  if (event.kind !== "FAULT" || !DISTURBING.includes(event.fault)) return 0;
+  return event.atMs + (event.forMs ?? 0);
 }
 
-/** Keeps in mind when links changed. */
+/** Records when links changed. */
 class Links {
   readonly #stands = new Map<string, boolean>();
   #settledMs = 0;
 
-  /** @returns from when on the owners are to have settled */
+  /** @returns time from which on the owners must be settled */
   look(nowMs: number, nodes: readonly SeenNode[], { isLinked }: Topology): number {
     for (const one of nodes) {
       for (const other of nodes) {
@@ -90,7 +95,7 @@ function judge(nodes: readonly SeenNode[], { owners, isLinked }: Topology): void
   );
 }
 
-/** All of them: there are few nodes. */
+/** All subsets; there are few nodes. */
 function subsetsOf(nodes: readonly SeenNode[]): SeenNode[][] {
   return Array.from({ length: 2 ** nodes.length }, (_, bits) => nodes.filter((_, i) => (bits >> i) % 2 === 1));
 }

@@ -1,16 +1,19 @@
 import type { Pool } from "@mainspring/server/testing";
-import type { Moment } from "../history.ts";
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
-import { addedRows } from "./ledger.ts";
+import type { SimEvent } from "../../history.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows } from "../recurring/ledger.ts";
 
-/** A start that a rate allows is used this long after at the latest. */
+/** Longest time after which a start that a rate allows is used, in milliseconds. */
 const START_FRESH_MS = 2_000;
-/** Events this long ago may still delay or hasten a start. */
+/** Time for which an event may still delay or hasten a start, in milliseconds. */
 const HAZE_MS = 60_000;
-/** A limit that was lowered or is new holds from then on: everybody has heard of it, or is out of it. */
+/**
+ * Time after which a lowered or new limit holds, in milliseconds: every owner has heard of it by then, or has lost its
+ * shards.
+ */
 const HEARD_AFTER_MS = 60_000;
-/** How many starts before it each start is compared with. */
+/** Number of earlier starts with which each start is compared. */
 const LOOK_BACK = 20;
 
 interface Limited {
@@ -19,10 +22,10 @@ interface Limited {
   before: { maxRunning: number; untilMs: number };
   ratePerSec: number | null;
   current: Set<string>;
-  /** When as many were current as may be, and when one was last assigned. */
+  /** Time at which the number of current attempts was last at the limit, and time of the last assignment. */
   fullAtMs: number;
   startedAtMs: number;
-  /** For each rate that there was, since everybody had heard of it. */
+  /** One record for each rate, from the time at which every owner had heard of it. */
   rates: Rate[];
 }
 
@@ -33,23 +36,26 @@ interface Rate {
   startsMs: number[];
 }
 
-/** A pool never has more current attempts than it allows, whichever nodes own their shards, nor more starts. */
+/**
+ * A pool never has more current attempts than its limit, whichever nodes own their shards, and never more starts than
+ * its rate.
+ */
 export class PoolLimitsHold implements Checker {
   readonly name = "pool limits hold";
   readonly #pools = new Map<string, Limited>();
   readonly #poolOf = new Map<string, string>();
-  /** When clocks could not be relied upon. */
+  /** Times at which clocks were unreliable. */
   readonly #hazyMs: number[] = [];
 
   get(pool: string): Omit<Limited, "rates"> | undefined {
     return this.#pools.get(pool);
   }
 
-  noticed(moment: Moment): void {
-    if (moment.kind === "FAULT" && moment.fault === "CLOCK_SKEWED") this.#hazyMs.push(moment.atMs);
+  noticed(event: SimEvent): void {
+    if (event.kind === "FAULT" && event.fault === "CLOCK_SKEWED") this.#hazyMs.push(event.atMs);
   }
 
-  /** @param atMs since the simulation began */
+  /** @param atMs milliseconds since the start of the simulation */
   #set({ name, ratePerSec, maxRunning }: Pool, atMs: number): void {
     const next = maxRunning ?? Number.POSITIVE_INFINITY;
     const pool = this.#pools.get(name) ?? unlimited();
@@ -71,8 +77,8 @@ export class PoolLimitsHold implements Checker {
     for (const { id, job } of addedRows(event)) this.#poolOf.set(id, job.definition.pool);
     if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
     const missed = new Set(event.outcome.missed);
-    // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says how
-    // it ended.
+    // An owner may have given up an attempt before it sent the commit that assigns the attempt. That commit also says
+    // how the attempt ended.
     const endedBy = new Map<string, number>();
     for (const { after } of event.applied) {
       if (after.state === "RUNNING") continue;

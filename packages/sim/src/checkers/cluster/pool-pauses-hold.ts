@@ -1,13 +1,13 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
-import { addedRows } from "./ledger.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows } from "../recurring/ledger.ts";
 
 interface Paused {
-  /** As the store has it. */
+  /** Whether the pool is paused in the store. */
   paused: boolean;
-  /** When it was resumed last, in simulated milliseconds. */
+  /** Time of the last resume, in simulated milliseconds. */
   resumedMs: number;
-  /** When a pause was confirmed that nobody has ended since; null: there is none. */
+  /** Time at which the present pause was confirmed; null: there is no confirmed pause. */
   confirmedMs: number | null;
 }
 
@@ -17,11 +17,11 @@ export function poolPausesHold(): Checker {
   const poolOf = new Map<string, string>();
   return {
     name: "pool pauses hold",
-    noticed(moment) {
-      if (moment.kind !== "PAUSE_CONFIRMED") return;
-      const pool = pools.get(moment.pool);
-      // A pause that was resumed before its answer came says nothing, and neither does the next one that is unanswered yet.
-      if (pool?.paused && pool.resumedMs < moment.askedMs) pool.confirmedMs = moment.atMs;
+    noticed(event) {
+      if (event.kind !== "PAUSE_CONFIRMED") return;
+      const pool = pools.get(event.pool);
+      // A pause that was resumed before its answer came proves nothing, and neither does a later one without an answer.
+      if (pool?.paused && pool.resumedMs < event.askedMs) pool.confirmedMs = event.atMs;
     },
     saw(event) {
       if (event.kind === "POOL_SET") {

@@ -1,15 +1,15 @@
-import type { Moment } from "../history.ts";
-import { type Checker, Violation } from "./checker.ts";
-import { type Roll, stuckSince } from "./roll.ts";
+import type { SimEvent } from "../../history.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { stuckSince, type WorkerTracker } from "./worker-tracker.ts";
 
-/** How long it may take until a gateway knows that a handler outlives its attempt. */
+/** Time until a gateway knows that a handler outlives its attempt, in milliseconds. */
 const TOLD_WITHIN_MS = 5_000;
 
 /** Slots of one worker that a gateway lent to one owner. */
 interface Loan {
   account: number;
   granted: number;
-  /** Numbers of the assignments that came under it. */
+  /** Numbers of the assignments that used slots of this loan. */
   used: Set<number>;
 }
 
@@ -19,8 +19,8 @@ class Claims {
   readonly #terms = new Map<string, number>();
   readonly #lives = new Map<string, number>();
 
-  /** @returns owners whose accounts end with this: they begin anew, or have nothing any more */
-  hear({ owner, term, life, shards }: Extract<Moment, { kind: "OWNER_ARRIVED" }>): string[] {
+  /** @returns owners whose accounts end with this message, because they start again or own no shard any more */
+  hear({ owner, term, life, shards }: Extract<SimEvent, { kind: "OWNER_ARRIVED" }>): string[] {
     const before = this.#owners();
     if (term < (this.#terms.get(owner) ?? 0)) return [];
     const isForgetful = life > (this.#lives.get(owner) ?? 0);
@@ -44,25 +44,25 @@ class Claims {
 }
 
 /**
- * A slot is lent to one owner at a time. The slots of a worker that a gateway has lent, to all owners together, and has
- * not seen used are never more than the worker can hold.
+ * A slot is lent to one owner at a time: the unused slots of a worker that a gateway has lent to all owners together
+ * never exceed what the worker can hold.
  */
-export function slotsAreLentOnce(roll: Roll): Checker {
+export function slotsAreLentOnce(tracker: WorkerTracker): Checker {
   /** Loans by gateway, worker and owner. */
   const loans = new Map<string, Map<string, Map<string, Loan>>>();
   const claims = new Map<string, Claims>();
-  /** Number of the worker's last connection there, by gateway and worker. */
+  /** Number of the worker's last connection at a gateway, by gateway and worker. */
   const connections = new Map<string, number>();
-  const heard = (moment: Extract<Moment, { kind: "OWNER_ARRIVED" }>) => {
-    const { server } = moment;
+  const heard = (event: Extract<SimEvent, { kind: "OWNER_ARRIVED" }>) => {
+    const { server } = event;
     const known = claims.get(server) ?? new Claims();
     claims.set(server, known);
-    for (const owner of known.hear(moment)) {
+    for (const owner of known.hear(event)) {
       for (const owners of ofGateway(server).values()) owners.delete(owner);
     }
   };
-  /** It tried another gateway in between: what was lent of it here before is lent no more. */
-  const greeted = ({ server, worker, count }: Extract<Moment, { kind: "GREETED" }>) => {
+  /** The worker connected to another gateway in between, so its earlier loans here have ended. */
+  const greeted = ({ server, worker, count }: Extract<SimEvent, { kind: "GREETED" }>) => {
     const name = `${server}/${worker}`;
     if (count > (connections.get(name) ?? count) + 1) ofGateway(server).delete(worker);
     connections.set(name, Math.max(count, connections.get(name) ?? 0));
@@ -77,31 +77,31 @@ export function slotsAreLentOnce(roll: Roll): Checker {
     ofGateway(server).set(worker, known);
     return known;
   };
-  const lent = (moment: Extract<Moment, { kind: "LENT" }>) => {
-    const owners = ofWorker(moment.server, moment.worker);
-    const { owner, account, granted } = moment;
+  const lent = (event: Extract<SimEvent, { kind: "LENT" }>) => {
+    const owners = ofWorker(event.server, event.worker);
+    const { owner, account, granted } = event;
     const known = owners.get(owner);
     if (known?.account === account) known.granted = Math.max(known.granted, granted);
     else owners.set(owner, { account, granted, used: new Set() });
   };
   return {
     name: "slots are lent once",
-    noticed(moment) {
-      if (moment.kind === "ASSIGN_ARRIVED") {
-        const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
-        if (loan?.account === moment.account) loan.used.add(moment.credit);
-      } else if (moment.kind === "VOID_ARRIVED") {
-        const loan = ofWorker(moment.server, moment.worker).get(moment.owner);
-        if (loan?.account === moment.account) for (const credit of moment.credits) loan.used.add(credit);
-      } else if (moment.kind === "OWNER_ARRIVED") heard(moment);
-      else if (moment.kind === "GREETED") greeted(moment);
-      else if (moment.kind === "DECLARED_LOST") ofGateway(moment.server).delete(moment.worker);
-      if (moment.kind !== "LENT") return;
-      lent(moment);
-      const { server, worker } = moment;
-      const attendance = roll.get(worker);
+    noticed(event) {
+      if (event.kind === "ASSIGN_ARRIVED") {
+        const loan = ofWorker(event.server, event.worker).get(event.owner);
+        if (loan?.account === event.account) loan.used.add(event.credit);
+      } else if (event.kind === "VOID_ARRIVED") {
+        const loan = ofWorker(event.server, event.worker).get(event.owner);
+        if (loan?.account === event.account) for (const credit of event.credits) loan.used.add(credit);
+      } else if (event.kind === "OWNER_ARRIVED") heard(event);
+      else if (event.kind === "GREETED") greeted(event);
+      else if (event.kind === "DECLARED_LOST") ofGateway(event.server).delete(event.worker);
+      if (event.kind !== "LENT") return;
+      lent(event);
+      const { server, worker } = event;
+      const attendance = tracker.get(worker);
       if (attendance === undefined) return;
-      const stuck = roll.get(worker)?.server === server ? stuckSince(attendance, moment.atMs - TOLD_WITHIN_MS) : 0;
+      const stuck = tracker.get(worker)?.server === server ? stuckSince(attendance, event.atMs - TOLD_WITHIN_MS) : 0;
       const capacity = attendance.slots + attendance.prefetch - stuck;
       let open = 0;
       for (const { granted, used } of ofWorker(server, worker).values()) open += Math.max(0, granted - used.size);

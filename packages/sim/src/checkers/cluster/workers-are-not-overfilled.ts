@@ -1,16 +1,16 @@
-import { type Checker, Violation } from "./checker.ts";
-import type { Roll } from "./roll.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { WorkerTracker } from "./worker-tracker.ts";
 
 /**
- * A worker never runs more than its slots nor holds more than slots and prefetch, by what workers themselves
- * saw: what they were given, and what they had not finished.
+ * A worker never runs more attempts than its slots, nor holds more than slots and prefetch, by the workers' own
+ * observations: what they received, and what they had not finished.
  */
-export function workersAreNotOverfilled(roll: Roll): Checker {
+export function workersAreNotOverfilled(tracker: WorkerTracker): Checker {
   return {
     name: "workers are not overfilled",
-    noticed(moment) {
-      if (moment.kind !== "HANDLER_STARTED" && moment.kind !== "DELIVERED") return;
-      const attendance = roll.get(moment.worker);
+    noticed(event) {
+      if (event.kind !== "HANDLER_STARTED" && event.kind !== "DELIVERED") return;
+      const attendance = tracker.get(event.worker);
       if (attendance === undefined) return;
       const { worker, slots, prefetch, holds, running } = attendance;
       if (running.size > slots) throw new Violation(`${worker} runs ${running.size} with ${slots} slots`);

@@ -1,20 +1,23 @@
-import type { Moment, Ref } from "../history.ts";
-import { type Checker, Violation } from "./checker.ts";
-import type { Ledger } from "./ledger.ts";
-import { nameOf } from "./roll.ts";
+import type { Ref, SimEvent } from "../../history.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { nameOf } from "../cluster/worker-tracker.ts";
+import type { Ledger } from "../recurring/ledger.ts";
 
-/** How an earlier attempt may have ended that a later one runs beside. */
+/** Ends of an attempt after which a later attempt may run beside its handler. */
 const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
 
-type Running = Extract<Moment, { kind: "HANDLER_STARTED" }>;
+type Running = Extract<SimEvent, { kind: "HANDLER_STARTED" }>;
 
 /**
- * Two attempts overlap in time only if the first one's worker was declared lost, or it timed out or was
- * cancelled: both in the store's word, and before the second one began.
+ * Two attempts overlap in time only if the first one's worker was declared lost, or the first one timed out or was
+ * cancelled; the store must say so before the second one began.
  */
 export function attemptsDoNotOverlap(ledger: Ledger): Checker {
   const open = new Map<string, Running[]>();
-  /** Tokens and their workers, assigned by a store that went back: it may assign the same token again, to another worker. */
+  /**
+   * Tokens and their workers, assigned by a store that was restored to an earlier state: it may assign the same token
+   * again, to another worker.
+   */
   const forgotten = new Set<string>();
   const leave = (id: string, stays: (running: Running) => boolean) => {
     const rest = (open.get(id) ?? []).filter(stays);
@@ -30,17 +33,17 @@ export function attemptsDoNotOverlap(ledger: Ledger): Checker {
       }
       open.clear();
     },
-    noticed(moment) {
-      if (moment.kind === "HANDLER_STARTED") {
-        if (forgotten.has(placeOf(moment))) return;
-        const others = open.get(moment.executionId) ?? [];
-        for (const other of others) judge(other, moment, ledger);
-        open.set(moment.executionId, [...others, moment]);
-      } else if (moment.kind === "HANDLER_ENDED") {
-        leave(moment.executionId, ({ attempt, worker }) => attempt !== moment.attempt || worker !== moment.worker);
-      } else if (moment.kind === "FAULT" && moment.fault === "WORKER_KILLED") {
-        // Its handlers died with it.
-        for (const id of [...open.keys()]) leave(id, ({ worker }) => worker !== moment.on);
+    noticed(event) {
+      if (event.kind === "HANDLER_STARTED") {
+        if (forgotten.has(placeOf(event))) return;
+        const others = open.get(event.executionId) ?? [];
+        for (const other of others) judge(other, event, ledger);
+        open.set(event.executionId, [...others, event]);
+      } else if (event.kind === "HANDLER_ENDED") {
+        leave(event.executionId, ({ attempt, worker }) => attempt !== event.attempt || worker !== event.worker);
+      } else if (event.kind === "FAULT" && event.fault === "WORKER_KILLED") {
+        // The handlers died with the worker.
+        for (const id of [...open.keys()]) leave(id, ({ worker }) => worker !== event.on);
       }
     },
   };

@@ -1,10 +1,9 @@
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { AppliedChange } from "../store/history.ts";
-import { type Checker, Violation } from "./checker.ts";
+import type { AppliedChange, ExecutionRow } from "@mainspring/server/testing";
+import { type Checker, Violation } from "../checker.ts";
 
 /**
- * Failures never exceed `maxAttempts`, losses never `maxLost`; both are what a recount of the
- * attempts gives, and an execution is dead of them when they are used up, no sooner.
+ * Failures never exceed `maxAttempts`, losses never `maxLost`. Both equal a recount of the attempts, and an execution
+ * is DEAD when a budget is used up, and not sooner.
  */
 export function budgetsHold(): Checker {
   const spent = new Map<string, Spent>();
@@ -22,13 +21,16 @@ export function budgetsHold(): Checker {
   };
 }
 
-/** Failures under the former definition do not count against the new one's budgets. */
+/** Failures under the former definition, which do not count against the new one's budgets. */
 interface Spent {
   failures: number;
   lost: number;
 }
 
-/** In the commit that replaces the definition attempts may end before that and after: at most those may count anew. */
+/**
+ * In the commit that replaces the definition, attempts may end before and after the replacement, so the result is the
+ * largest number that may still count.
+ */
 function spentBefore({ before, after }: AppliedChange): Spent {
   const all = ended(after.attempts);
   const then = ended(before.attempts);

@@ -1,11 +1,14 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
-import { isOver, type Ledger } from "./ledger.ts";
-import type { Quiet } from "./quiet.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
+import { isOver, type Ledger } from "../recurring/ledger.ts";
 
-/** How an attempt may have ended that runs on as a zombie. */
+/** Ends of an attempt after which its handler may run on. */
 const GIVEN_UP = ["WORKER_LOST", "TIMED_OUT", "CANCELLED"];
-/** Beyond the grace time: for orders and answers to travel, and for commits that the store takes some seconds for. */
+/**
+ * Time for messages and answers beyond the grace time, in milliseconds, including commits that take the store some
+ * seconds.
+ */
 const TRAVEL_MS = 15_000;
 
 interface Asked {
@@ -15,8 +18,8 @@ interface Asked {
 }
 
 /**
- * The answer to a cancel is true: CANCELLED is in the store when it is said, and nothing of it starts
- * after that but what was given up before; FINAL is final; and what was only REQUESTED ends in bounded time.
+ * The answer to a cancel is true. After CANCELLED, the store has the state, and no attempt starts except one that was
+ * given up before. FINAL means final. After REQUESTED, the execution ends in bounded time.
  */
 export function cancellationIsHonest(ledger: Ledger, quiet: Quiet): Checker {
   const open = new Map<string, Asked>();
@@ -37,10 +40,10 @@ export function cancellationIsHonest(ledger: Ledger, quiet: Quiet): Checker {
       const { id, executionId } = event.command;
       open.set(id, { executionId, atMs: event.at - EPOCH_MS, answer: null });
     },
-    noticed(moment) {
-      if (moment.kind === "COMMAND_ANSWERED") answered(moment.commandId, moment.outcome);
-      if (moment.kind !== "HANDLER_STARTED" || !cancelled.has(moment.executionId)) return;
-      const { executionId, attempt, worker } = moment;
+    noticed(event) {
+      if (event.kind === "COMMAND_ANSWERED") answered(event.commandId, event.outcome);
+      if (event.kind !== "HANDLER_STARTED" || !cancelled.has(event.executionId)) return;
+      const { executionId, attempt, worker } = event;
       const end = ledger.get(executionId)?.ended.get(attempt)?.state ?? "open";
       if (GIVEN_UP.includes(end)) return;
       throw new Violation(`attempt ${attempt} of ${executionId} began on ${worker}, and it was reported CANCELLED`);

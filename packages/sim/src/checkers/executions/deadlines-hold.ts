@@ -1,14 +1,17 @@
-import { type Checker, Violation } from "./checker.ts";
-import type { Account, Ledger } from "./ledger.ts";
-import type { Quiet } from "./quiet.ts";
-import { nameOf } from "./roll.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { nameOf } from "../cluster/worker-tracker.ts";
+import type { Quiet } from "../quiet.ts";
+import type { Account, Ledger } from "../recurring/ledger.ts";
 
-/** Beyond the grace time: for orders and answers to travel, and for commits that the store takes some seconds for. */
+/**
+ * Time for messages and answers beyond the grace time, in milliseconds, including commits that take the store some
+ * seconds.
+ */
 const TRAVEL_MS = 15_000;
 
 /**
- * Timeouts are hard deadlines, kept by the owner as well as by the worker. An attempt that has begun ends within
- * its time and the grace, also where its handler holds the loop in which the worker would stop it.
+ * Timeouts are hard deadlines, which owners enforce as well as workers. An attempt that has begun ends within its time
+ * and the grace time, even if its handler blocks the event loop in which the worker would stop it.
  */
 export function deadlinesHold(ledger: Ledger, quiet: Quiet): Checker {
   const started = new Map<string, number>();
@@ -23,8 +26,8 @@ export function deadlinesHold(ledger: Ledger, quiet: Quiet): Checker {
   };
   return {
     name: "deadlines hold",
-    noticed(moment) {
-      if (moment.kind === "HANDLER_STARTED") started.set(nameOf(moment), moment.atMs);
+    noticed(event) {
+      if (event.kind === "HANDLER_STARTED") started.set(nameOf(event), event.atMs);
     },
     looked(nowMs) {
       if (nowMs < quiet.butForBlocksSinceMs) return;

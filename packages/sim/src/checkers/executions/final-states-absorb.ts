@@ -1,7 +1,7 @@
-import { type Checker, Violation } from "./checker.ts";
-import { isOver } from "./ledger.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { isOver } from "../recurring/ledger.ts";
 
-/** Nothing leaves a final state. */
+/** No execution leaves a final state. */
 export function finalStatesAbsorb(): Checker {
   return {
     name: "final states absorb",

@@ -1,12 +1,13 @@
-import { type Checker, Violation } from "./checker.ts";
-import { nameOf } from "./roll.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { nameOf } from "../cluster/worker-tracker.ts";
 
 /**
- * An attempt that its owner has ended, whatever for, is not sent by it any more: it would begin after its
- * end. Gateways drop by its epoch an assignment of another owner that does not know of the end yet.
+ * An owner does not send an attempt that it has ended, for whatever reason, because the attempt would begin after its
+ * end. Assignments of another owner that does not know of the end yet are dropped by gateways, because their epoch is
+ * old.
  */
 export function givenUpIsNotSent(): Checker {
-  /** The owner that wrote the end of an attempt, by token. */
+  /** Owner that wrote the end of an attempt, by token. */
   const endedBy = new Map<string, string>();
   return {
     name: "what is given up is not sent",
@@ -18,9 +19,9 @@ export function givenUpIsNotSent(): Checker {
         }
       }
     },
-    noticed(moment) {
-      if (moment.kind !== "ASSIGN_LEFT" || endedBy.get(nameOf(moment)) !== moment.owner) return;
-      throw new Violation(`attempt ${moment.attempt} of ${moment.executionId} was sent when it had ended`);
+    noticed(event) {
+      if (event.kind !== "ASSIGN_LEFT" || endedBy.get(nameOf(event)) !== event.owner) return;
+      throw new Violation(`attempt ${event.attempt} of ${event.executionId} was sent when it had ended`);
     },
   };
 }

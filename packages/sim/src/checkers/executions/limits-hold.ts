@@ -1,8 +1,8 @@
-import type { ExecutionRow } from "../store/execution-row.ts";
-import { type Checker, Violation } from "./checker.ts";
-import { addedRows } from "./ledger.ts";
+import type { ExecutionRow } from "@mainspring/server/testing";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows } from "../recurring/ledger.ts";
 
-/** A concurrency key never has more current attempts than it allows. */
+/** A concurrency key never has more current attempts than its limit. */
 export function limitsHold(): Checker {
   const keyOf = new Map<string, string>();
   const limits = new Map<string, number>();
@@ -20,10 +20,10 @@ export function limitsHold(): Checker {
       for (const row of addedRows(event)) appears(row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
-      // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says
-      // how it ended.
+      // An owner may have given up an attempt before it sent the commit that assigns the attempt. That commit also says
+      // how the attempt ended.
       const endedBy = new Map<string, number>();
-      // Its handler has ended, though the store does not hold what it said: the next commit writes something else.
+      // The handler has ended although the store refused its result; the next commit writes another end.
       for (const { id } of event.outcome.refused) leave(id);
       for (const { after } of event.applied) {
         if (after.state === "RUNNING") continue;

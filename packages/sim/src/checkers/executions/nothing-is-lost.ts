@@ -1,10 +1,10 @@
-import { type Checker, Violation } from "./checker.ts";
-import { addedRows, isOver } from "./ledger.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows, isOver } from "../recurring/ledger.ts";
 
-/** Every accepted job is final in the end, and a submit that was repeated took effect once. */
+/** Every accepted job is final in the end, and a repeated submit took effect once. */
 export function nothingIsLost(): Checker {
   const states = new Map<string, string>();
-  /** Everything that there ever was, also in a store that went back. */
+  /** Every execution that ever existed, even in a store that was restored to an earlier state. */
   const ever = new Set<string>();
   const byKey = new Map<string, Set<string>>();
   return {

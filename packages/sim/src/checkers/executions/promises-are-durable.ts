@@ -1,15 +1,15 @@
-import { type Checker, Violation } from "./checker.ts";
-import type { Ledger } from "./ledger.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Ledger } from "../recurring/ledger.ts";
 
-/** The store holds an assignment before the owner sends it, and a result before the gateway acknowledges it. */
+/** The store has an assignment before the owner sends it, and a result before the gateway acknowledges it. */
 export function promisesAreDurable(ledger: Ledger): Checker {
   return {
     name: "promises are durable",
-    noticed(moment) {
-      if (moment.kind !== "ASSIGN_SENT" && moment.kind !== "ACKED") return;
-      const { executionId, attempt, worker } = moment;
+    noticed(event) {
+      if (event.kind !== "ASSIGN_SENT" && event.kind !== "ACKED") return;
+      const { executionId, attempt, worker } = event;
       const account = ledger.get(executionId);
-      if (moment.kind === "ACKED") {
+      if (event.kind === "ACKED") {
         if (account?.ended.has(attempt) === true) return;
         throw new Violation(`the result of attempt ${attempt} of ${executionId} was acknowledged and is not written`);
       }

@@ -1,6 +1,6 @@
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** A dead letter is settled once: it is replayed or retried by one execution, or discarded, whoever asked how often. */
+/** A dead letter is settled once: replayed or retried by one execution, or discarded, however many clients ask. */
 export function replayedOnce(): Checker {
   const settled = new Set<string>();
   return {

@@ -1,6 +1,6 @@
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** The result that is kept is the current attempt's. Every handler returns the number of its attempt. */
+/** The stored result is that of the current attempt. Every handler returns the number of its attempt. */
 export function resultsAreCurrent(): Checker {
   return {
     name: "results are current",

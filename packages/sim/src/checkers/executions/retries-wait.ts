@@ -1,11 +1,11 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import { type Checker, Violation } from "./checker.ts";
-import type { Ledger } from "./ledger.ts";
+import type { ExecutionRow } from "@mainspring/server/testing";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Ledger } from "../recurring/ledger.ts";
 
 /**
- * Nothing starts before it is due, and the time between a failure and the next attempt is what the policy says: doubling
- * from the first delay up to the longest, of which jitter takes up to a half.
+ * Nothing starts before it is due, and the time between a failure and the next attempt follows the policy: doubling
+ * from the first delay up to the longest, shortened by jitter to no less than half.
  */
 export function retriesWait(ledger: Ledger): Checker {
   return {
@@ -13,19 +13,20 @@ export function retriesWait(ledger: Ledger): Checker {
     saw(event) {
       if (event.kind !== "COMMITTED") return;
       for (const { before, after } of event.applied) {
-        // Assigned again and lost or handed back, in the same commit: its time is still by the failure before.
+        // The attempt was assigned again and lost or handed back in the same commit, so the earlier failure still
+        // determines its time.
         const failed = after.attempts.findLast(({ state }) => state === "FAILED" || state === "TIMED_OUT");
         const isRetry = after.state === "PENDING" && after.failures > before.failures && failed !== undefined;
         if (isRetry && after.failures === before.failures + 1) judge(after, failed.finishedAt, event.at);
       }
     },
-    noticed(moment) {
-      if (moment.kind !== "HANDLER_STARTED") return;
-      const dueAt = ledger.get(moment.executionId)?.assigned.get(moment.attempt)?.dueAt ?? 0;
-      const earlyMs = dueAt - EPOCH_MS - moment.atMs;
+    noticed(event) {
+      if (event.kind !== "HANDLER_STARTED") return;
+      const dueAt = ledger.get(event.executionId)?.assigned.get(event.attempt)?.dueAt ?? 0;
+      const earlyMs = dueAt - EPOCH_MS - event.atMs;
       // The store's clock shows whole milliseconds.
       if (earlyMs < 1) return;
-      throw new Violation(`attempt ${moment.attempt} of ${moment.executionId} began ${Math.ceil(earlyMs)} ms early`);
+      throw new Violation(`attempt ${event.attempt} of ${event.executionId} began ${Math.ceil(earlyMs)} ms early`);
     },
   };
 }

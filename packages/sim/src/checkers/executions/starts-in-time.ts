@@ -1,23 +1,25 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
-import type { Account, Ledger } from "./ledger.ts";
-import type { PoolLimitsHold } from "./pool-limits-hold.ts";
-import type { Quiet } from "./quiet.ts";
-import { nameOf, type Roll } from "./roll.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
+import { nameOf, type WorkerTracker } from "../cluster/worker-tracker.ts";
+import type { Quiet } from "../quiet.ts";
+import type { Account, Ledger } from "../recurring/ledger.ts";
 
-/** Where nobody is hindered, work that could run waits no longer. */
+/** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
-/** With a free, able worker an execution starts within its bound. */
-export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: PoolLimitsHold): Checker {
-  /** When one of the key was last assigned: until a while after, others of it may have to wait. */
+/** With a free worker that can run it, an execution starts within the limit. */
+export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
+  /**
+   * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
+   */
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
   let hasGoneBack = false;
   const isHeldBack = (key: string | null, nowMs: number) => {
     if (key === null) return false;
     if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
-    // One running attempt may be all that a key allows, whatever its limit.
+    // A key may allow one running attempt, whatever its limit.
     return [...ledger.open].some((id) => {
       const account = ledger.get(id);
       return account?.current != null && account.row.job.definition.concurrencyKey === key;
@@ -26,7 +28,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
   const isPoolFull = (pool: string, nowMs: number) => {
     const limited = pools.get(pool);
     if (limited === undefined) return false;
-    // How many of a limited pool are current is not known any more.
+    // After a restore, the number of current attempts of a limited pool is unknown.
     if (hasGoneBack) return true;
     const { ratePerSec, fullAtMs, startedAtMs } = limited;
     if (nowMs - fullAtMs < BOUND_MS) return true;
@@ -36,7 +38,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
-    const worker = roll.freeFor(requires, nowMs - BOUND_MS);
+    const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
   };
@@ -45,8 +47,8 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
     const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || started.has(nameOf({ executionId: row.id, attempt }))) return;
-    // An attempt that waits at a worker leaves that worker where another worker could run the attempt.
-    const free = roll.freeFor(row.job.definition.requires, nowMs - BOUND_MS);
+    // An attempt that waits at a worker moves to another worker that could run the attempt.
+    const free = tracker.freeFor(row.job.definition.requires, nowMs - BOUND_MS);
     if (free === null) return;
     throw new Violation(`attempt ${attempt} of ${row.id} was given to ${worker} and never began; ${free} was free`);
   };
@@ -54,7 +56,7 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
     name: "starts in time",
     saw(event) {
       if (event.kind === "WENT_BACK") {
-        // The tokens of then are given out again.
+        // The restored store assigns these tokens again.
         started.clear();
         hasGoneBack = true;
       }
@@ -64,8 +66,8 @@ export function startsInTime(ledger: Ledger, roll: Roll, quiet: Quiet, pools: Po
         if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);
       }
     },
-    noticed(moment) {
-      if (moment.kind === "HANDLER_STARTED") started.add(nameOf(moment));
+    noticed(event) {
+      if (event.kind === "HANDLER_STARTED") started.add(nameOf(event));
     },
     looked(nowMs) {
       if (nowMs - quiet.sinceMs < BOUND_MS) return;

@@ -1,28 +1,28 @@
-import type { Moment, Ref } from "../history.ts";
-import { type Checker, Violation } from "./checker.ts";
-import type { Ledger } from "./ledger.ts";
-import { nameOf } from "./roll.ts";
+import type { Ref, SimEvent } from "../../history.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { nameOf } from "../cluster/worker-tracker.ts";
+import type { Ledger } from "../recurring/ledger.ts";
 
-/** The order and the answer leave in one turn. */
+/** Time within which the order and the answer must leave, in milliseconds, because both leave in one turn. */
 const TOGETHER_MS = 1_000;
 
 /**
- * A client that hears REQUESTED can rely on it: the worker of the attempt is told to stop, at once where the owner that
- * says so has sent that attempt itself. The worker of an attempt that was taken over is told when it is back.
+ * A client that gets REQUESTED can rely on it: the worker of the attempt is told to stop, at once if the owner that
+ * answers has sent that attempt itself. The worker of an attempt that was taken over is told when it reconnects.
  */
 export function stopsAreOrdered(ledger: Ledger): Checker {
   const cancels = new Map<string, string>();
   const epochs = new Map<number, number>();
-  /** The attempt that was sent last and its sender, by execution. */
+  /** Attempt that was sent last, and its sender, by execution. */
   const sent = new Map<string, { attempt: number; owner: string }>();
   const ordered = new Set<string>();
   const promised: (Ref & { atMs: number })[] = [];
-  const promise = ({ commandId, owner, atMs }: Extract<Moment, { kind: "ANSWER_LEFT" }>) => {
+  const promise = ({ commandId, owner, atMs }: Extract<SimEvent, { kind: "ANSWER_LEFT" }>) => {
     const executionId = cancels.get(commandId) ?? "";
     const last = sent.get(executionId);
     const account = ledger.get(executionId);
-    // An attempt that was assigned and cancelled in one commit was never sent: then the one before was the last, and
-    // has ended.
+    // An attempt that was assigned and cancelled in one commit was never sent, so the previous attempt was the last one
+    // sent, and has ended.
     if (last?.owner !== owner || account === undefined || account.ended.has(last.attempt)) return;
     const epoch = account.assigned.get(last.attempt)?.epoch;
     if (epoch === epochs.get(account.row.job.shard)) promised.push({ executionId, attempt: last.attempt, atMs });
@@ -34,11 +34,11 @@ export function stopsAreOrdered(ledger: Ledger): Checker {
       if (event.kind !== "COMMANDED" || event.command.kind !== "CANCEL") return;
       cancels.set(event.command.id, event.command.executionId);
     },
-    noticed(moment) {
-      if (moment.kind === "ASSIGN_LEFT") sent.set(moment.executionId, moment);
-      if (moment.kind === "STOP_LEFT") ordered.add(nameOf(moment));
-      if (moment.kind === "ANSWER_LEFT" && moment.outcome === "REQUESTED") promise(moment);
-      while (promised[0] !== undefined && moment.atMs > promised[0].atMs + TOGETHER_MS) {
+    noticed(event) {
+      if (event.kind === "ASSIGN_LEFT") sent.set(event.executionId, event);
+      if (event.kind === "STOP_LEFT") ordered.add(nameOf(event));
+      if (event.kind === "ANSWER_LEFT" && event.outcome === "REQUESTED") promise(event);
+      while (promised[0] !== undefined && event.atMs > promised[0].atMs + TOGETHER_MS) {
         const { executionId, attempt } = promised.shift() as Ref;
         if (ordered.has(nameOf({ executionId, attempt }))) continue;
         throw new Violation(

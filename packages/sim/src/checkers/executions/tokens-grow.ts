@@ -1,12 +1,12 @@
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** Each assignment has a token of its own, greater than all before it of the same execution. */
+/** Each assignment has a token of its own, greater than all earlier ones of the same execution. */
 export function tokensGrow(): Checker {
   const highest = new Map<string, number>();
   return {
     name: "tokens grow",
     saw(event) {
-      // The store has forgotten the attempts since then, and assigns their numbers again.
+      // The restored store has forgotten later attempts, and assigns their numbers again.
       if (event.kind === "WENT_BACK") highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);

@@ -1,7 +1,7 @@
-import { type Checker, Violation } from "./checker.ts";
-import { addedRows, isOver, type Ledger } from "./ledger.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows, isOver, type Ledger } from "../recurring/ledger.ts";
 
-/** At most one execution of a unique key is not final, and a repeated submit is answered with that one. */
+/** At most one execution of a unique key is not final, and a repeated submit returns that one. */
 export function uniqueKeysHold(ledger: Ledger): Checker {
   const holders = new Map<string, string>();
   return {

@@ -7,7 +7,7 @@ type CronTimes = Extract<RecurrenceRule["times"], { type: "CRON" }>;
 
 const DAY = "2018-11-04T";
 const at = (time: string) => Date.parse(`${DAY}${time}Z`);
-/** St. John's is half an hour ahead of Halifax; Buenos Aires has its time all year. */
+/** St. John's is half an hour ahead of Halifax; Buenos Aires has the same offset all year. */
 const ZONES: Record<string, string> = {
   halifax: "America/Halifax",
   stJohns: "America/St_Johns",

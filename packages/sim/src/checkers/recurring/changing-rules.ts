@@ -1,25 +1,25 @@
 import { type Changeover, oracleFires, type RecurrenceRule, walk } from "@mainspring/server/testing";
 import { FROM_MS, UNTIL_MS } from "./oracle.ts";
 
-/** The time zone data of a world in which it changes. */
+/** The time zone data of a simulated world in which it changes. */
 export interface ChangingRules {
-  /** In order, as the store has them. */
+  /** Changeovers in order, as the store has them. */
   changeovers(): readonly Changeover[];
-  /** The zone whose rules a version has under this name. */
+  /** Name of the zone whose rules a version uses under this name. */
   zoneIn(version: string, timezone: string): string;
 }
 
-/** Planned instants of a stretch of time. */
+/** Planned instants of a range. */
 export interface Expected {
-  /** Each is accounted for. */
+  /** Instants that must have an outcome. */
   must: number[];
-  /** Each of the others may be accounted for too. */
+  /** Further instants that may have an outcome. */
   may: Set<number>;
 }
 
 interface Clocks {
   fires: readonly number[];
-  /** Minutes on the wall at each minute. */
+  /** Local time in minutes at each minute. */
   wallAt(at: number): number;
 }
 
@@ -30,11 +30,11 @@ const walks = new Map<string, { minutes: ReturnType<typeof walk>; walls: Map<num
 const firesOf = new Map<string, readonly number[]>();
 
 /**
- * Instants of a rule from `from` to before `until`, while the time zone data changes: each version plans what comes before the next
- * changeover. A version plans an instant that lies after the last instant of the version before it, on a wall-clock
- * time that was not planned yet, also where the instant lies before the changeover. Shares nothing with the product's
- * code.
- * @param isEdited what an earlier definition had planned on the walls is not known: from the next changeover on nothing has to be there
+ * Instants of a rule from `from` to before `until`, while the time zone data changes: each version plans the instants
+ * before the next changeover. A version plans an instant that lies after the last instant of the previous version, at a
+ * local time that was not planned yet, even if the instant lies before the changeover. The function shares no code with
+ * the product.
+ * @param isEdited the local times that an earlier definition planned are unknown: from the next changeover on no instant is required
  */
 export function expectedInstants(
   rule: RecurrenceRule,
@@ -51,7 +51,8 @@ export function expectedInstants(
   const changeovers = rules.changeovers();
   for (const [index, { version, since }] of changeovers.entries()) {
     const end = Math.min(until, changeovers[index + 1]?.since ?? until);
-    // A version that comes into force after the stretch plans nothing of it, also where it has an instant of then on a new time of the wall.
+    // A version that comes into force after the range plans none of it, even if it has an instant of that time at a new
+    // local time.
     const isAfter = index > 0 && since >= until;
     if (end <= from || isAfter) continue;
     const clocks = clocksOf(times, rules.zoneIn(version, times.timezone));
@@ -76,19 +77,19 @@ export function expectedInstants(
     const versions = changeovers.flatMap(({ version }) => clocksOf(times, rules.zoneIn(version, times.timezone)).fires);
     for (const at of versions) expected.may.add(at + shiftMs);
   }
-  // An instant that a later version has before the beginning stands for a time on the wall that lies after the
-  // beginning by the version of then.
+  // An instant that a later version has before the range stands for a local time that lies after the start of the range
+  // by the version of that time.
   for (const at of expected.must) if (at < from) expected.may.add(at);
   expected.must = expected.must.filter((at) => at >= from).sort((a, b) => a - b);
   return expected;
 }
 
-/** Which times on the wall have been planned, over all versions. */
+/** Local times that have been planned, over all versions. */
 class WallAccount {
   readonly #planned = new Set<number>();
   readonly #byWall: boolean;
   readonly #isBoth: boolean;
-  /** The latest instant that the versions before have planned. */
+  /** Latest instant that earlier versions have planned. */
   #lastAt = Number.NEGATIVE_INFINITY;
   #lastWall = Number.NEGATIVE_INFINITY;
   #isFirst = true;
@@ -100,13 +101,13 @@ class WallAccount {
     this.#isBoth = dst.fold === "BOTH";
   }
 
-  /** The first version has planned these before anybody asks. */
+  /** Records the instants that the first version planned. */
   open(fires: readonly number[], wallOf: (at: number) => number): void {
     this.isEmpty = false;
     this.#note(fires, wallOf);
   }
 
-  /** @param fires of the next version, ascending, up to the changeover after it */
+  /** @param fires instants of the next version, ascending, up to the changeover after it */
   plan(fires: readonly number[], since: number, wallOf: (at: number) => number, expected: Expected): void {
     this.#note(
       fires.filter((at) => at > this.#lastAt && this.#takes(at, wallOf(at), since, expected)),
@@ -115,7 +116,7 @@ class WallAccount {
     this.#isFirst = false;
   }
 
-  /** @returns whether it is planned now at the latest */
+  /** @returns whether the instant is planned now at the latest */
   #takes(at: number, wall: number, since: number, expected: Expected): boolean {
     const isNew = !this.#planned.has(wall);
     const isFree = this.#isFirst || !this.#byWall;

@@ -1,14 +1,17 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
 import { isOver, type Ledger } from "./ledger.ts";
-import type { Quiet } from "./quiet.ts";
 
-/** A pause or a resume is obeyed within this where nobody is hindered, whatever other commands are open. */
+/**
+ * Time within which a pause or a resume takes effect while no fault is active, in milliseconds, whatever other commands
+ * are open.
+ */
 const BOUND_MS = 30_000;
 
-/** A command leaves the inbox with the commit that obeys it or after that, in time, and none stays for ever. */
+/** A command leaves the inbox with the commit that applies it or after that, in time, and no command stays for ever. */
 export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
-  /** When each open pause and resume was given. */
+  /** Time of each open pause and resume. */
   const givenMs = new Map<string, number>();
   const open = new Map<string, string>();
   const known = new Map<string, string>();
@@ -24,11 +27,11 @@ export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       for (const id of event.asked.commandsDone) {
-        // Said again by a read that began before: of an execution that is over that changes nothing.
+        // A read that began earlier returned the command again; for an execution that is over, that changes nothing.
         const executionId = known.get(id);
         open.delete(id);
         givenMs.delete(id);
-        // Its handler is over, and the next commit says so in other words than the store refused.
+        // The handler is over, and the next commit reports it in a form that the store accepts.
         const isRefused = event.outcome.refused.some((refused) => refused.id === executionId);
         if (executionId === undefined || isRefused) continue;
         const state = ledger.get(executionId)?.row.state ?? "unknown";

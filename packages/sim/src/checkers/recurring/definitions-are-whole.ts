@@ -1,22 +1,25 @@
-import type { History, Moment } from "../history.ts";
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
+import type { History, SimEvent } from "../../history.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
 
 interface Follows {
   version: number;
-  /** Attempts from this one on run by it: the number that the replacement took, or one that began in the same commit. */
+  /**
+   * Number of the first attempt that runs by this version: the number that the replacement took, or one that began in
+   * the same commit.
+   */
   attempt: number;
   at: number;
 }
 
 /**
- * An attempt runs by one version of its job's definition, and by the one that the store says: never by a mixture, and never by an
- * older one once a replacement of what waits was acknowledged.
+ * An attempt runs by one version of its job's definition, the one in the store: never by a mixture, and never by an
+ * older one after the replacement of waiting executions was acknowledged.
  */
 export function definitionsAreWhole(): Checker {
-  /** The text of each version, by job. */
+  /** Text of each version, by job. */
   const texts = new Map<string, string[]>();
-  /** Which versions each execution had, in order. */
+  /** Versions of each execution, in order. */
   const followed = new Map<string, { jobId: string; versions: Follows[] }>();
   const appears = (id: string, jobId: string, version: number, at: number) => {
     followed.set(id, { jobId, versions: [{ version, attempt: 0, at }] });
@@ -45,14 +48,14 @@ export function definitionsAreWhole(): Checker {
       }
     },
     atEnd(history) {
-      for (const moment of history.of("HANDLER_STARTED")) judgeStart(moment, texts, followed.get(moment.executionId));
+      for (const event of history.of("HANDLER_STARTED")) judgeStart(event, texts, followed.get(event.executionId));
       judgeAnswers(history, followed);
     },
   };
 }
 
 function judgeStart(
-  { executionId, attempt, ran, asked }: Extract<Moment, { kind: "HANDLER_STARTED" }>,
+  { executionId, attempt, ran, asked }: Extract<SimEvent, { kind: "HANDLER_STARTED" }>,
   texts: ReadonlyMap<string, readonly string[]>,
   followed: { jobId: string; versions: readonly Follows[] } | undefined,
 ): void {

@@ -1,5 +1,5 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
 import { addedRows } from "./ledger.ts";
 
 /** Once a deletion was acknowledged, no execution of the job starts that had never been assigned, and none is added. */

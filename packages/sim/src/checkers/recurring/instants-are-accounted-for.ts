@@ -1,14 +1,14 @@
+import type { StoreEvent } from "@mainspring/server/testing";
 import { spreadShiftMs } from "@mainspring/server/testing";
-import type { StoreEvent } from "../store/history.ts";
+import { type Checker, Violation } from "../checker.ts";
 import { type ChangingRules, type Expected, expectedInstants } from "./changing-rules.ts";
-import { type Checker, Violation } from "./checker.ts";
 import { plannedInstants } from "./oracle.ts";
 import type { BookedVersion, PlanBook, PlanBooks } from "./plan-books.ts";
 
 /**
  * Each planned instant of a recurring job runs once or is skipped with its reason, and none before its time. An oracle
- * that shares no code with the product says which instants are planned.
- * @param rules null: there is one version of the time zone data
+ * that shares no code with the product computes the planned instants.
+ * @param rules versions of the time zone data; null: there is only one
  */
 export function instantsAreAccountedFor(books: PlanBooks, rules: ChangingRules | null): Checker {
   const accounted = new Map<string, Set<number>>();
@@ -51,9 +51,9 @@ export function instantsAreAccountedFor(books: PlanBooks, rules: ChangingRules |
   };
 }
 
-/** Where one version alone counted, every instant that it planned is there. */
+/** Every instant that was planned by the only version in force has an outcome. */
 function nothingIsMissing(book: PlanBook, rules: ChangingRules | null): void {
-  const fired = new Set(book.births.map(({ job }) => job.definition.scheduledAt));
+  const fired = new Set(book.created.map(({ job }) => job.definition.scheduledAt));
   const isSkipped = (at: number) => book.skips.some(({ from, to }) => from <= at && at <= to);
   for (const version of book.versions) {
     if (version.followedAt === null || isFixedDelay(version)) continue;
@@ -66,21 +66,24 @@ function nothingIsMissing(book: PlanBook, rules: ChangingRules | null): void {
   }
 }
 
-/** A deletion ends what waits for an execution to end, or to be made up for; a pause holds it back. */
+/**
+ * Whether an instant may still be waiting. A deletion ends instants that wait for an execution or a catch-up; a pause
+ * holds them back.
+ */
 function stillWaits({ plan, deletedAt }: PlanBook, at: number): boolean {
   if (plan === null || (deletedAt === null && plan.state !== "PAUSED")) return false;
   return plan.bufferedAt === at || plan.catchUps.some(({ nextAt, until }) => nextAt <= at && at < until);
 }
 
-/** Until when the version had to account for what it planned. */
-function endOf({ plan, deletedAt, births }: PlanBook, { rule }: BookedVersion): number {
+/** Time until which the version had to account for its instants. */
+function endOf({ plan, deletedAt, created }: PlanBook, { rule }: BookedVersion): number {
   const unaccounted = plan?.nextFireAt ?? Number.POSITIVE_INFINITY;
-  const last = rule.maxFires === null ? undefined : births[rule.maxFires - 1];
+  const last = rule.maxFires === null ? undefined : created[rule.maxFires - 1];
   const usedUp = last === undefined ? Number.POSITIVE_INFINITY : last.job.definition.scheduledAt;
   return Math.min(unaccounted, deletedAt ?? Number.POSITIVE_INFINITY, usedUp);
 }
 
-/** Nothing runs at an instant that no version planned while it counted. */
+/** No execution runs at an instant that no version planned while in force. */
 function nothingIsInvented(book: PlanBook, rules: ChangingRules | null): void {
   const planned = new Set<number>();
   book.versions.forEach((version, index) => {
@@ -93,7 +96,7 @@ function nothingIsInvented(book: PlanBook, rules: ChangingRules | null): void {
     }
   });
   if (book.versions.some(isFixedDelay)) return;
-  for (const { id, job } of book.births) {
+  for (const { id, job } of book.created) {
     const at = job.definition.scheduledAt;
     if (!planned.has(at)) throw new Violation(`${id} of ${book.jobId} fired at ${iso(at)}, which nobody planned`);
   }
@@ -113,7 +116,7 @@ function instantsOf(
 ): Expected {
   const shiftMs = spreadShiftMs(jobId, rule.spreadSec);
   if (rules !== null && rule.times.type === "CRON") {
-    // No later rules begin a job again that has come to its end.
+    // Later rules do not restart a job that has ended.
     const changeovers = rules.changeovers().filter(({ since }) => since <= (finishedAt ?? since));
     return expectedInstants(rule, shiftMs, { ...rules, changeovers: () => changeovers }, from, until, version > 1);
   }

@@ -1,28 +1,26 @@
-import type { EndedAttempt } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreEvent, WentBack } from "../store/history.ts";
+import type { EndedAttempt, ExecutionRow, StoreEvent, WentBack } from "@mainspring/server/testing";
 
-/** An assignment as it was made durable. */
+/** An assignment at the time when it became durable. */
 export interface Assigned {
   worker: string;
   epoch: number;
   /** Time of the write, by the store's clock. */
   at: number;
-  /** When it was due, as the row said then. */
+  /** Due time of the execution, as the row said then. */
   dueAt: number;
 }
 
 /** Writes about one execution. */
 export interface Account {
   row: ExecutionRow;
-  /** Records of all attempts so far. */
+  /** Every attempt that was assigned, by number. */
   readonly assigned: Map<number, Assigned>;
   readonly ended: Map<number, EndedAttempt>;
-  /** The attempt that is assigned and has not ended; null: none. */
+  /** Number of the attempt that is assigned and has not ended; null: none. */
   current: number | null;
 }
 
-/** The executions as the store was told of them, kept for those who judge. */
+/** Records of the executions in the store, for other checkers. */
 export class Ledger {
   readonly accounts = new Map<string, Account>();
   /** Executions that are not final. */
@@ -32,7 +30,7 @@ export class Ledger {
     return this.accounts.get(id);
   }
 
-  /** Before everybody else. */
+  /** This checker receives each event before the others. */
   readonly name = "the ledger";
 
   saw(event: StoreEvent): void {
@@ -68,8 +66,8 @@ export class Ledger {
       const account = this.accounts.get(id);
       if (account === undefined || missed.has(id)) continue;
       account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, at, dueAt: account.row.dueAt });
-      // An attempt that a commit assigns may have been given up before the commit was sent: then the commit also says
-      // how it ended.
+      // An owner may have given up an attempt before it sent the commit that assigns the attempt. That commit also says
+      // how the attempt ended.
       if (!account.ended.has(attempt)) account.current = attempt;
     }
   }
@@ -84,14 +82,14 @@ export class Ledger {
   }
 }
 
-/** Executions that are there from now on: by a submit, a plan, a replay or a run. */
+/** New rows of an event: of a submit, a plan, a replay or a run. */
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
   if (event.kind === "COMMITTED") return event.born;
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }
 
-/** Said here once more: whoever judges uses nothing of what is judged. */
+/** The rule is repeated here, because checkers use no code that they judge. */
 export function isOver(state: string): boolean {
   return ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].includes(state);
 }

@@ -1,7 +1,7 @@
 import { isFinal } from "@mainspring/server/testing";
-import { type Checker, Violation } from "./checker.ts";
+import { type Checker, Violation } from "../checker.ts";
 
-/** Puts of one name that arrive together make one job. Nothing else in the simulation has a name. */
+/** Concurrent puts of one name make one job. Nothing else in the simulation has a name. */
 export function namesArePutOnce(): Checker {
   const nameOf = new Map<string, string>();
   const active = new Map<string, string>();

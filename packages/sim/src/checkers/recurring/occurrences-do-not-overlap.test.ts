@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { RecurrenceRule } from "@mainspring/server/testing";
-import type { StoreEvent } from "../store/history.ts";
+import type { RecurrenceRule, StoreEvent } from "@mainspring/server/testing";
 import { Ledger } from "./ledger.ts";
 import { occurrencesDoNotOverlap } from "./occurrences-do-not-overlap.ts";
 import { PlanBooks } from "./plan-books.ts";
 
 const EDITED = 1_000;
 
-/** A commit that skips an instant because of an overlap, and follows the last of these definitions; each replaced the one before. */
+/**
+ * A commit that skips an instant because of an overlap, and follows the last of these definitions, each of which
+ * replaced the one before.
+ */
 function skip(instant: number, overlaps: readonly RecurrenceRule["overlap"][]): void {
   const books = new PlanBooks();
   const versions = overlaps.map((overlap, index) => {

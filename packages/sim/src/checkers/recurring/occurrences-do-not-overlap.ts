@@ -1,15 +1,18 @@
-import type { StoreEvent } from "../store/history.ts";
-import { type Checker, Violation } from "./checker.ts";
+import type { StoreEvent } from "@mainspring/server/testing";
+import { type Checker, Violation } from "../checker.ts";
 import { isOver, type Ledger } from "./ledger.ts";
 import type { PlanBook, PlanBooks } from "./plan-books.ts";
 
-/** An occurrence fires while one before it is open only where its job allows it; a fixed delay is kept; misfires are such. */
+/**
+ * An occurrence fires while an earlier one is open only if its job allows that; a fixed delay is kept; a misfire is
+ * really late.
+ */
 export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Checker {
   const lastOf = new Map<string, { id: string; version: number }>();
   /**
-   * Their results were refused for their data: they have ended, and a later commit says as what. When, if it was for
-   * good: what follows from the end was written, and where the owner is lost before that commit, the next one has
-   * another end to tell.
+   * Attempts whose results the store refused for their data: they have ended, and a later commit writes how. The value
+   * is the time of a final end, or null: the consequences of the end were written, but if the owner is lost before that
+   * commit, the next owner reports another end.
    */
   const refused = new Map<string, number | null>();
   const fired = (event: Extract<StoreEvent, { kind: "COMMITTED" }>) => {
@@ -20,7 +23,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const last = lastOf.get(job.jobId);
       lastOf.set(job.jobId, { id, version: jobVersion });
       if (version === undefined || last?.version !== jobVersion || state !== "PENDING") continue;
-      // The rule that planned an instant before the edit fires it, though it runs by the new definition.
+      // The rule that planned an instant before the edit fires it, although the execution runs by the new definition.
       if (job.definition.scheduledAt <= (version.followedAt ?? Number.POSITIVE_INFINITY)) continue;
       const before = ledger.get(last.id)?.row;
       if (before === undefined || version.rule.overlap === "ALLOW") continue;
@@ -29,7 +32,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const { times } = version.rule;
       const endedAt = refused.get(before.id) ?? before.finishedAt;
       if (times.type !== "INTERVAL" || times.mode !== "FIXED_DELAY" || endedAt === null) continue;
-      // Planned by the rule before, and fired by this one: an edit came between.
+      // The previous rule planned the instant, and this one fired it, because an edit came between.
       if (before.job.definition.scheduledAt <= (version.followedAt ?? 0)) continue;
       const afterMs = job.definition.scheduledAt - endedAt;
       if (afterMs < times.everyMs) throw new Violation(`${id} was planned ${afterMs} ms after the end of ${last.id}`);
@@ -40,7 +43,7 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
       const book = books.all.get(after.jobId);
       if (book === undefined) continue;
       for (const { to, reason } of skips) {
-        // The checker judges an instant by the rule that had planned it.
+        // The checker judges an instant by the rule that planned it.
         const graceMs = Math.min(...book.versions.map((version) => version.rule.misfireGraceMs));
         const isLate = at - to > graceMs || book.pausedBefore;
         if (reason === "OVERLAP" && allowsOverlap(book, after.plan.version, to))
@@ -65,7 +68,10 @@ export function occurrencesDoNotOverlap(ledger: Ledger, books: PlanBooks): Check
   };
 }
 
-/** One commit may end what an earlier version had planned and follow an edit: any version that the instant may be of is asked. */
+/**
+ * Whether a version allows the overlap. One commit may end an instant of an earlier version and follow an edit, so
+ * every version that may have planned the instant is asked.
+ */
 function allowsOverlap({ versions }: PlanBook, followed: number, instant: number): boolean {
   const mayHavePlanned = versions.filter(({ version, replacedAt }) => {
     return version <= followed && (replacedAt === null || instant <= replacedAt);

@@ -1,17 +1,17 @@
 import { oracleFires, type RecurrenceRule, walk } from "@mainspring/server/testing";
-import { EPOCH_MS } from "../sim-process.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
 
 const DAY_MS = 86_400_000;
-/** Simulations are a few hours long; the oracle does not judge well within a day of its ends. */
+/** Start of the oracle's range. Simulations are a few hours long; the oracle is imprecise within a day of its ends. */
 export const FROM_MS = EPOCH_MS - 2 * DAY_MS;
 export const UNTIL_MS = EPOCH_MS + 3 * DAY_MS;
 
 const walks = new Map<string, ReturnType<typeof walk>>();
 
 /**
- * All instants that a rule plans in [from, until), by code that shares nothing with the product's.
- * @param anchorAt of an interval: the creation of its job
- * @param shiftMs which spreads the job
+ * All instants that a rule plans in [from, until), computed without the product's code.
+ * @param anchorAt start of an interval's count: the creation of its job
+ * @param shiftMs spread of the job, in milliseconds
  */
 export function plannedInstants(
   rule: RecurrenceRule,
@@ -35,7 +35,10 @@ function cronInstants({ cron, timezone, dst }: Extract<RecurrenceRule["times"], 
   return oracleFires(cron, dst, walked);
 }
 
-/** The anchor itself counts only where it was given: a job without one first passes its interval once. */
+/**
+ * Instants of an interval. The anchor itself counts only if the client gave it: a job without one first waits for its
+ * interval.
+ */
 function intervalInstants(everyMs: number, anchorAt: number): number[] {
   const instants: number[] = [];
   for (let at = anchorAt + everyMs; at < UNTIL_MS; at += everyMs) instants.push(at);

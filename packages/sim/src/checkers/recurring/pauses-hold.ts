@@ -1,16 +1,16 @@
-import type { StoreEvent } from "../store/history.ts";
-import { type Checker, Violation } from "./checker.ts";
+import type { StoreEvent } from "@mainspring/server/testing";
+import { type Checker, Violation } from "../checker.ts";
 
 /** Requests to the store about one job. */
 interface Orders {
-  /** Ids of commands that are not obeyed yet, and what they ask. */
+  /** Ids of commands that are not applied yet, with their kind. */
   readonly open: Map<string, "PAUSE" | "RESUME">;
   isPaused: boolean;
 }
 
 /**
- * From the commit that obeys a pause until a resume is asked for, no planned instant becomes an execution, but for a
- * backfill.
+ * From the commit that applies a pause until a resume is requested, no planned instant becomes an execution, except in
+ * a backfill.
  */
 export function pausesHold(): Checker {
   const jobs = new Map<string, Orders>();
@@ -27,7 +27,7 @@ export function pausesHold(): Checker {
     const orders = jobs.get(jobOf.get(commandId) ?? "");
     const isPause = orders?.open.get(commandId) === "PAUSE";
     if (orders === undefined || !orders.open.delete(commandId)) return;
-    // A resume that is open as well may be obeyed after it.
+    // An open resume may be applied after the pause.
     if (isPause) orders.isPaused = ![...orders.open.values()].includes("RESUME");
   };
   return {

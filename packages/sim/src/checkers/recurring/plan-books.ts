@@ -1,17 +1,25 @@
-import type { Plan, PlanCommand, RecurrenceRule, Skip } from "@mainspring/server/testing";
-import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreEvent } from "../store/history.ts";
-import type { JobRow } from "../store/job-table.ts";
+import type {
+  ExecutionRow,
+  JobRow,
+  Plan,
+  PlanCommand,
+  RecurrenceRule,
+  Skip,
+  StoreEvent,
+} from "@mainspring/server/testing";
 
-/** A definition of a recurring job, from when it was written until its plan followed the next one. */
+/** A definition of a recurring job, from its write until the plan followed the next one. */
 export interface BookedVersion {
   version: number;
   rule: RecurrenceRule;
   /** Time of the write, by the store's clock. */
   writtenAt: number;
-  /** When the plan was made by it; null: it never was. */
+  /** Time at which the plan first followed it; null: never. */
   followedAt: number | null;
-  /** When the edit that replaced it was asked for, and counts from; null: no edit has replaced it. */
+  /**
+   * Time at which the edit that replaced it was requested, and from which the edit counts; null: no edit has replaced
+   * it.
+   */
   replacedAt: number | null;
 }
 
@@ -22,16 +30,16 @@ export interface PlanBook {
   readonly versions: BookedVersion[];
   plan: Plan | null;
   deletedAt: number | null;
-  /** When nothing was planned any more. */
+  /** Time at which the plan ended; null: it has not. */
   finishedAt: number | null;
   pausedBefore: boolean;
-  /** Executions that its schedule or a misfire created, in the order in which they were written. */
-  readonly births: ExecutionRow[];
+  /** Executions that its schedule or a misfire created, in the order of their writes. */
+  readonly created: ExecutionRow[];
   readonly backfills: ExecutionRow[];
   readonly skips: Skip[];
 }
 
-/** The plans of recurring jobs as the store was told of them, kept for those who judge. */
+/** Records of the plans of recurring jobs in the store, for other checkers. */
 export class PlanBooks {
   readonly name = "the books of plans";
   readonly all = new Map<string, PlanBook>();
@@ -78,7 +86,7 @@ export class PlanBooks {
     const first = { version, rule, writtenAt: Math.min(createdAt, at), followedAt: createdAt, replacedAt: null };
     const book: PlanBook = {
       ...{ jobId, createdAt, versions: [first], plan: null, deletedAt: null, finishedAt: null, pausedBefore: false },
-      ...{ births: [], backfills: [], skips: [] },
+      ...{ created: [], backfills: [], skips: [] },
     };
     this.all.set(jobId, book);
     return book;
@@ -96,7 +104,7 @@ export class PlanBooks {
     }
     for (const row of born) {
       const book = this.all.get(row.job.jobId);
-      (row.trigger === "BACKFILL" ? book?.backfills : book?.births)?.push(row);
+      (row.trigger === "BACKFILL" ? book?.backfills : book?.created)?.push(row);
     }
   }
 }

@@ -1,14 +1,17 @@
-import { EPOCH_MS } from "../sim-process.ts";
-import { type Checker, Violation } from "./checker.ts";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PlanBooks } from "./plan-books.ts";
-import type { Quiet } from "./quiet.ts";
 
-/** Where nobody is hindered, what is due fires, and what waits for an execution goes on when that has ended. */
+/**
+ * Time within which a due instant fires while no fault is active, and within which an instant that waits for an
+ * execution continues after that execution's end, in milliseconds.
+ */
 const BOUND_MS = 20_000;
 
 export function plansMoveOn(ledger: Ledger, books: PlanBooks, quiet: Quiet): Checker {
-  /** Since when nothing has kept a plan. */
+  /** Time since which nothing has held back a plan. */
   const freeSinceMs = new Map<string, number>();
   return {
     name: "plans move on",

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { SHARD_COUNT } from "../../../domain/ids.ts";
 
-/** A message as JSON carries it: bytes travel beside it, and their place holds the number of the attachment. */
+/** A message as JSON carries it: bytes are beside the JSON, and their field holds the number of the attachment. */
 export type Wire<T> = T extends Uint8Array
   ? number
   : T extends readonly (infer Item)[]
@@ -10,14 +10,14 @@ export type Wire<T> = T extends Uint8Array
       ? { -readonly [Field in keyof T]: Wire<T[Field]> }
       : T;
 
-/** One schema for each kind of message: a kind that is forgotten, or described as something else, does not compile. */
+/** One schema for each kind of message. A kind without a schema, or with a wrong one, does not compile. */
 export type SchemasOf<M extends { kind: string }> = { [Kind in M["kind"]]: SchemaOf<Extract<M, { kind: Kind }>> };
 type SchemaOf<M> = TSchema & { "~wire"?: Wire<M> };
 
-/** A schema that takes less than what is said would drop it without a word. */
+/** Compiles only if both types are equal, because a schema with fewer fields would drop the others silently. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-/** @param schema whose values are what JSON carries of a `T`; a newer node may send more fields */
+/** @param schema schema whose values are the JSON form of a `T`; a newer node may send more fields */
 export function schemaOf<T>() {
   return <S extends TSchema>(
     schema: S & (Same<Static<S>, Wire<T>> extends true ? unknown : never),
@@ -28,7 +28,7 @@ export const Id = Type.String({ minLength: 1, maxLength: 256 });
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 export const Shard = Type.Integer({ minimum: 0, maximum: SHARD_COUNT - 1 });
 export const Instant = Type.Number();
-/** The number of an attachment. */
+/** Number of an attachment. */
 export const Bytes = nullable(Count);
 
 export function nullable<S extends TSchema>(schema: S) {

@@ -5,7 +5,7 @@ import { Count, Id, Instant, nullable, Shard, schemaOf } from "./fields.ts";
 const about = { pool: Id, epoch: Count, life: Count, account: Count };
 const owned = { shard: Shard, epoch: Count };
 
-/** Between machines and the homes of pools. */
+/** Messages between machines and the coordinators of pools. */
 export const permitSchemas = {
   PERMIT_CALL: schemaOf<PermitCall>()(
     Type.Object({

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { MISFIRES, OVERLAPS } from "../../../domain/recurrence.ts";
 import { Count, Instant, nullable, oneOf } from "./fields.ts";
 
-/** How a job recurs, as its definition has it. */
+/** Schedule of a recurring job, as in its definition. */
 export const Recurrence = Type.Object({
   times: Type.Union([
     Type.Object({

@@ -37,16 +37,31 @@ const Worker = Type.Object({
   executionsTotal: Type.Optional(Count),
 });
 
-const said = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };
+const HandlerOffer = Type.Object({
+  pool: Id,
+  handler: Id,
+  workers: Count,
+  declared: Type.Array(Type.Object({ isHome: Type.Boolean(), policies: Type.String(), workers: Count })),
+});
+
+const outputItem = { executionId: Id, attempt: Count, seq: Type.Number(), at: Instant };
 const Progress = Type.Object({
   kind: Type.Literal("PROGRESS"),
-  ...said,
+  ...outputItem,
   fraction: Type.Number(),
   message: Type.String(),
 });
-const LogLine = Type.Object({ kind: Type.Literal("LOG"), ...said, level: Type.String(), line: Type.String() });
+const LogLine = Type.Object({ kind: Type.Literal("LOG"), ...outputItem, level: Type.String(), line: Type.String() });
 
-const Tally = Type.Object({
+const LogPart = Type.Object({
+  executionId: Id,
+  attempt: Count,
+  part: Count,
+  lines: Type.Array(Type.Object({ at: Instant, level: Type.String(), line: Type.String() })),
+  received: Count,
+});
+
+const SchedulerStats = Type.Object({
   ownedShards: Count,
   lateness: Type.Array(Count),
   finished: Type.Array(Type.Object({ state: oneOf(...FINAL_STATES), count: Count })),
@@ -75,7 +90,15 @@ export const toApi: SchemasOf<ToApi> = {
   WORKERS: schemaOf<Is<"WORKERS">>()(
     Type.Object({ kind: Type.Literal("WORKERS"), request: Id, workers: Type.Array(Worker) }),
   ),
-  TALLY: schemaOf<Is<"TALLY">>()(Type.Object({ kind: Type.Literal("TALLY"), request: Id, tally: Tally })),
+  HANDLERS: schemaOf<Is<"HANDLERS">>()(
+    Type.Object({
+      kind: Type.Literal("HANDLERS"),
+      request: Id,
+      offers: Type.Array(HandlerOffer),
+      isWhole: Type.Boolean(),
+    }),
+  ),
+  TALLY: schemaOf<Is<"TALLY">>()(Type.Object({ kind: Type.Literal("TALLY"), request: Id, tally: SchedulerStats })),
   EXPLAINED: schemaOf<Is<"EXPLAINED">>()(
     Type.Object({ kind: Type.Literal("EXPLAINED"), request: Id, reasons: Type.Array(Reason) }),
   ),
@@ -92,6 +115,7 @@ export const toApi: SchemasOf<ToApi> = {
   PROGRESS: schemaOf<Is<"PROGRESS">>()(
     Type.Object({ kind: Type.Literal("PROGRESS"), request: Id, progress: nullable(Progress) }),
   ),
+  LOGS: schemaOf<Is<"LOGS">>()(Type.Object({ kind: Type.Literal("LOGS"), request: Id, part: nullable(LogPart) })),
   CHATTER: schemaOf<Is<"CHATTER">>()(
     Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
   ),

@@ -31,6 +31,7 @@ const Assignment = Type.Object({
   failures: Count,
   maxAttempts: Count,
   scheduledAt: Instant,
+  steps: Type.Optional(Bytes),
 });
 
 const tokens = { workerId: Id, tokens: Type.Array(TokenSchema) };
@@ -68,10 +69,18 @@ export const toGateway: SchemasOf<ToGateway> = {
     }),
   ),
   ACK: schemaOf<Is<"ACK">>()(Type.Object({ kind: Type.Literal("ACK"), ...tokens })),
+  STEPPED: schemaOf<Is<"STEPPED">>()(
+    Type.Object({
+      kind: Type.Literal("STEPPED"),
+      workerId: Id,
+      steps: Type.Array(Type.Object({ ...tokenFields, number: Count })),
+    }),
+  ),
   REFUSED: schemaOf<Is<"REFUSED">>()(Type.Object({ kind: Type.Literal("REFUSED"), ...tokens })),
   LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(
     Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id, workerId: Type.Optional(Id) }),
   ),
+  LIST_HANDLERS: schemaOf<Is<"LIST_HANDLERS">>()(Type.Object({ kind: Type.Literal("LIST_HANDLERS"), request: Id })),
   DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
     Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),
   ),
@@ -84,5 +93,8 @@ export const toGateway: SchemasOf<ToGateway> = {
   UNFOLLOW: schemaOf<Is<"UNFOLLOW">>()(Type.Object({ kind: Type.Literal("UNFOLLOW"), executionIds: Type.Array(Id) })),
   ASK_PROGRESS: schemaOf<Is<"ASK_PROGRESS">>()(
     Type.Object({ kind: Type.Literal("ASK_PROGRESS"), request: Id, executionId: Id }),
+  ),
+  ASK_LOGS: schemaOf<Is<"ASK_LOGS">>()(
+    Type.Object({ kind: Type.Literal("ASK_LOGS"), request: Id, executionId: Id, attempt: Count }),
   ),
 };

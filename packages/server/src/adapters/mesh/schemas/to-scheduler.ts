@@ -1,3 +1,4 @@
+import { STEP_NAME_MAX_CHARS } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
@@ -55,6 +56,7 @@ const Row = Type.Object({
   failures: Count,
   lost: Count,
   startedAt: nullable(Instant),
+  hasSteps: Type.Optional(Type.Literal(true)),
 });
 
 export const WorkerSchema = {
@@ -65,6 +67,7 @@ export const WorkerSchema = {
   capabilities: Type.Array(Type.String()),
   slots: Count,
   prefetch: Count,
+  autoPrefetch: Type.Optional(Type.Boolean()),
 };
 
 const Credit = Type.Object({
@@ -75,6 +78,7 @@ const Credit = Type.Object({
   missing: Type.Array(Count),
   free: Type.Optional(Count),
   stuck: Type.Optional(Count),
+  ahead: Type.Optional(Count),
 });
 
 const Result = Type.Object({
@@ -88,6 +92,15 @@ const Result = Type.Object({
   advice: nullable(
     Type.Union([Type.Object({ kind: Type.Literal("NEVER") }), Type.Object({ kind: Type.Literal("AT"), at: Instant })]),
   ),
+});
+
+const ReportedStep = Type.Object({
+  ...tokenFields,
+  workerId: Id,
+  number: Count,
+  name: Type.String({ maxLength: STEP_NAME_MAX_CHARS }),
+  step: oneOf("RESULT", "CHECKPOINT"),
+  data: Bytes,
 });
 
 const command = { id: Id, shard: Shard };
@@ -167,4 +180,5 @@ export const toScheduler: SchemasOf<ToScheduler> = {
     }),
   ),
   FINISHED: schemaOf<Is<"FINISHED">>()(Type.Object({ kind: Type.Literal("FINISHED"), results: Type.Array(Result) })),
+  STEPS: schemaOf<Is<"STEPS">>()(Type.Object({ kind: Type.Literal("STEPS"), steps: Type.Array(ReportedStep) })),
 };

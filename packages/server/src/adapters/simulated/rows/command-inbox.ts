@@ -1,19 +1,20 @@
-import type { Command, JobId, ShardId } from "@mainspring/server/testing";
-import { byText, SortedList } from "./sorted-list.ts";
+import type { JobId, ShardId } from "../../../domain/ids.ts";
+import type { Command } from "../../../ports/store-commands.ts";
+import { byText, SortedList } from "../sorted-list.ts";
 
-/** The durable inbox: commands until a commit has obeyed them. */
+/** Durable inbox of commands, which keeps each command until a commit has applied it. */
 export class CommandInbox {
   readonly #commands = new SortedList<{ id: string }, Command>((a, b) => byText(a.id, b.id));
   readonly #byId = new Map<string, Command>();
 
-  /** An inbox of its own with the same commands. */
+  /** A copy of the inbox with the same commands. */
   copy(): CommandInbox {
     const copy = new CommandInbox();
     for (const command of this.#byId.values()) copy.add(command);
     return copy;
   }
 
-  /** @returns false: it is there already */
+  /** @returns false: the inbox has the command already */
   add(command: Command): boolean {
     if (this.#byId.has(command.id)) return false;
     this.#byId.set(command.id, command);
@@ -21,7 +22,7 @@ export class CommandInbox {
     return true;
   }
 
-  /** Only the owner of a command's shard can say that it was obeyed. */
+  /** Removes a command. Only the owner of the command's shard can report that it was applied. */
   done(shard: ShardId, id: string): void {
     const command = this.#byId.get(id);
     if (command === undefined || command.shard !== shard) return;
@@ -33,7 +34,7 @@ export class CommandInbox {
     return [...this.#byId.values()].some((command) => command.kind !== "CANCEL" && command.jobId === jobId);
   }
 
-  /** In order of the ids, without the known ones. */
+  /** Commands in the order of their ids, without the known ones. */
   read(shards: ReadonlySet<ShardId>, known: ReadonlySet<string>, limit: number): Command[] {
     const found: Command[] = [];
     this.#commands.ascend(null, (command) => {

@@ -1,29 +1,26 @@
-import {
-  type Birth,
-  type ExecutionId,
-  invariant,
-  type JobId,
-  type NewJob,
-  type PlanChange,
-  type ShardCommit,
-  type ShardOutcome,
-} from "@mainspring/server/testing";
+import type { ExecutionId, JobId } from "../../../domain/ids.ts";
+import { invariant } from "../../../domain/invariant.ts";
+import type { NewJob, ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
+import type { AppliedPlan } from "../history.ts";
+import { unstorableBirth } from "../storable.ts";
+import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
-import type { AppliedPlan } from "./history.ts";
-import { unstorableBirth } from "./storable.ts";
-import type { StoreData } from "./store-data.ts";
 
 interface PlansOutcome {
   planned: AppliedPlan[];
   born: ExecutionRow[];
   missedPlans: JobId[];
-  notBorn: ExecutionId[];
+  notCreated: ExecutionId[];
   refused: ShardOutcome["refused"];
 }
 
-/** Moves plans on, after the changes of the same commit: a key that one of them has released may be taken by a birth. */
+/**
+ * Writes plans after the changes of the same commit, because a created occurrence may take a unique key that one of
+ * them has released.
+ */
 export function commitPlans(data: StoreData, asked: ShardCommit, commitNumber: number): PlansOutcome {
-  const outcome: PlansOutcome = { planned: [], born: [], missedPlans: [], notBorn: [], refused: [] };
+  const outcome: PlansOutcome = { planned: [], born: [], missedPlans: [], notCreated: [], refused: [] };
   for (const change of asked.plans) {
     const before = data.plans.get(change.jobId);
     if (before === undefined || before.revision !== change.wasRevision) {
@@ -35,34 +32,40 @@ export function commitPlans(data: StoreData, asked: ShardCommit, commitNumber: n
     data.plans.replace(after);
     for (const skip of change.skips) data.plans.addSkip(change.jobId, { ...skip });
     outcome.planned.push({ before, after, skips: change.skips });
-    for (const birth of change.births) bear(data, change, birth, commitNumber, outcome);
+    for (const occurrence of change.created) bear(data, change, occurrence, commitNumber, outcome);
   }
   return outcome;
 }
 
-function bear(data: StoreData, change: PlanChange, birth: Birth, commitNumber: number, outcome: PlansOutcome): void {
-  const { id } = birth.row;
-  const message = unstorableBirth(birth);
+function bear(
+  data: StoreData,
+  change: PlanChange,
+  occurrence: CreatedOccurrence,
+  commitNumber: number,
+  outcome: PlansOutcome,
+): void {
+  const { id } = occurrence.row;
+  const message = unstorableBirth(occurrence);
   if (message !== null) {
     outcome.refused.push({ id, message });
     return;
   }
   if (data.executions.get(id) !== undefined) {
-    outcome.notBorn.push(id);
+    outcome.notCreated.push(id);
     return;
   }
-  const job = jobOf(data, change.jobId, birth);
+  const job = jobOf(data, change.jobId, occurrence);
   const isHeld = data.uniqueKeys.isHeld(job);
-  const row = isHeld ? skippedRow(data, job, birth) : newRow(job, originOf(birth));
-  if (isHeld) outcome.notBorn.push(id);
-  else if (birth.uniqueKey !== null) data.uniqueKeys.take(job);
+  const row = isHeld ? skippedRow(data, job, occurrence) : newRow(job, originOf(occurrence));
+  if (isHeld) outcome.notCreated.push(id);
+  else if (occurrence.uniqueKey !== null) data.uniqueKeys.take(job);
   const written = { ...row, updatedAt: data.now(), commitNumber };
   data.executions.insert(written);
   outcome.born.push(written);
 }
 
-/** The job as the execution knows it: by the version that its owner made it of. */
-function jobOf(data: StoreData, jobId: JobId, { row, laneHash, uniqueKey, createdAt }: Birth): NewJob {
+/** The job as an execution has it: at the version by which its owner created the execution. */
+function jobOf(data: StoreData, jobId: JobId, { row, laneHash, uniqueKey, createdAt }: CreatedOccurrence): NewJob {
   const known = data.jobs.get(jobId);
   invariant(known !== undefined, "a plan has a job");
   const { pool, handler, requires, priority, scheduledAt, policy, concurrencyKey, concurrencyLimit } = row;
@@ -75,11 +78,11 @@ function jobOf(data: StoreData, jobId: JobId, { row, laneHash, uniqueKey, create
   };
 }
 
-function originOf({ row, trigger }: Birth) {
+function originOf({ row, trigger }: CreatedOccurrence) {
   return { trigger, retryOf: null, jobVersion: row.jobVersion, dueAt: row.dueAt };
 }
 
-function skippedRow(data: StoreData, job: NewJob, birth: Birth): ExecutionRow {
-  const row = newRow({ ...job, definition: { ...job.definition, uniqueKey: null } }, originOf(birth));
+function skippedRow(data: StoreData, job: NewJob, occurrence: CreatedOccurrence): ExecutionRow {
+  const row = newRow({ ...job, definition: { ...job.definition, uniqueKey: null } }, originOf(occurrence));
   return { ...row, state: "SKIPPED", queue: "NONE", reason: "UNIQUE_KEY_HELD", finishedAt: data.now() };
 }

@@ -1,31 +1,26 @@
-import {
-  type ExecutionId,
-  type Incarnation,
-  invariant,
-  type RowChange,
-  type ShardCommit,
-  type ShardOutcome,
-} from "@mainspring/server/testing";
+import type { ExecutionId, Incarnation } from "../../../domain/ids.ts";
+import { invariant } from "../../../domain/invariant.ts";
+import type { RowChange, ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { AppliedChange, Committed } from "../history.ts";
+import { unstorableChange } from "../storable.ts";
+import type { StoreData } from "../store-data.ts";
 import { commitPlans } from "./commit-plans.ts";
 import { changedRow } from "./execution-row.ts";
-import type { AppliedChange, Committed } from "./history.ts";
-import { unstorableChange } from "./storable.ts";
-import type { StoreData } from "./store-data.ts";
 
 /**
- * See Store.commit. The store reports its events when all of a statement is done: a statement is seen as a whole or not
- * at all.
+ * See Store.commit. The store reports its events when the whole statement is done, because observers see a statement
+ * completely or not at all.
  */
 export function commit(data: StoreData, by: Incarnation, batch: readonly ShardCommit[]): ShardOutcome[] {
   const commitNumber = data.nextCommitNumber();
   const events = batch.map((asked) => commitShard(data, by, asked, commitNumber));
   for (const event of events) data.tell(event);
-  return events.map(({ outcome: { shard, status, missed, missedPlans, notBorn, refused } }) => ({
+  return events.map(({ outcome: { shard, status, missed, missedPlans, notCreated, refused } }) => ({
     shard,
     status,
     missed: [...missed],
     missedPlans: [...missedPlans],
-    notBorn: [...notBorn],
+    notCreated: [...notCreated],
     refused: [...refused],
   }));
 }
@@ -35,13 +30,13 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const state = data.shard(shard);
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
   if (state.epoch !== epoch) {
-    const nothing = { missed: [], missedPlans: [], notBorn: [], refused: [] };
+    const nothing = { missed: [], missedPlans: [], notCreated: [], refused: [] };
     return { ...told, outcome: { shard, status: "FENCED", ...nothing }, applied: [], planned: [], born: [] };
   }
-  // First, because what is expected is expected of the rows as they were.
+  // This check comes first, because it compares with the rows as they were before.
   const unexpected = asked.expected.filter(({ id, attempt }) => !isAsExpected(data, id, attempt));
   const { applied, missed, refused } = change(data, asked, commitNumber);
-  const { planned, born, missedPlans, notBorn, refused: unborn } = commitPlans(data, asked, commitNumber);
+  const { planned, born, missedPlans, notCreated, refused: uncreated } = commitPlans(data, asked, commitNumber);
   state.settle(
     asked.settledJournals,
     asked.changes,
@@ -49,8 +44,9 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   );
   if (asked.assigned.length > 0) state.addJournal({ epoch, seq: asked.journalSeq }, asked.assigned);
   for (const id of asked.commandsDone) data.commands.done(shard, id);
+  for (const step of asked.steps) data.steps.write(step);
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
-  const named = { missed: allMissed, missedPlans, notBorn, refused: [...refused, ...unborn] };
+  const named = { missed: allMissed, missedPlans, notCreated, refused: [...refused, ...uncreated] };
   return { ...told, outcome: { shard, status: "APPLIED", ...named }, applied, planned, born };
 }
 
@@ -73,10 +69,10 @@ function change(data: StoreData, asked: ShardCommit, commitNumber: number) {
   return { applied, missed, refused };
 }
 
-/** @returns null: the row is not what the change expects */
+/** @returns the changed row; null: the row is not as the change expects */
 function changeRow(
   data: StoreData,
-  { shard }: ShardCommit,
+  { shard, steps }: ShardCommit,
   change: RowChange,
   commitNumber: number,
 ): AppliedChange | null {
@@ -86,7 +82,8 @@ function changeRow(
   invariant(before.job.shard === shard, "an execution is changed in its own shard");
   if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;
   const payload = (version: number) => data.jobs.get(before.job.jobId)?.payloads[version - 1] ?? null;
-  const after = changedRow(before, change, payload, data.now(), commitNumber);
+  const changed = changedRow(before, change, payload, data.now(), commitNumber);
+  const after = steps.some(({ executionId }) => executionId === change.id) ? { ...changed, hasSteps: true } : changed;
   data.executions.replace(before, after);
   if (change.releaseUniqueKey) data.uniqueKeys.release(change.id);
   return { before, after };

@@ -1,30 +1,27 @@
-import {
-  type Advance,
-  type DeadLetter,
-  type DeadLetterAction,
-  type DeadLetterFilter,
-  type DeadLetterRun,
-  defaultPool,
-  type EpochMs,
-  type ExecutionId,
-  type Incarnation,
-  type Listing,
-  type NewDeadLetterRun,
-  type NewJob,
-  type Page,
-  rankOf,
-  type SettledLetter,
-  type Settlement,
-} from "@mainspring/server/testing";
+import type { EpochMs, ExecutionId, Incarnation } from "../../../domain/ids.ts";
+import { defaultPool } from "../../../domain/pool.ts";
+import { rankOf } from "../../../domain/rank.ts";
+import type { NewJob } from "../../../ports/store.ts";
+import type {
+  Advance,
+  DeadLetter,
+  DeadLetterAction,
+  DeadLetterFilter,
+  DeadLetterRun,
+  NewDeadLetterRun,
+  SettledLetter,
+  Settlement,
+} from "../../../ports/store-dead-letters.ts";
+import type { Listing, Page } from "../../../ports/store-queries.ts";
+import { byText } from "../sorted-list.ts";
+import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import { listing, summary } from "./queries.ts";
-import { byText } from "./sorted-list.ts";
-import type { StoreData } from "./store-data.ts";
 
-/** A run as the store keeps it. */
+/** A dead-letter run as the store keeps it. */
 export type StoredRun = DeadLetterRun & { marker: ExecutionId };
 
-/** One letter that was looked at; null: its unique key is held. */
+/** One examined letter. `newId` null: there is no replay. */
 type Judged = { executionId: ExecutionId; newId: ExecutionId | null; isSettled: boolean };
 
 export function list(data: StoreData, tenant: string, filter: DeadLetterFilter, page: Page): Listing<DeadLetter> {
@@ -147,7 +144,7 @@ function isOpen({ state, settled }: ExecutionRow): boolean {
   return state === "DEAD" && settled === null;
 }
 
-/** A deleted job's letters are not replayed. */
+/** Whether a letter may be settled. Letters of a deleted job are not replayed. */
 function maySettle(data: StoreData, action: DeadLetterAction, row: ExecutionRow): boolean {
   return isOpen(row) && (action === "DISCARD" || data.jobs.get(row.job.jobId)?.deletedAt === null);
 }

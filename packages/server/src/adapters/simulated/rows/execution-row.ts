@@ -1,30 +1,25 @@
 import type {
   Candidate,
-  DeadLetterAction,
   EndedAttempt,
-  EpochMs,
   ExecutionError,
-  ExecutionId,
   ExecutionState,
-  Incarnation,
-  NewJob,
   Queue,
-  Replacement,
-  RowChange,
   Trigger,
-  WorkerId,
-} from "@mainspring/server/testing";
+} from "../../../domain/execution.ts";
+import type { EpochMs, ExecutionId, Incarnation, WorkerId } from "../../../domain/ids.ts";
+import type { NewJob, Replacement, RowChange } from "../../../ports/store.ts";
+import type { DeadLetterAction } from "../../../ports/store-dead-letters.ts";
 
-/** A row of the simulated table. Never changed, only replaced: so history can keep what it was before. */
+/** A row of the simulated table. Rows are replaced and never changed, so that the history can keep earlier ones. */
 export interface ExecutionRow {
   readonly id: ExecutionId;
-  /** Its copy of its job: changed only by a replacement. */
+  /** The execution's copy of its job, which only a replacement changes. */
   readonly job: NewJob;
   readonly jobVersion: number;
   readonly trigger: Trigger;
-  /** Execution that it repeats. */
+  /** Id of the execution that this one repeats; null: none. */
   readonly retryOf: ExecutionId | null;
-  /** Settlement of a dead letter; null: none so far. */
+  /** How a dead letter was settled; null: not settled. */
   readonly settled: DeadLetterAction | null;
   readonly state: ExecutionState;
   readonly queue: Queue;
@@ -43,11 +38,13 @@ export interface ExecutionRow {
   readonly error: ExecutionError | null;
   readonly attempts: readonly EndedAttempt[];
   readonly updatedAt: EpochMs;
-  /** Which commit wrote it; 0: none so far. */
+  /** Whether handlers of the execution have made records. */
+  readonly hasSteps: boolean;
+  /** Number of the commit that wrote the row; 0: none. */
   readonly commitNumber: number;
 }
 
-/** Origin of the execution, and the version of its job. */
+/** Origin of the execution, and version of its job. */
 type Origin = Pick<ExecutionRow, "trigger" | "retryOf" | "jobVersion"> & { dueAt?: EpochMs };
 
 const SUBMITTED: Origin = { trigger: "API", retryOf: null, jobVersion: 1 };
@@ -78,11 +75,12 @@ export function newRow(job: NewJob, origin: Origin = SUBMITTED): ExecutionRow {
     error: null,
     attempts: [],
     updatedAt: job.createdAt,
+    hasSteps: false,
     commitNumber: 0,
   };
 }
 
-/** @param payload of a version of its job */
+/** @param payload payload of the job's version */
 export function changedRow(
   row: ExecutionRow,
   change: RowChange,
@@ -113,6 +111,7 @@ export function changedRow(
     error: change.error,
     attempts: change.ended.length === 0 ? row.attempts : [...row.attempts, ...change.ended],
     updatedAt,
+    hasSteps: row.hasSteps,
     commitNumber,
   };
 }
@@ -156,5 +155,6 @@ export function candidateOf(row: ExecutionRow): Candidate {
     failures: row.failures,
     lost: row.lost,
     startedAt: row.startedAt,
+    ...(row.hasSteps && { hasSteps: true }),
   };
 }

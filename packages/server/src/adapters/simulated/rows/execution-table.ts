@@ -1,20 +1,11 @@
-import {
-  type EpochMs,
-  type ExecutionId,
-  invariant,
-  type JobId,
-  type RankCursor,
-  type ShardId,
-} from "@mainspring/server/testing";
+import type { EpochMs, ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import { invariant } from "../../../domain/invariant.ts";
+import type { RankCursor } from "../../../ports/store.ts";
+import { compareDue, type DueCursor } from "../../../ports/store-flows.ts";
+import { byText, SortedList } from "../sorted-list.ts";
 import type { ExecutionRow } from "./execution-row.ts";
-import { byText, SortedList } from "./sorted-list.ts";
 
-interface DueCursor {
-  dueAt: EpochMs;
-  id: ExecutionId;
-}
-
-/** All executions, with the indexes that the hot path reads by. A row is in the index of its queue and in no other. */
+/** All executions, with the indexes by which the hot path reads. A row is in the index of its queue and in no other. */
 export class ExecutionTable {
   readonly #rows = new Map<ExecutionId, ExecutionRow>();
   readonly #ids = new SortedList<ExecutionId>(byText);
@@ -22,10 +13,10 @@ export class ExecutionTable {
   readonly #ready = new Map<number, SortedList<RankCursor, ExecutionRow>>();
   /** Lanes that have READY rows. */
   readonly #lanes = new SortedList<number>((a, b) => a - b);
-  readonly #waiting = new SortedList<DueCursor, ExecutionRow>((a, b) => a.dueAt - b.dueAt || byText(a.id, b.id));
+  readonly #waiting = new SortedList<DueCursor, ExecutionRow>(compareDue);
   readonly #held = new Map<ShardId, Set<ExecutionId>>();
 
-  /** A table of its own with the same rows. */
+  /** A copy of the table with the same rows. */
   copy(): ExecutionTable {
     const copy = new ExecutionTable();
     for (const row of this.#rows.values()) copy.insert(row);
@@ -36,7 +27,7 @@ export class ExecutionTable {
     return this.#rows.get(id);
   }
 
-  /** In the order in which they were submitted. */
+  /** All rows, in the order of their submits. */
   all(): Iterable<ExecutionRow> {
     return this.#rows.values();
   }
@@ -79,11 +70,11 @@ export class ExecutionTable {
     return found;
   }
 
-  waiting(shards: ReadonlySet<ShardId>, dueUntil: EpochMs, limit: number): ExecutionRow[] {
+  waiting(shards: ReadonlySet<ShardId> | null, dueUntil: EpochMs, limit: number): ExecutionRow[] {
     const found: ExecutionRow[] = [];
     this.#waiting.ascend(null, (row) => {
       if (row.dueAt > dueUntil) return false;
-      if (shards.has(row.job.shard)) found.push(row);
+      if (shards === null || shards.has(row.job.shard)) found.push(row);
       return found.length < limit;
     });
     return found;
@@ -99,7 +90,7 @@ export class ExecutionTable {
     return found;
   }
 
-  /** Backwards by id, which is newest first. @param visit false ends it */
+  /** Visits rows in descending order of ids, so the newest first. @param visit return false to stop */
   newestFirst(before: ExecutionId | null, visit: (row: ExecutionRow) => boolean): void {
     this.#ids.descend(before, (id) => visit(this.#rows.get(id) as ExecutionRow));
   }

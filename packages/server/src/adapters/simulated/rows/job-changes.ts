@@ -1,30 +1,24 @@
-import {
-  type Command,
-  type DeleteOutcome,
-  type FormerRule,
-  type Incarnation,
-  isRecurringJobId,
-  isSameDefinition,
-  type JobDeletion,
-  type JobId,
-  type JobReplacement,
-  type NamedOutcome,
-  type NamedPut,
-  type NewJob,
-  type NewRecurringJob,
-  type NewRun,
-  type OrderOutcome,
-  type PlanCommand,
-  type ReplaceCommand,
-  type ReplaceOutcome,
-  type RunOutcome,
-  type ShardId,
-} from "@mainspring/server/testing";
+import type { Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
+import { isRecurringJobId } from "../../../domain/recurrence.ts";
+import { isSameDefinition } from "../../../domain/same-definition.ts";
+import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
+import type { Command, FormerRule, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
+import type {
+  DeleteOutcome,
+  JobDeletion,
+  JobReplacement,
+  NamedOutcome,
+  NamedPut,
+  NewRun,
+  OrderOutcome,
+  ReplaceOutcome,
+  RunOutcome,
+} from "../../../ports/store-jobs.ts";
+import type { StoreData } from "../store-data.ts";
 import { newRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
 import { stateOf } from "./queries.ts";
 import { addCommand } from "./reads.ts";
-import type { StoreData } from "./store-data.ts";
 import { insert, insertRecurring } from "./submit.ts";
 
 /** See StoreJobs.replace. */
@@ -54,7 +48,7 @@ export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplaceme
   return holder === null ? write(data, by, row, asked) : { kind: "NAME_HELD", jobId: holder };
 }
 
-/** @returns who has the new name already */
+/** @returns id of the job that has the new name already; null: none */
 function rename(data: StoreData, row: JobRow, { tenant, jobId, definition }: JobReplacement): JobId | null {
   const [before, after] = [row.job.definition.name, definition.name];
   if (before === after) return null;
@@ -79,7 +73,10 @@ function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacem
   return { kind: "REPLACED", version, command };
 }
 
-/** Executions of a recurring job keep to what they were made by: its plan alone is to follow. */
+/**
+ * The command that follows a replacement. Executions of a recurring job keep the definition by which they were created,
+ * so only the plan changes.
+ */
 function commandFor(data: StoreData, row: JobRow, asked: JobReplacement, version: number) {
   const { jobId, definition, payload, commandId: id } = asked;
   const { shard } = row.job;
@@ -122,7 +119,7 @@ export function putNamed(
   return { kind: "CREATED" };
 }
 
-/** Job that has the name, among jobs of the same kind at first: two of the active ones at most. */
+/** Active jobs with the name, jobs of the same kind first; at most two. */
 function bearers(data: StoreData, { tenant, executionId, definition }: NewJob | NewRecurringJob): JobId[] {
   const name = definition.name as string;
   const recurring = [data.jobNames.holderOf(tenant, name)].filter((jobId) => jobId !== null);
@@ -150,7 +147,7 @@ export function deleteJob(data: StoreData, by: Incarnation, asked: JobDeletion):
   return { kind: "DELETED", commands };
 }
 
-/** Nothing of this job fires any more. @returns whether anything might have */
+/** Ends a job's plan, so that nothing fires any more. @returns whether anything might have fired */
 function endPlan(data: StoreData, { job }: JobRow): boolean {
   const row = data.plans.get(job.jobId);
   if (row === undefined || row.plan.state === "DELETED") return false;
@@ -177,7 +174,7 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
   const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
   const letter = retryOf === null ? undefined : data.executions.get(retryOf);
-  // An execution that runs again is no longer a dead letter.
+  // A dead letter whose execution runs again leaves the list.
   if (letter?.state === "DEAD" && letter.settled === null) {
     data.executions.replace(letter, { ...letter, settled: "REPLAY" });
   }

@@ -1,14 +1,15 @@
-import type { EpochMs, JobId, NewJob, NewRecurringJob } from "@mainspring/server/testing";
-import { byText, SortedList } from "./sorted-list.ts";
+import type { EpochMs, JobId } from "../../../domain/ids.ts";
+import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
+import { byText, SortedList } from "../sorted-list.ts";
 
-/** A row of the simulated table. Never changed, only replaced. */
+/** A row of the simulated table. Rows are replaced, never changed. */
 export interface JobRow {
-  /** As it was submitted, with the definition and the payload that it has now. */
+  /** The job as it was submitted, with its present definition and payload. */
   readonly job: NewJob | NewRecurringJob;
   readonly version: number;
   readonly updatedAt: EpochMs;
   readonly deletedAt: EpochMs | null;
-  /** The payload of each version, from the first. */
+  /** Payload of each version, from the first. */
   readonly payloads: readonly (Uint8Array | null)[];
 }
 
@@ -17,7 +18,7 @@ export class JobTable {
   readonly #jobs = new Map<JobId, JobRow>();
   readonly #ids = new SortedList<JobId>(byText);
 
-  /** A table of its own with the same rows. */
+  /** A copy of the table with the same rows. */
   copy(): JobTable {
     const copy = new JobTable();
     for (const [id, row] of this.#jobs) {
@@ -50,7 +51,7 @@ export class JobTable {
     this.#ids.delete(jobId);
   }
 
-  /** Backwards by id, which is newest first. @param visit false ends it */
+  /** Visits rows in descending order of ids, so the newest first. @param visit return false to stop */
   newestFirst(before: JobId | null, visit: (row: JobRow) => boolean): void {
     this.#ids.descend(before, (id) => visit(this.#jobs.get(id) as JobRow));
   }

@@ -1,8 +1,9 @@
-import type { AcceptedJob, EpochMs, ExecutionId, JobId, NewJob } from "@mainspring/server/testing";
+import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
+import type { AcceptedJob, NewJob } from "../../../ports/store.ts";
 
 export type KeyHolder = AcceptedJob & { executionId: ExecutionId };
 
-/** Which execution holds a unique key. */
+/** Executions that hold unique keys. */
 export class UniqueKeys {
   readonly #holders = new Map<string, KeyHolder>();
   readonly #names = new Map<ExecutionId, string>();
@@ -14,7 +15,9 @@ export class UniqueKeys {
     return copy;
   }
 
-  /** @returns the job that holds the key of this one already, said as the answer that this one gets; null: it is free */
+  /**
+   * @returns the job that holds the unique key of this one, in the form of the submit's answer; null: the key is free
+   */
   holderOf(job: NewJob): KeyHolder | null {
     return this.#holders.get(nameOf(job)) ?? null;
   }
@@ -41,7 +44,7 @@ function nameOf({ tenant, definition }: NewJob): string {
   return JSON.stringify([tenant, definition.uniqueKey]);
 }
 
-/** Which recurring job has a name. */
+/** Recurring jobs by their names. */
 export class JobNames {
   readonly #jobs = new Map<string, JobId>();
 
@@ -70,7 +73,7 @@ interface FirstAnswer {
   createdAt: EpochMs;
 }
 
-/** How requests with an idempotency key were answered the first time. */
+/** Answers to requests with an idempotency key. */
 export class IdempotencyKeys {
   readonly #answers = new Map<string, FirstAnswer>();
 

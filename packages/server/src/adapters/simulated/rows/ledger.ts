@@ -1,20 +1,18 @@
-import {
-  type EpochMs,
-  type InstantTraces,
-  type JobId,
-  type JobStretch,
-  type LedgerItem,
-  type Listing,
-  ledgerPage,
-  ledgerStart,
-  type Page,
-  type RecurringJob,
-} from "@mainspring/server/testing";
+import type { EpochMs, JobId } from "../../../domain/ids.ts";
+import { ledgerPage, ledgerStart } from "../../../ports/ledger-page.ts";
+import type {
+  InstantTraces,
+  JobStretch,
+  LedgerItem,
+  Listing,
+  Page,
+  RecurringJob,
+} from "../../../ports/store-queries.ts";
+import type { StoreData } from "../store-data.ts";
 import { summary } from "./queries.ts";
 import { firedInstants, plannedOf } from "./recurrences.ts";
-import type { StoreData } from "./store-data.ts";
 
-/** See StoreQueries.ledger. */
+/** A page of what became of a recurring job's planned instants, newest first. See StoreQueries.ledger. */
 export function ledger(
   data: StoreData,
   jobId: JobId,

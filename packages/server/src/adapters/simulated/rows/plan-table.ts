@@ -1,5 +1,6 @@
-import type { EpochMs, JobId, Plan, ShardId, Skip } from "@mainspring/server/testing";
-import { byText, SortedList } from "./sorted-list.ts";
+import type { EpochMs, JobId, ShardId } from "../../../domain/ids.ts";
+import type { Plan, Skip } from "../../../domain/recurrence.ts";
+import { byText, SortedList } from "../sorted-list.ts";
 
 /** A row of the simulated table. Never changed, only replaced. */
 export interface PlanRow {
@@ -14,14 +15,14 @@ interface DueCursor {
   jobId: JobId;
 }
 
-/** How far recurring jobs have come, and which of their planned instants did not run. */
+/** Progress of recurring jobs, and their planned instants that did not run. */
 export class PlanTable {
   readonly #rows = new Map<JobId, PlanRow>();
   readonly #ids = new SortedList<JobId>(byText);
   readonly #due = new SortedList<DueCursor>((a, b) => a.at - b.at || byText(a.jobId, b.jobId));
   readonly #skips = new Map<JobId, Skip[]>();
 
-  /** A table of its own with the same rows. */
+  /** A copy of the table with the same rows. */
   copy(): PlanTable {
     const copy = new PlanTable();
     for (const row of this.#rows.values()) copy.insert(row);
@@ -54,17 +55,17 @@ export class PlanTable {
     this.#skips.delete(jobId);
   }
 
-  /** ACTIVE ones, earliest first. @param visit false ends it */
+  /** Visits ACTIVE plans, the earliest first. @param visit return false to stop */
   due(until: EpochMs, visit: (row: PlanRow) => boolean): void {
     this.#due.ascend(null, ({ at, jobId }) => at <= until && visit(this.#rows.get(jobId) as PlanRow));
   }
 
-  /** In the order of ids. @param visit false ends it */
+  /** Visits plans in the order of ids. @param visit return false to stop */
   ascend(after: JobId | null, visit: (row: PlanRow) => boolean): void {
     this.#ids.ascend(after, (jobId) => visit(this.#rows.get(jobId) as PlanRow));
   }
 
-  /** A stretch that begins where another one does is left out. */
+  /** Adds a range of skipped instants. A range with the same start as an existing one is ignored. */
   addSkip(jobId: JobId, skip: Skip): void {
     const skips = this.#skips.get(jobId) ?? [];
     if (skips.some(({ from }) => from === skip.from)) return;

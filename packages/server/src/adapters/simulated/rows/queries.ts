@@ -1,25 +1,23 @@
-import {
-  type BacklogOfPool,
-  type ExecutionCounts,
-  type ExecutionFilter,
-  type ExecutionId,
-  type ExecutionSummary,
-  type ExecutionView,
-  type IdRange,
-  isRecurringJobId,
-  type JobFilter,
-  type JobId,
-  type JobState,
-  type JobSummary,
-  type JobType,
-  type JobView,
-  type Listing,
-  type Page,
-} from "@mainspring/server/testing";
+import type { ExecutionId, JobId } from "../../../domain/ids.ts";
+import type { JobState, JobType } from "../../../domain/job.ts";
+import { isRecurringJobId } from "../../../domain/recurrence.ts";
+import type {
+  BacklogOfPool,
+  ExecutionCounts,
+  ExecutionFilter,
+  ExecutionSummary,
+  ExecutionView,
+  IdRange,
+  JobFilter,
+  JobSummary,
+  JobView,
+  Listing,
+  Page,
+} from "../../../ports/store-queries.ts";
+import { byText } from "../sorted-list.ts";
+import type { StoreData } from "../store-data.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
-import { byText } from "./sorted-list.ts";
-import type { StoreData } from "./store-data.ts";
 
 const LATEST = 5;
 
@@ -28,7 +26,16 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
   if (row === undefined || row.job.tenant !== tenant) return null;
   const { requires, policy } = row.job.definition;
   const { result, error } = row;
-  return { ...summary(row), requires, policy, payload: row.job.payload, result, error, attempts: [...row.attempts] };
+  return {
+    ...summary(row),
+    requires,
+    policy,
+    payload: row.job.payload,
+    result,
+    error,
+    attempts: [...row.attempts],
+    hasSteps: row.hasSteps,
+  };
 }
 
 export function listExecutions(
@@ -122,7 +129,7 @@ export function backlog(data: StoreData, limit: number): BacklogOfPool[] {
     .map(([pool, count]) => ({ pool, ready: Math.min(limit, count), oldestDueAt: oldest(pool) }));
 }
 
-/** Cuts the one item more than the page that was read to see whether there is more. */
+/** Makes a page of a list. The query has read one item more than the page, to see whether there are more. */
 export function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
   if (items.length <= limit) return { items, next: null };
   return { items: items.slice(0, limit), next: idOf(items[limit - 1] as T) };
@@ -158,7 +165,7 @@ export function summary(row: ExecutionRow): ExecutionSummary {
   };
 }
 
-/** A one-time job without executions that may still run is finished; what becomes of a recurring one is in its plan. */
+/** State of a job. A one-time job without open executions is finished; the plan holds the state of a recurring job. */
 export function stateOf(data: StoreData, jobId: JobId): JobState {
   if (data.jobs.get(jobId)?.deletedAt != null) return "DELETED";
   const row = data.plans.get(jobId);

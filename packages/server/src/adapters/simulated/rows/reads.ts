@@ -1,24 +1,13 @@
-import {
-  type Candidate,
-  type Command,
-  defaultPool,
-  type EpochMs,
-  type ExecutionId,
-  type Incarnation,
-  type InFlightRow,
-  type LookAhead,
-  type Pool,
-  type PoolChange,
-  type RankCursor,
-  type Recovered,
-  type ShardId,
-  type Signs,
-} from "@mainspring/server/testing";
+import type { Candidate } from "../../../domain/execution.ts";
+import type { EpochMs, ExecutionId, Incarnation, ShardId } from "../../../domain/ids.ts";
+import { defaultPool, type Pool } from "../../../domain/pool.ts";
+import type { InFlightRow, LookAhead, PollSummary, PoolChange, RankCursor, Recovered } from "../../../ports/store.ts";
+import type { Command } from "../../../ports/store-commands.ts";
+import { byText } from "../sorted-list.ts";
+import type { StoreData } from "../store-data.ts";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
-import { byText } from "./sorted-list.ts";
-import type { StoreData } from "./store-data.ts";
 
-/** Commands beyond the limit are read when these have been applied. */
+/** Largest number of commands to read at once; the rest is read when these have been applied. */
 const COMMANDS_LIMIT = 10_000;
 
 /** See Store.recover. */
@@ -31,7 +20,7 @@ export function recover(data: StoreData, shards: readonly ShardId[]): Recovered 
       const before = inFlight.length;
       for (const { id, ...assignment } of entries) {
         const row = living(data, id);
-        // A row that is final, or that tells of this attempt or a later one, has settled the entry.
+        // A row that is final, or that has this attempt or a later one, has settled the journal entry.
         if (row === null || row.attempt >= assignment.attempt) continue;
         inFlight.push({ row: candidateOf(row), ...assignment, attemptStartedAt: null, journal: { ...ref } });
       }
@@ -48,7 +37,7 @@ function heldRow(row: ExecutionRow): InFlightRow {
     attempt: row.attempt,
     workerId: row.workerId ?? "",
     gateway: row.gateway ?? "",
-    // The row does not keep when it was assigned; it started a moment later.
+    // The row does not store the time of the assignment, so the start, which came a moment later, stands in for it.
     assignedAt: row.attemptStartedAt ?? row.dueAt,
     attemptStartedAt: row.attemptStartedAt,
     journal: null,
@@ -60,8 +49,8 @@ function living(data: StoreData, id: ExecutionId): ExecutionRow | null {
   return row === undefined || row.queue === "NONE" ? null : row;
 }
 
-/** See Store.lookOut. */
-export function lookOut(data: StoreData, shards: readonly ShardId[], { dueUntil, firesUntil }: LookAhead): Signs {
+/** See Store.poll. */
+export function poll(data: StoreData, shards: readonly ShardId[], { dueUntil, firesUntil }: LookAhead): PollSummary {
   const own = new Set(shards);
   let plans = false;
   data.plans.due(firesUntil, ({ shard }) => !(plans ||= own.has(shard)));

@@ -1,7 +1,9 @@
-import type { EpochMs, JobId, OverdueJob, Recurrence, ShardId } from "@mainspring/server/testing";
+import type { EpochMs, JobId, ShardId } from "../../../domain/ids.ts";
+import type { OverdueJob } from "../../../ports/store-queries.ts";
+import type { Recurrence } from "../../../ports/store-recurrences.ts";
+import type { StoreData } from "../store-data.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import type { PlanRow } from "./plan-table.ts";
-import type { StoreData } from "./store-data.ts";
 
 /** See StoreRecurrences. */
 
@@ -79,7 +81,7 @@ function collected(
   return found;
 }
 
-function recurrenceOf(data: StoreData, { jobId, shard, revision, plan }: PlanRow): Recurrence {
+export function recurrenceOf(data: StoreData, { jobId, shard, revision, plan }: PlanRow): Recurrence {
   const row = data.jobs.get(jobId);
   if (row === undefined) throw new Error(`the plan of ${jobId} has no job`);
   const { job, version } = row;

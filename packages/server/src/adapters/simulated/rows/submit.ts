@@ -1,16 +1,10 @@
-import type {
-  AcceptedJob,
-  Incarnation,
-  NewJob,
-  NewRecurringJob,
-  Submission,
-  SubmitOutcome,
-} from "@mainspring/server/testing";
+import type { Incarnation } from "../../../domain/ids.ts";
+import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
+import { unstorableJob, unstorableKey } from "../storable.ts";
+import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
-import { unstorableJob, unstorableKey } from "./storable.ts";
-import type { StoreData } from "./store-data.ts";
 
-/** See Store.submit. Each submission is all or nothing, one after the other. */
+/** See Store.submit. Each submission applies completely or not at all, one after the other. */
 export function submit(data: StoreData, by: Incarnation, batch: readonly Submission[]): SubmitOutcome[] {
   return batch.map((submission) => {
     const rows: ExecutionRow[] = [];
@@ -20,7 +14,7 @@ export function submit(data: StoreData, by: Incarnation, batch: readonly Submiss
   });
 }
 
-/** @param rows gets the rows that are new */
+/** @param rows list to which the new rows are added */
 function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]): SubmitOutcome {
   const repeated = answeredBefore(data, submission);
   if (repeated !== null) return repeated;
@@ -52,7 +46,7 @@ export function answeredBefore(
 
 type AnyJob = NewJob | NewRecurringJob;
 
-/** Ids for the answer, and rows to write: of several jobs with the same unique key or name, those of the first one. */
+/** Ids for the answer, and rows to write. If several jobs have the same unique key or name, the first one counts. */
 function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: AcceptedJob[]; fresh: AnyJob[] } {
   const fresh: AnyJob[] = [];
   const taken = new Map<string, AcceptedJob>();
@@ -108,7 +102,7 @@ function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly A
   return null;
 }
 
-/** Both rows of a job. */
+/** Inserts a job and its execution. */
 export function insert(data: StoreData, asked: NewJob): ExecutionRow {
   const job = { ...asked };
   const row = newRow(job);
@@ -118,7 +112,7 @@ export function insert(data: StoreData, asked: NewJob): ExecutionRow {
   return row;
 }
 
-/** A job and its plan. */
+/** Inserts a recurring job and its plan. */
 export function insertRecurring(data: StoreData, asked: NewRecurringJob): void {
   const { jobId, shard, tenant, definition, firstFireAt, tzdata } = asked;
   data.jobs.insert({ ...asked });
@@ -132,7 +126,7 @@ export function insertRecurring(data: StoreData, asked: NewRecurringJob): void {
   if (definition.name !== null) data.jobNames.take(tenant, definition.name, jobId);
 }
 
-/** An answer belongs to whoever gets it. */
+/** Copies an answer, because the receiver may change it. */
 function copied(jobs: readonly AcceptedJob[]): AcceptedJob[] {
   return jobs.map((job) => ({ ...job }));
 }

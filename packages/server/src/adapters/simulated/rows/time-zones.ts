@@ -1,7 +1,9 @@
-import type { Changeover, StoreTimeZones, ZoneFilesText } from "@mainspring/server/testing";
-import type { StoreData } from "./store-data.ts";
+import type { Changeover } from "../../../domain/changeover.ts";
+import type { ZoneFilesText } from "../../../domain/schedule/zones/zone-files.ts";
+import type { StoreTimeZones } from "../../../ports/store-time-zones.ts";
+import type { StoreData } from "../store-data.ts";
 
-/** Which time zone data is in force, and the data. */
+/** Versions of the time zone data in force, and the data. */
 export interface StoredZones {
   changeovers: Changeover[];
   versions: Map<string, ZoneFilesText>;

@@ -48,11 +48,11 @@ it("waits for the claim of a server that was just killed", async () => {
   const runtime = systemRuntime();
   const first = await openTestStore(database, runtime);
   let tries = 0;
-  // The first server ends while the second is already waiting.
+  // The first server ends while the second server already waits for the claim.
   const patient = {
     ...runtime,
     setTimer: (delayMs: number, run: () => void) => {
-      // How long an answer may take.
+      // A long delay is the time limit of an answer, which the test keeps.
       if (delayMs > 1_000) return runtime.setTimer(delayMs, run);
       if (++tries === 3) void first.close().then(run);
       else setImmediate(run);
@@ -69,7 +69,7 @@ it("takes its claim again when the connection that held it broke", async () => {
   const runtime = hurriedRuntime();
   const store = await openTestStore(database, runtime, "keeper");
   await terminate(database, "mainspring/keeper/claim");
-  // The claim is taken again before shards are, so that the refusal below does not depend on who is quicker.
+  // The store takes the claim again before it takes shards, so that the refusal below does not depend on timing.
   await takeShards(store, [0], "keeper");
   await assert.rejects(openTestStore(database, hurriedRuntime()), StoreUnusable);
   await store.close();

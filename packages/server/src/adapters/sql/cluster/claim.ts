@@ -5,9 +5,15 @@ import { type ConnectionsOptions, clientConfig, primaryAt } from "../connection/
 import { storeError } from "../connection/errors.ts";
 import { lockKey } from "../schema/locks.ts";
 
-/** The advisory lock that a server holds on its store; any number that nobody else in the database uses. */
+/**
+ * Number of the advisory lock that a server holds on its store. Any number works that nothing else in the database
+ * uses.
+ */
 export const CLAIM_LOCK = 7_303_014_002;
-/** A killed predecessor's lock goes when PostgreSQL sees its connection closed: at once as a rule. */
+/**
+ * Time to wait for the lock of a killed predecessor, in milliseconds. PostgreSQL releases the lock when it sees the
+ * connection closed, usually at once.
+ */
 const PATIENCE_MS = 5_000;
 const RETRY_MS = 100;
 const RETAKE_MS = 1_000;
@@ -18,20 +24,20 @@ const HOLDER = `
     AND (l.classid::bigint << 32 | l.objid::bigint)`;
 
 export interface ClaimOptions {
-  /** Whether other servers that say so too may use the store; default: this one alone. */
+  /** Whether other servers that set this option too may use the store; default: this server alone. */
   isShared?: boolean;
-  /** Whether programs made the store that hold one lock for a whole database; default: no. */
+  /** Whether the store was made by programs that hold one lock for a whole database; default: no. */
   isFormer?: boolean;
-  /** Whether such programs find the store, which they did not make; default: no. */
+  /** Whether such programs find the store although they did not make it; default: no. */
   isVisible?: boolean;
-  /** Advice where a server holds the claim; default: that for a server. */
+  /** Advice in the error if another server holds the claim; default: the advice for a server. */
   advice?: string;
 }
 
 /**
- * That this server alone uses its store, or it and others of a cluster. Held by a session, so it ends with the process however that ends, and it is
- * taken again when the connection broke. The fence keeps the data right. The claim keeps two servers that were started
- * by mistake from taking the shards from each other for ever.
+ * Claim of one server, or of the servers of one cluster, to a store. A session of PostgreSQL holds the claim, so it
+ * ends with the process, and the server takes it again after a broken connection. The fence alone keeps the data right;
+ * the claim keeps two servers that were started by mistake from taking each other's shards for ever.
  */
 export class Claim {
   readonly #options: ConnectionsOptions & ClaimOptions;
@@ -47,7 +53,7 @@ export class Claim {
   }
 
   /**
-   * Returns once the claim is held.
+   * Waits until this server holds the claim.
    * @throws {StoreUnusable} another server holds it
    * @throws {StoreUnavailable}
    */
@@ -103,14 +109,16 @@ export class Claim {
   }
 }
 
-/** SQL for the keys of the locks that are the claim. The last one is shared by all stores that such programs may find. */
+/**
+ * SQL for the keys of the locks that form the claim. The last lock is shared by all stores that such programs can find.
+ */
 function locksOf({ isShared = false, isFormer = false, isVisible = false }: ClaimOptions) {
   const locks = [{ key: lockKey(CLAIM_LOCK), isShared }];
   if (isFormer || isVisible) locks.push({ key: `${CLAIM_LOCK}`, isShared: isShared || !isFormer });
   return locks;
 }
 
-/** @returns the key of a lock that another session holds; null: all are held now */
+/** @returns key of a lock that another session holds; null: this session holds all locks now */
 async function refusedKey(client: pg.Client, options: ClaimOptions): Promise<string | null> {
   for (const { key, isShared } of locksOf(options)) {
     const lock = `pg_try_advisory_lock${isShared ? "_shared" : ""}`;

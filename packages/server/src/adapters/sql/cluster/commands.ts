@@ -1,11 +1,14 @@
 import type { ShardId } from "../../../domain/ids.ts";
-import type { Command, JobCommand, PlanCommand } from "../../../ports/store.ts";
+import type { Command, JobCommand, PlanCommand } from "../../../ports/store-commands.ts";
 import { uuids } from "../connection/arrays.ts";
 import { COMMAND_CODES, commandKindOf } from "../connection/codes.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 
-/** EXCEPT costs the sum of both sides on every version; the planner may turn NOT EXISTS into a loop over their product. */
+/**
+ * EXCEPT costs the sum of both sides on every version of PostgreSQL; the planner may turn NOT EXISTS into a loop over
+ * their product.
+ */
 const READ = `
   SELECT id, shard, kind, execution_id, job_id, body FROM commands
   WHERE id IN (
@@ -25,7 +28,7 @@ export async function insertCommand(session: Session, command: Command): Promise
   await session.run({ name: "add_command", text: ADD, values });
 }
 
-/** Execution, job, and what else there is to say. */
+/** Execution id, job id and further content of a command; null: the command has none. */
 function subjectOf(command: Command): [string | null, string | null, string | null] {
   if (command.kind === "CANCEL") return [command.executionId, null, null];
   const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;

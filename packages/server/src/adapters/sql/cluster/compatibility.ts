@@ -1,18 +1,29 @@
 import { areAdjacent, FIRST_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
-import type { Connections } from "../connection/connections.ts";
+import type { Connections, Session } from "../connection/connections.ts";
 
-/** Nodes of older programs have written no level, and before that there was not even a column for it. */
+/** Living nodes. Nodes of older programs have written no level, and the oldest schema has no column for it. */
 const LIVING = `SELECT address, version, coalesce((to_jsonb(n)->>'feature_level')::int4, ${FIRST_LEVEL})
   FROM nodes n WHERE expires_at > statement_timestamp() ORDER BY name`;
 
 /**
- * Whether this program can live beside the nodes that have the database now. Asked before anything is touched: a schema
- * that was brought up to date is not taken back.
- * @param level of this program
- * @throws {StoreUnusable} one of them is more than one feature level away; names it and says what to do
+ * Feature level that every living node understands, and this program.
+ * @param isShared whether the store has the leases of its nodes
  */
-export async function checkNeighbours(db: Connections, level: number): Promise<void> {
+export async function levelOfNodes(session: Session, level: number, isShared: boolean): Promise<number> {
+  if (!isShared) return level;
+  const living = ((await session.run({ text: LIVING })) as [string, string, number][]).map(([, , other]) => other);
+  // PostgreSQL forgets the leases when it crashes. Until this node has renewed its own, other nodes may be missing too.
+  return living.length === 0 ? FIRST_LEVEL : Math.min(level, ...living);
+}
+
+/**
+ * Checks whether this program can run beside the nodes that use the database now. The check comes before any change,
+ * because an upgrade of the schema cannot be undone.
+ * @param level feature level of this program
+ * @throws {StoreUnusable} a node is more than one feature level away; the message names the node and says what to do
+ */
+export async function checkCompatibility(db: Connections, level: number): Promise<void> {
   const [exists] = await db.run("maintain", { text: "SELECT to_regclass('nodes') IS NOT NULL" });
   if (exists?.[0] !== true) return;
   const living = (await db.run("maintain", { text: LIVING })) as [string, string, number][];

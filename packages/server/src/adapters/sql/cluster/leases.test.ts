@@ -14,7 +14,7 @@ after(() => server.stop());
 leasesConformance("PostgreSQL", async () => {
   const database = await server.newDatabase();
   const store = await openTestStore(database);
-  // Leases are judged by their age: instead of waiting, the test makes all written times older.
+  // Leases are judged by their age, so the test makes all written times older instead of waiting.
   const age =
     "UPDATE nodes SET renewed_at = renewed_at - $1::int8 * interval '1 millisecond', expires_at = expires_at - $1::int8 * interval '1 millisecond'";
   return {

@@ -1,9 +1,12 @@
 import { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "../../../ports/leases.ts";
 import type { Connections } from "../connection/connections.ts";
 
-/** Long after its end, so that two nodes that wake together never wait for each other's rows. */
+/**
+ * Time after its end at which a lease row is deleted: long enough that two nodes that wake up together never wait for
+ * each other's rows.
+ */
 const FORGET_AFTER = "interval '1 minute'";
-/** Statements that run at the same time may have begun in another order than they write in. */
+/** Concurrent statements may have begun in another order than the one in which they write. */
 const AHEAD_MAX = "interval '1 second'";
 
 const COLUMNS = `incarnation, name, address, roles, version, started_at,
@@ -11,8 +14,8 @@ const COLUMNS = `incarnation, name, address, roles, version, started_at,
     has_secret`;
 
 /**
- * One statement. Its time is when the server began with it, so not before the caller asked and not later than any trust
- * that the caller puts into the answer.
+ * Renews the lease in one statement. The lease counts from the time at which the server began the statement: not before
+ * the caller asked, and not after any time that the caller trusts because of the answer.
  */
 const RENEW = {
   name: "renew-lease",
@@ -44,7 +47,7 @@ const RENEW = {
   SELECT ${COLUMNS} FROM nodes WHERE expires_at > statement_timestamp() AND incarnation <> $1`,
 };
 
-/** Includes nodes that have gone lately: their rows are kept for a while. */
+/** All nodes, including those that left recently, whose rows are kept for a while. */
 const LIST = `SELECT ${COLUMNS}, expires_at > statement_timestamp() FROM nodes ORDER BY name, started_at`;
 
 const DRAIN = `UPDATE nodes SET draining = $2
@@ -52,7 +55,7 @@ const DRAIN = `UPDATE nodes SET draining = $2
 
 const RELEASE = "DELETE FROM nodes WHERE incarnation = $1";
 
-/** Leases in the store's own PostgreSQL, judged by its clock. */
+/** Leases in the store's own PostgreSQL, judged by the clock of PostgreSQL. */
 export function sqlLeases(db: Connections): Leases {
   return {
     renew: (node, ttlMs) => orUnavailable(() => renew(db, node, ttlMs)),

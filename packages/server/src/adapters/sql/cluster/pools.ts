@@ -6,7 +6,7 @@ export const POOL_COLUMNS = "name, paused, order_strategy, priority_step_ms, pla
 
 const READ = `SELECT ${POOL_COLUMNS} FROM pools ORDER BY name`;
 
-/** $2 to $7 are the change, $8 to $13 what a pool begins with. */
+/** $2 to $7 are the change, $8 to $13 the defaults of a new pool. */
 const PUT = `
   INSERT INTO pools AS p (${POOL_COLUMNS}) VALUES ($1, coalesce($2::boolean, $8::boolean), coalesce($3::text, $9::text),
     coalesce($4::bigint, $10::bigint), coalesce($5::text, $11::text), coalesce($6::int, $12::int),
@@ -20,7 +20,7 @@ export async function readPools(db: Connections): Promise<Pool[]> {
   return (await db.run("read", { text: READ })).map(poolFrom);
 }
 
-/** See Store.putPool. One statement, so that two people who change different things of a pool both do. */
+/** See Store.putPool. It is one statement, so that concurrent changes of different settings of a pool both apply. */
 export async function putPool(db: Connections, change: PoolChange): Promise<Pool> {
   const { name, ...changed } = change;
   const values = [name, ...valuesOf(changed), ...valuesOf(defaultPool(name))];
@@ -33,12 +33,12 @@ function valuesOf({ paused, order, priorityStepMs, placement, maxRunning, ratePe
   return [paused ?? null, order ?? null, priorityStepMs ?? null, placement ?? null, ...limits];
 }
 
-/** A limit that is taken away is a change too: 0 in its column says that there is none. */
+/** The value of a limit's column. Removing a limit is a change too: 0 in the column means no limit. */
 function limitValue(limit: number | null | undefined): number | null {
   return limit === undefined ? null : (limit ?? 0);
 }
 
-/** @param row POOL_COLUMNS */
+/** @param row values of POOL_COLUMNS */
 export function poolFrom(row: Row): Pool {
   const [name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec] = row;
   const limits = { maxRunning: maxRunning || null, ratePerSec: ratePerSec || null };

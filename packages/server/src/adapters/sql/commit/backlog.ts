@@ -2,13 +2,13 @@ import type { BacklogOfPool } from "../../../ports/store-queries.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 
-/** Lanes that are looked at; a pool has more than one where capabilities or concurrency keys tell its work apart. */
+/** Largest number of lanes to count. A pool has several lanes if capabilities or concurrency keys divide its work. */
 const LANES_MAX = 1_000;
 
 const nextLane = (after: string) => `SELECT e.lane, e.pool, e.due_at FROM executions e
   WHERE e.queue = ${QUEUE_CODES.READY} AND ${after} ORDER BY e.lane, e.rank, e.id LIMIT 1`;
 
-/** From lane to lane by one look into the index each; then each is counted in the index, no further than the limit. */
+/** Finds each lane by one index lookup, then counts each in the index, up to the limit. */
 const BACKLOG = `
   WITH RECURSIVE lanes AS (
     (${nextLane("true")})

@@ -6,8 +6,8 @@ import { POLICY_OF_NULL, QUEUE_CODES, queueOf, STATE_CODES, stateOf, TRIGGER_COD
 import type { Row } from "../connection/connections.ts";
 
 /**
- * The columns of a candidate. Thousands are read at a time and each value costs this process more than anything else
- * about the row, so what is as it is in nearly all rows comes as NULL, which is almost free.
+ * Columns of a candidate. The hydrator reads thousands of rows at a time, and each value costs this process more than
+ * anything else of the row. A value that nearly all rows share therefore comes as NULL, which is almost free.
  */
 export const CANDIDATE_COLUMNS = [
   "e.id",
@@ -34,6 +34,7 @@ export const CANDIDATE_COLUMNS = [
   "nullif(e.lost, 0)",
   "e.started_at",
   `CASE WHEN e.trigger = ${TRIGGER_CODES.BACKFILL} THEN e.created_at END`,
+  "e.steps",
 ].join(", ");
 
 type CandidateRow = [
@@ -61,9 +62,10 @@ type CandidateRow = [
   lost: number | null,
   startedAt: number | null,
   backfilledAt: number | null,
+  steps: number | null,
 ];
 
-/** @param row begins with CANDIDATE_COLUMNS */
+/** @param row starts with the values of CANDIDATE_COLUMNS */
 export function candidateFrom(row: Row): Candidate {
   const r = row as CandidateRow;
   return {
@@ -91,6 +93,7 @@ export function candidateFrom(row: Row): Candidate {
     lost: r[21] ?? 0,
     startedAt: r[22],
     ...(r[23] !== null && { backfilledAt: r[23] }),
+    ...(r[24] !== null && { hasSteps: true }),
   };
 }
 

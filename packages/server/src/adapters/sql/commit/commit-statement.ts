@@ -8,39 +8,45 @@ import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedValues } from "../recurring/plan-changes.ts";
 import { journalText } from "./journal.ts";
+import { MARKED, stepped, steppedValues } from "./step-records.ts";
 
-/** Whether the shard in `column` is among those whose fence holds: one bit for each of the 64 shards. */
+/** SQL condition: the fence of the shard in `column` holds. `held` is a mask with one bit for each of the 64 shards. */
 const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
 
-/** Which parts a commit has. */
+/** Parts that a commit has. */
 interface Shape {
   changing: boolean;
   assigning: boolean;
   replacing?: boolean;
   planning?: boolean;
+  stepping?: boolean;
 }
 
 /**
- * All that a tick writes. Every part that touches a row asks `held` first, so the statement locks every fence before it
- * writes. The lock is shared, so it excludes only a takeover, which takes its locks in the same order. A takeover that
- * came first is waited for, and the fence is then read again with its new epoch.
+ * Statement that writes everything of a tick. Every part that touches a row asks `held` first, so the statement locks
+ * every fence before it writes. The lock is shared, so it excludes only a takeover, which takes its locks in the same
+ * order. If a takeover came first, the statement waits for it and then reads the fence again with its new epoch.
  */
-const textOf = ({ changing, assigning, replacing = false, planning = false }: Shape) => `
+const textOf = ({ changing, assigning, replacing = false, planning = false, stepping = false }: Shape) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
   JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
   ORDER BY s.id FOR SHARE OF s
 ), held AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
-)${changing ? changed(replacing, planning) : ""}${assigning ? ASSIGNED : ""}${
+)${stepping ? stepped(holds) : ""}${changing ? changed({ replacing, planning, stepping }) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
 }${planning ? planned(holds) : ""}
 SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
   planning ? plannedAnswer(holds) : ""
 }`;
 
-/** Changes of executions that were assigned, or that never will be. */
-const changed = (replacing: boolean, planning: boolean) => `, change AS MATERIALIZED (
+/** Changes of executions that were assigned, or that will never be assigned. */
+const changed = ({
+  replacing,
+  planning,
+  stepping,
+}: Pick<Required<Shape>, "replacing" | "planning" | "stepping">) => `, change AS MATERIALIZED (
   SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
     unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,
     unnest($9::int4[]) AS failures, unnest($10::int4[]) AS lost, unnest($11::int2[]) AS queue,
@@ -52,7 +58,7 @@ const changed = (replacing: boolean, planning: boolean) => `, change AS MATERIAL
   UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
     rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
     attempt_started_at = c.attempt_started_at, started_at = c.started_at, finished_at = c.finished_at,
-    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}
+    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}${stepping ? MARKED : ""}
   FROM change c ${replacing ? "LEFT JOIN replaced r ON r.id = c.id" : ""}
   WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
   RETURNING e.id, c.release
@@ -80,7 +86,7 @@ const MISSED = `
     ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
   END`;
 
-/** Hinted executions that are not as expected. */
+/** Hinted executions whose rows are not as expected. */
 const UNEXPECTED = `
   ARRAY(
     SELECT x.id FROM (SELECT unnest($33::int2[]) AS shard, unnest($34::uuid[]) AS id, unnest($35::int4[]) AS attempt) x
@@ -89,11 +95,18 @@ const UNEXPECTED = `
     )
   )`;
 
-/** Where there is a backlog, nearly every tick both ends and assigns something. */
+/** With a backlog, nearly every tick both ends and assigns something. */
 export const COMMIT_TEXT = textOf({ changing: true, assigning: true });
 export const REPLACING_TEXT = textOf({ changing: true, assigning: true, replacing: true });
 export const PLANNING_TEXT = textOf({ changing: true, assigning: true, replacing: true, planning: true });
-/** Where there is none, a tick is one or the other, mostly of one row: setting out to do what it does not is most of its costs. */
+/** A tick in which handlers make records rarely does anything else that is rare. */
+const STEPPING = fewerParameters(textOf({ changing: true, assigning: true, stepping: true }));
+export const STEPPING_TEXT = STEPPING.text;
+export const WHOLE_TEXT = textOf({ changing: true, assigning: true, replacing: true, planning: true, stepping: true });
+/**
+ * Without a backlog, a tick either ends or assigns something, mostly one row. The setup of unused parts would be most
+ * of such a tick's cost.
+ */
 const ASSIGNING = fewerParameters(textOf({ changing: false, assigning: true }));
 const CHANGING = fewerParameters(textOf({ changing: true, assigning: false }));
 export const ASSIGNING_TEXT = ASSIGNING.text;
@@ -103,10 +116,10 @@ export interface CommitAnswer {
   held: Set<ShardId>;
   missed: Set<string>;
   missedPlans: Set<string>;
-  notBorn: Set<string>;
+  notCreated: Set<string>;
 }
 
-/** @param now when the rows are said to have been written */
+/** @param now time that the rows get as the time of their last write */
 export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): Statement {
   const assigning = batch.filter((commit) => commit.assigned.length > 0);
   const changes = flat(batch, (commit) => commit.changes);
@@ -132,6 +145,12 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
     uuids(expected, (x) => x.item.id),
     int4s(expected, (x) => x.item.attempt),
   ];
+  const steps = flat(batch, (commit) => commit.steps);
+  if (steps.length > 0) {
+    const whole = [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(steps)];
+    if (isPlanning || replaced.length > 0) return { name: "commit_whole", text: WHOLE_TEXT, values: whole };
+    return { name: "commit_stepping", text: STEPPING.text, values: STEPPING.pick(whole) };
+  }
   if (isPlanning) {
     return {
       name: "commit_planning",
@@ -160,12 +179,12 @@ type AnswerRow = [
 ];
 
 export function commitAnswer(rows: Row[]): CommitAnswer {
-  const [held, missed, unexpected, missedPlans = null, notBorn = null] = rows[0] as AnswerRow;
+  const [held, missed, unexpected, missedPlans = null, notCreated = null] = rows[0] as AnswerRow;
   return {
     held: new Set(listed(held).map(Number)),
     missed: new Set([...listed(missed), ...listed(unexpected)]),
     missedPlans: new Set(listed(missedPlans)),
-    notBorn: new Set(listed(notBorn)),
+    notCreated: new Set(listed(notCreated)),
   };
 }
 
@@ -207,7 +226,7 @@ function changeValues(changes: readonly OfShard<RowChange>[]): unknown[] {
   ];
 }
 
-/** One line an attempt; read back by `endedAttempts` in rows.ts. */
+/** Ended attempts as text, one line each; `endedAttempts` in rows.ts reads it back. */
 function endedText(ended: readonly EndedAttempt[]): string {
   let lines = "";
   for (const a of ended) {
@@ -217,7 +236,7 @@ function endedText(ended: readonly EndedAttempt[]): string {
   return lines;
 }
 
-/** The elements of an array of numbers or uuids: nothing in them is ever quoted. */
+/** Elements of the literal of an array of numbers or uuids, which never contain quotes. */
 function listed(literal: string | null): string[] {
   return literal === null || literal === "{}" ? [] : literal.slice(1, -1).split(",");
 }

@@ -1,27 +1,31 @@
 import type { ShardId } from "../../../domain/ids.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
 import type { PlanChange } from "../../../ports/store-recurrences.ts";
+import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
-import { type PackLimit, packed } from "../connection/packs.ts";
 import { persistently } from "../connection/persistently.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
-import { type Culprit, findCulprits, without } from "./culprits.ts";
+import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
+import { raiseLevel } from "./step-records.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
 
 /**
- * A tick is one statement, unless it brings very many large results or births: PostgreSQL takes no message of a gigabyte, nor
- * so many rows within its time, and would not at the next attempt either. Shards are never cut.
+ * Limit of one statement. A tick is one statement, unless it contains very many large results or created occurrences:
+ * PostgreSQL refuses a message of a gigabyte, and cannot write so many rows within the statement timeout, and neither
+ * would change at a retry. The changes of one shard always stay together.
  */
-const STATEMENT: PackLimit = { count: 10_000, bytes: 32 * 1024 * 1024 };
+const STATEMENT: ChunkLimit = { count: 10_000, bytes: 32 * 1024 * 1024 };
 
-/** Writes ticks, one at a time: there is one connection for it. See Store.commit. */
+/** Writes ticks one at a time, because there is one connection for commits. See Store.commit. */
 export class Committer {
   readonly #db: Connections;
   readonly #now: () => number;
   readonly #withheld = new WithheldJournals();
-  /** Number of the connection that each shard was taken over on. */
+  /** Number of the connection on which each shard was taken over. */
   readonly #takenOn = new Map<ShardId, number>();
+  /** Whether programs that do not know records of handlers are kept from the store. */
+  #isLevelRaised = false;
 
   constructor(db: Connections, now: () => number) {
     this.#db = db;
@@ -30,11 +34,13 @@ export class Committer {
 
   async commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
     const outcomes: ShardOutcome[] = [];
-    for (const part of packed(batch, STATEMENT, weightOf)) outcomes.push(...(await this.#commitPart(part)));
+    for (const part of chunked(batch, STATEMENT, weightOf)) outcomes.push(...(await this.#commitPart(part)));
     return outcomes;
   }
 
-  /** Rows withheld from the former owner are open in the journal, where the new owner finds them. */
+  /**
+   * Forgets the withheld rows of these shards. The rows are still open in the journal, where the new owner finds them.
+   */
   tookOver(shards: readonly ShardId[], connection: number): void {
     this.#withheld.forget(shards);
     for (const shard of shards) this.#takenOn.set(shard, connection);
@@ -51,22 +57,32 @@ export class Committer {
       return this.#outcomes(whole, await this.#run(whole), []);
     } catch (error) {
       if (!isDataError(error)) throw error;
-      const culprits = await findCulprits(whole, (parts) => this.#tryOut(parts));
-      // Refused for something else than a change: that is a mistake of ours, and no part of it may be applied.
-      if (culprits.length === 0) throw error;
-      return this.#outcomes(whole, await this.#run(whole.map((commit) => without(commit, culprits))), culprits);
+      const offending = await findOffendingRows(whole, (parts) => this.#tryOut(parts));
+      // The refusal is not about a change, so it is a bug of this program, and no part of the batch may be applied.
+      if (offending.length === 0) throw error;
+      return this.#outcomes(whole, await this.#run(whole.map((commit) => without(commit, offending))), offending);
     }
   }
 
-  /** Births wait for unique keys as submits do: whoever stood in somebody's way has done nothing, and goes again. */
+  /**
+   * Writes a batch. Created occurrences wait for unique keys as submits do; a transaction that lost a deadlock has
+   * changed nothing and runs again.
+   */
   #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
     return persistently(async () => {
+      if (!this.#isLevelRaised && batch.some(({ steps }) => steps.length > 0)) {
+        await raiseLevel(this.#db);
+        this.#isLevelRaised = true;
+      }
       const statement = commitStatement(batch, this.#now());
       return commitAnswer(await this.#db.run("commit", statement, this.#connectionOf(batch)));
     });
   }
 
-  /** @returns null: this process has taken over none of the shards; 0, which no connection has: on several connections */
+  /**
+   * @returns number of the connection; null: this process has taken over none of the shards; 0, which no connection
+   * has: the shards were taken over on several connections
+   */
   #connectionOf(batch: readonly ShardCommit[]): number | null {
     const connections = new Set(batch.flatMap(({ shard }) => this.#takenOn.get(shard) ?? []));
     const [connection = null] = connections;
@@ -74,8 +90,9 @@ export class Committer {
   }
 
   /**
-   * A shard's changes must not be applied in two steps, so parts of them are only tried. A refusal is handed out of the
-   * session as a value, because an error would end the connection, and the takeover with it.
+   * Tests parts of a shard's changes and rolls them back, because the changes of a shard must not be applied in two
+   * steps. A refusal leaves the session as a value, because an error would close the connection and so lose the
+   * takeover.
    */
   async #tryOut(parts: readonly ShardCommit[]): Promise<void> {
     const statement = commitStatement(parts, this.#now());
@@ -88,12 +105,12 @@ export class Committer {
     if (refusal !== null) throw storeError(refusal);
   }
 
-  #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, culprits: readonly Culprit[]): ShardOutcome[] {
+  #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, offending: readonly OffendingRow[]): ShardOutcome[] {
     return batch.map((commit) => {
       const { shard } = commit;
       if (!answer.held.has(shard))
-        return { shard, status: "FENCED", missed: [], missedPlans: [], notBorn: [], refused: [] };
-      const own = culprits.filter((culprit) => culprit.shard === shard);
+        return { shard, status: "FENCED", missed: [], missedPlans: [], notCreated: [], refused: [] };
+      const own = offending.filter((offending) => offending.shard === shard);
       // An execution that could not be created has no attempt in a journal.
       const changed = own.filter(({ part }) => !("row" in part));
       this.#withheld.applied(
@@ -105,14 +122,14 @@ export class Committer {
         status: "APPLIED",
         missed: answer.missed.size === 0 ? [] : missedOf(commit, answer.missed),
         missedPlans: among(answer.missedPlans, commit, ({ jobId }) => [jobId]),
-        notBorn: among(answer.notBorn, commit, ({ births }) => births.map(({ row }) => row.id)),
+        notCreated: among(answer.notCreated, commit, ({ created }) => created.map(({ row }) => row.id)),
         refused: own.map(({ id, message }) => ({ id, message })),
       };
     });
   }
 }
 
-/** @throws what is no refusal */
+/** @throws an error that is no refusal */
 function refusalOf(error: unknown): unknown {
   if (!isRefusal(error)) throw error;
   return error;
@@ -128,10 +145,12 @@ function missedOf(commit: ShardCommit, missed: ReadonlySet<string>): string[] {
   return [...ids].filter((id) => missed.has(id));
 }
 
-function weightOf(commit: ShardCommit): PackLimit {
+function weightOf(commit: ShardCommit): ChunkLimit {
   let bytes = 0;
   let count = 1;
   for (const change of commit.changes) bytes += change.result?.length ?? 0;
-  for (const plan of commit.plans) count += plan.births.length;
+  for (const plan of commit.plans) count += plan.created.length;
+  for (const step of commit.steps) bytes += step.data?.length ?? 0;
+  count += commit.steps.length;
   return { count, bytes };
 }

@@ -10,7 +10,7 @@ import { asked, openTestStore, startTestServer, type TestServer } from "../testi
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
   AND application_name LIKE '%/commit'`;
 
-describe("births on PostgreSQL", () => {
+describe("created occurrences on PostgreSQL", () => {
   let server: TestServer;
   let database: pg.ClientConfig;
   let store: SqlStore;
@@ -31,7 +31,7 @@ describe("births on PostgreSQL", () => {
     const [ending, next] = [await scene.submitted({ shard: 1, uniqueKey: "b" }), await planned(scene, KEYED)];
     const submit = new pg.Client(database);
     await submit.connect();
-    // The transaction that has waited for longer detects the deadlock and gives way.
+    // PostgreSQL aborts the transaction that first reaches its deadlock timeout, here the commit's.
     await submit.query("SET deadlock_timeout = '1min'; BEGIN");
     await submit.query(insertKey("a"));
     const change = fire(scene, next);
@@ -42,7 +42,7 @@ describe("births on PostgreSQL", () => {
     await submit.query("ROLLBACK");
     await submit.end();
     assert.deepEqual(await commit, [applied(1)]);
-    assert.equal((await store.load(change.births.map(({ row }) => row.id))).length, 1);
+    assert.equal((await store.load(change.created.map(({ row }) => row.id))).length, 1);
   });
 
   it("are written by the thousand in several statements, none of which takes long", async () => {

@@ -1,11 +1,11 @@
 import type { JournalEntry } from "../../../ports/store.ts";
 
-/** Executions that were assigned alike: worker, gateway, attempt, instant, and their ids joined by commas. */
+/** Executions with the same assignment: worker, gateway, attempt, instant, and their ids joined by commas. */
 type Group = [workerId: string, gateway: string, attempt: number, assignedAt: number, ids: string];
 
 /**
- * The assignments of a tick in one shard, as the journal keeps them. Most of a tick goes to few workers, at one instant:
- * saying that once keeps the row below the size at which PostgreSQL would move it out of line.
+ * Assignments of a tick in one shard, as the journal stores them. Most assignments of a tick go to few workers at one
+ * instant. Storing these facts once keeps the row below the size at which PostgreSQL would move it out of line.
  */
 export function journalText(entries: readonly JournalEntry[]): string {
   const groups = new Map<string, Group>();

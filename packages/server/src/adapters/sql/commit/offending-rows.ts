@@ -1,34 +1,34 @@
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { RowChange, ShardCommit } from "../../../ports/store.ts";
-import type { Birth } from "../../../ports/store-recurrences.ts";
+import type { CreatedOccurrence } from "../../../ports/store-recurrences.ts";
 import { bisected } from "../connection/bisect.ts";
 
-/** A change or a birth that the store cannot hold, and what it said. */
-export interface Culprit {
+/** A change or a created occurrence that the store refuses, with the error. */
+export interface OffendingRow {
   shard: ShardId;
   id: ExecutionId;
-  part: RowChange | Birth;
+  part: RowChange | CreatedOccurrence;
   message: string;
 }
 
 interface Part {
   shard: ShardId;
-  part: RowChange | Birth;
+  part: RowChange | CreatedOccurrence;
 }
 
 /**
- * Finds what a batch was refused for.
- * @param tryOut runs a batch and takes it back
+ * Finds the rows for which a batch was refused.
+ * @param tryOut runs a batch and rolls it back
  */
-export async function findCulprits(
+export async function findOffendingRows(
   batch: readonly ShardCommit[],
   tryOut: (batch: readonly ShardCommit[]) => Promise<void>,
-): Promise<Culprit[]> {
+): Promise<OffendingRow[]> {
   const parts = batch.flatMap(({ shard, changes, plans }): Part[] => {
-    const births = plans.flatMap((plan) => plan.births);
-    return [...changes, ...births].map((part) => ({ shard, part }));
+    const created = plans.flatMap((plan) => plan.created);
+    return [...changes, ...created].map((part) => ({ shard, part }));
   });
-  const found = await bisected<Part, Culprit | null>(
+  const found = await bisected<Part, OffendingRow | null>(
     parts,
     async (some) => {
       const chosen = new Set(some.map(({ part }) => part));
@@ -37,26 +37,29 @@ export async function findCulprits(
     },
     ({ shard, part }, { message }) => ({ shard, part, id: "row" in part ? part.row.id : part.id, message }),
   );
-  return found.filter((culprit) => culprit !== null);
+  return found.filter((offending) => offending !== null);
 }
 
-function only(commit: ShardCommit, chosen: ReadonlySet<RowChange | Birth>): ShardCommit {
+function only(commit: ShardCommit, chosen: ReadonlySet<RowChange | CreatedOccurrence>): ShardCommit {
   const changes = commit.changes.filter((change) => chosen.has(change));
   const plans = commit.plans
-    .map((plan) => ({ ...plan, skips: [], births: plan.births.filter((birth) => chosen.has(birth)) }))
-    .filter(({ births }) => births.length > 0);
-  return { ...commit, changes, plans, assigned: [], settledJournals: [], expected: [], commandsDone: [] };
+    .map((plan) => ({ ...plan, skips: [], created: plan.created.filter((occurrence) => chosen.has(occurrence)) }))
+    .filter(({ created }) => created.length > 0);
+  return { ...commit, changes, plans, assigned: [], settledJournals: [], expected: [], commandsDone: [], steps: [] };
 }
 
 /**
- * The commit without its culprits. Journals stay open where a row could not be written: they may be all that knows of its
- * attempt. A plan moves on without those that could not be born.
+ * The commit without its offending rows. Journal rows stay open if a row could not be written, because they may be the
+ * only record of its attempt. A plan moves on without occurrences that could not be created.
  */
-export function without(commit: ShardCommit, culprits: readonly Culprit[]): ShardCommit {
-  const own = new Set(culprits.filter(({ shard }) => shard === commit.shard).map(({ part }) => part));
+export function without(commit: ShardCommit, offending: readonly OffendingRow[]): ShardCommit {
+  const own = new Set(offending.filter(({ shard }) => shard === commit.shard).map(({ part }) => part));
   if (own.size === 0) return commit;
   const changes = commit.changes.filter((change) => !own.has(change));
-  const plans = commit.plans.map((plan) => ({ ...plan, births: plan.births.filter((birth) => !own.has(birth)) }));
+  const plans = commit.plans.map((plan) => ({
+    ...plan,
+    created: plan.created.filter((occurrence) => !own.has(occurrence)),
+  }));
   const settledJournals = changes.length < commit.changes.length ? [] : commit.settledJournals;
   return { ...commit, changes, plans, settledJournals };
 }

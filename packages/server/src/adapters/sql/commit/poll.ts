@@ -1,13 +1,15 @@
 import type { ShardId } from "../../../domain/ids.ts";
-import type { LookAhead, Signs } from "../../../ports/store.ts";
+import type { LookAhead, PollSummary } from "../../../ports/store.ts";
 import { POOL_COLUMNS, poolFrom } from "../cluster/pools.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { IS_DUE } from "../recurring/recurrences.ts";
 
-/** The first by the order of its index, not EXISTS: that drops the order, and with it what keeps PostgreSQL to that index. */
-export const LOOK_OUT = `
+/**
+ * The first row by the order of the index. EXISTS would drop the order, and then PostgreSQL might not use that index.
+ */
+export const POLL = `
   SELECT
     (SELECT e.due_at FROM executions e
       WHERE e.queue = ${QUEUE_CODES.WAITING} AND e.due_at <= $2 AND ${ofShards("e.shard", "$1")}
@@ -18,10 +20,10 @@ export const LOOK_OUT = `
     (SELECT c.id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY c.id LIMIT 1) IS NOT NULL,
     (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p)`;
 
-/** See Store.lookOut. */
-export async function lookOut(db: Connections, shards: readonly ShardId[], ahead: LookAhead): Promise<Signs> {
+/** See Store.poll. */
+export async function poll(db: Connections, shards: readonly ShardId[], ahead: LookAhead): Promise<PollSummary> {
   const values = [shardMask(shards), ahead.dueUntil, ahead.firesUntil];
-  const [row] = await db.run("read", { name: "look_out", text: LOOK_OUT, values });
+  const [row] = await db.run("read", { name: "look_out", text: POLL, values });
   const [waiting, ready, plans, commands, pools] = row as [boolean, boolean, boolean, boolean, string | null];
   return { waiting, ready, plans, commands, pools: pools === null ? [] : JSON.parse(pools).map(poolFrom) };
 }

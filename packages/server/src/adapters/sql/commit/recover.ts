@@ -16,7 +16,7 @@ export const READ_HELD = `
 const READ_JOURNALS = `
   SELECT shard, epoch, seq, entries FROM journal j WHERE ${ofShards("j.shard", "$1")} ORDER BY shard, epoch, seq`;
 
-/** The commands beyond come with the looks that the new owner takes at the inbox. */
+/** Largest number of commands to read; the new owner's polls of the inbox read the rest. */
 const COMMANDS_LIMIT = 10_000;
 
 interface OpenJournal {
@@ -25,7 +25,7 @@ interface OpenJournal {
   entries: ReturnType<typeof journalEntries>;
 }
 
-/** See Store.recover. Nobody writes to these shards meanwhile, so it need not be one snapshot. */
+/** See Store.recover. Nobody else writes to these shards meanwhile, so the reads need no common snapshot. */
 export async function recover(db: Connections, shards: readonly ShardId[]): Promise<Recovered> {
   const open = await readJournals(db, shards);
   const ids = new Set(open.flatMap(({ entries }) => entries.map((entry) => entry.id)));
@@ -36,7 +36,7 @@ export async function recover(db: Connections, shards: readonly ShardId[]): Prom
     const before = assigned.length;
     for (const { id, ...assignment } of entries) {
       const row = rows.get(id);
-      // A row that is final, or that tells of this attempt or a later one, has settled the entry.
+      // A row that is final, or that has this attempt or a later one, has settled the journal entry.
       if (row === undefined || row.attempt >= assignment.attempt) continue;
       assigned.push({ row, ...assignment, attemptStartedAt: null, journal: ref });
     }
@@ -59,7 +59,7 @@ async function readHeld(db: Connections, shards: readonly ShardId[]): Promise<In
   return rows.map((columns) => {
     const row: Candidate = candidateFrom(columns);
     const [workerId, gateway, startedAt] = columns.slice(-3) as [WorkerId, Incarnation, EpochMs | null];
-    // The row does not keep when it was assigned; it started a moment later.
+    // The row does not store the time of the assignment, so the start, which came a moment later, stands in for it.
     const assignedAt = startedAt ?? row.dueAt;
     return { row, attempt: row.attempt, workerId, gateway, assignedAt, attemptStartedAt: startedAt, journal: null };
   });

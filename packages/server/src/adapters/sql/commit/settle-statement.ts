@@ -6,24 +6,25 @@ import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts"
 import type { Statement } from "../connection/connections.ts";
 import type { Conditions } from "../connection/query.ts";
 
-/** A dead letter that nobody has settled, in the words of its partial index. */
+/** Condition of a dead letter that is neither replayed nor discarded, in the exact words of its partial index. */
 export const IS_OPEN = `e.state = ${STATE_CODES.DEAD} AND e.settled IS NULL`;
 
 export const SETTLED_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
 
-/** Columns that a replay takes over from its dead letter unchanged. */
+/** Columns that a replay copies unchanged from its dead letter. */
 const COPIED = `job_id, lane, concurrency_limit, payload_bytes, shard, priority, has_unique_key, tenant, pool, handler,
   requires, concurrency_key, job_version`;
 
-/** A replay is due now, so it would never start by a time that has passed. */
+/** A replay is due now, so it must drop a `startBefore` that has passed. */
 const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{startBefore}', 'null')::text END";
 
 /**
- * Settles the letters that the conditions choose, in order of their ids, as one statement: a letter leaves the list in the
- * instant in which its replay is there. A statement that settles the same letter at the same time waits, and then finds
- * it settled. A deleted job's letters are not replayed; a job is locked while a replay of it is made, so that nobody
- * who changes or deletes it overlooks the replay. Answers (id, new id, whether it was settled) for each that is one.
- * @param newIds one for each letter at most; they bound how many are settled
+ * Settles the dead letters that the conditions choose, in the order of their ids, as one statement: a letter leaves the
+ * list in the instant in which its replay exists. A concurrent statement for the same letter waits, and then finds the
+ * letter settled. Letters of a deleted job are not replayed. The statement locks a job while it creates a replay, so
+ * that a concurrent change or deletion of the job sees the replay. The answer has (id, new id, whether the letter was
+ * settled) for each chosen letter.
+ * @param newIds ids for replays, one per letter; their number bounds how many letters are settled
  */
 export function settleStatement(
   action: DeadLetterAction,
@@ -54,8 +55,8 @@ export function settleStatement(
 }
 
 /**
- * Unique keys are taken in their order, as submits do: nobody waits in a circle. A letter that does not get its unique
- * key stays dead.
+ * Claims unique keys in sorted order, as submits do, which rules out deadlocks. A letter whose unique key is held stays
+ * a dead letter.
  */
 const REPLAYS = `
   claimed AS (
@@ -77,7 +78,7 @@ function insertReplays(now: string): string {
   )`;
 }
 
-/** `rankOf` in SQL, by the settings that the letter's pool has at this moment. */
+/** `rankOf` in SQL, by the present settings of the letter's pool. */
 function rank(now: string): string {
   const usual = defaultPool("");
   const step = `coalesce(p.priority_step_ms, ${usual.priorityStepMs})`;

@@ -68,7 +68,7 @@ describe("taking shards over on PostgreSQL", () => {
     await store.close();
   });
 
-  it("ends with its connection: nothing is committed over another one until the shards are taken over anew", async () => {
+  it("ends with its connection: nothing is committed over another one until the shards are taken over again", async () => {
     const job = await scene.submitted({ shard: 1 });
     const tick = scene.tick(1, { changes: [scene.succeeded(job)] });
     const told = new Promise<void>((resolve) => store.watchTakeovers(resolve));
@@ -86,7 +86,8 @@ describe("taking shards over on PostgreSQL", () => {
     const { commit, blocker } = await blockedCommit(job, () =>
       store.commit([scene.tick(1, { changes: [scene.succeeded(job)] })]),
     );
-    // The blocker now waits for the fence that the commit holds: PostgreSQL ends one of them, here the one with less patience.
+    // The blocker now waits for the fence that the commit holds. PostgreSQL aborts the transaction with the shorter
+    // deadlock timeout, the commit.
     await blocker.query("SET deadlock_timeout = '1h'");
     await blocker.query("SELECT id FROM shards WHERE id = 1 FOR UPDATE");
     await blocker.end();
@@ -137,17 +138,17 @@ describe("taking shards over on PostgreSQL", () => {
     const job = await scene.submitted({ shard: 1 });
     const tick = scene.tick(1, { changes: [scene.succeeded(job)] });
     const { commit, blocker } = await blockedCommit(job, () => store.commit([tick]));
-    // Cancels the statement, as the time limit does, without waiting for that limit.
+    // Cancels the statement, as the statement timeout does, without waiting for the timeout.
     await endCommits("pg_cancel_backend");
     await assert.rejects(commit, StoreUnavailable);
     await blocker.end();
     await store.close();
   });
 
-  /** A backend in the middle of a commit, whose client does not go on. */
+  /** A backend in the middle of a commit, whose client has stopped sending. */
   async function holdingFences(applicationName: string, shards: number[]) {
     const client = new pg.Client({ ...database, application_name: applicationName });
-    // A connection that is ended says so more than once; the first time tells why.
+    // A terminated connection reports several errors, of which the first has the reason.
     const ended = new Promise<Error>((resolve) => client.on("error", resolve));
     await client.connect();
     await client.query("BEGIN");
@@ -155,7 +156,7 @@ describe("taking shards over on PostgreSQL", () => {
     return { ended };
   }
 
-  /** A commit that waits for a row that somebody else has locked; returns when it does. */
+  /** Starts a commit that waits for a row that another session has locked; returns when the commit waits. */
   async function blockedCommit(job: NewJob, begin: () => Promise<unknown>) {
     const blocker = new pg.Client(database);
     await blocker.connect();

@@ -3,10 +3,13 @@ import { type SeenShard, type ShardHolder, StoreUnavailable } from "../../../por
 import { int2s, int8s } from "../connection/arrays.ts";
 import { applicationName, type Connections, type Session } from "../connection/connections.ts";
 
-/** How long a backend may take to end itself; with a lock it would otherwise hold up the shards' new owner for ever. */
+/**
+ * Longest wait for a backend to end, in milliseconds. A backend with a lock would otherwise hold up the shards' new
+ * owner for ever.
+ */
 const TERMINATE_TIMEOUT_MS = 5_000;
 
-/** Shards that nobody has taken since, by the epochs that the caller saw. */
+/** Shards that no node has taken since the caller read their epochs. */
 const WANTED = "JOIN unnest($1::int2[], $2::int8[]) AS wanted (id, epoch) USING (id, epoch)";
 
 const OWNERS = `SELECT DISTINCT owner FROM shards ${WANTED} WHERE owner IS NOT NULL`;
@@ -16,9 +19,10 @@ const LET_GO = `
   UPDATE shards s SET owner = NULL FROM locked l WHERE s.id = l.id`;
 
 /**
- * Only the connections that commit: nothing else of an owner writes to executions or holds a fence. Our own commits run
- * on the one connection that asks, so any other of the same name is what an unknown answer has left behind.
- * Chosen first, ended after: as conditions of one scan PostgreSQL may try the ending before the choice.
+ * Terminates only connections that commit, because nothing else of an owner writes to executions or holds a fence. This
+ * node's own commits run on the connection that asks, so any other connection of the same name is left over from a
+ * commit with an unknown answer. The statement first chooses the backends and then terminates them: as conditions of
+ * one scan, PostgreSQL might terminate before it has chosen.
  */
 const TERMINATE = `
   -- Materialized, or PostgreSQL may well terminate first and look at the name afterwards.
@@ -29,9 +33,9 @@ const TERMINATE = `
   SELECT count(*) FROM former WHERE NOT pg_terminate_backend(pid, ${TERMINATE_TIMEOUT_MS})`;
 
 /**
- * The fences are locked in the order of their ids, as commits do: nobody waits in a circle. The new epoch is the time in
- * microseconds: after a restore or a failover that lost a takeover, the database would count up to an epoch that another
- * node may still hold.
+ * Locks the fences in the order of their ids, as commits do, which rules out deadlocks. The new epoch is the time in
+ * microseconds: after a restore, or a failover that lost a takeover, a counter in the database could reach an epoch
+ * that another node still holds.
  */
 const RAISE = `
   WITH locked AS MATERIALIZED (
@@ -42,13 +46,15 @@ const RAISE = `
   FROM locked l WHERE s.id = l.id RETURNING s.id, s.epoch`;
 
 interface Taken {
-  /** In the order in which the shards were asked for; null: another node was faster. */
+  /** Epochs in the order of the requested shards; null: another node was faster. */
   epochs: (Epoch | null)[];
-  /** Number of the connection that the shards were taken over on. */
+  /** Number of the connection on which the shards were taken over. */
   connection: number;
 }
 
-/** See Store.takeOver. In this order: a stopped owner's backend may hold its fences until it is terminated. */
+/**
+ * See Store.takeOver. Termination comes first, because the backend of a stopped owner may hold its fences until then.
+ */
 export function takeOver(db: Connections, seen: readonly SeenShard[], owner: Incarnation): Promise<Taken> {
   return db.session("commit", async (session) => {
     const wanted = asWanted(seen);
@@ -61,8 +67,8 @@ export function takeOver(db: Connections, seen: readonly SeenShard[], owner: Inc
   });
 }
 
-/** See Store.letGo. */
-export async function letGo(db: Connections, seen: readonly SeenShard[]): Promise<void> {
+/** See Store.releaseShards. */
+export async function releaseShards(db: Connections, seen: readonly SeenShard[]): Promise<void> {
   await db.run("commit", { text: LET_GO, values: asWanted(seen) });
 }
 

@@ -7,20 +7,20 @@ interface Withheld {
 }
 
 /**
- * Journal rows that a commit would have deleted had it not contained a row that the store refused. Until that row is
- * written after all (as DEAD), the journal is what keeps its attempt from being given out again after a crash.
+ * Journal rows that a commit would have deleted if it had not contained a row that the store refused. Until that row is
+ * written (as DEAD), the journal keeps its attempt from being assigned again after a crash.
  */
 export class WithheldJournals {
   readonly #byShard = new Map<ShardId, Withheld>();
 
-  /** The commit, settling what was withheld if it writes the last of the rows that were refused. */
+  /** The commit, which also settles withheld journal rows if it writes the last of the refused rows. */
   addTo(commit: ShardCommit): ShardCommit {
     const withheld = this.#byShard.get(commit.shard);
     if (withheld === undefined || !writesAll(commit, withheld.refused)) return commit;
     return { ...commit, settledJournals: [...commit.settledJournals, ...withheld.refs] };
   }
 
-  /** @param commit as it was asked for, `addTo` included */
+  /** @param commit the commit as requested, with the additions of `addTo` */
   applied(commit: ShardCommit, refused: readonly ExecutionId[]): void {
     const withheld = this.#byShard.get(commit.shard);
     if (withheld === undefined && refused.length === 0) return;

@@ -60,7 +60,7 @@ describe("array parameters", () => {
   async function assertArrives<V>(type: string, encode: Encode<V>, values: fc.Arbitrary<V>): Promise<void> {
     const property = fc.asyncProperty(fc.array(fc.option(values), { maxLength: 20 }), async (list) => {
       const param = encode(list, same);
-      // A column of NULLs alone is NULL itself, and gives no rows.
+      // A column that has only NULLs is NULL itself and gives no rows.
       assert.deepEqual(await elements(type, param), list.every((value) => value === null) ? [] : list);
     });
     await fc.assert(property, { numRuns: 50 });

@@ -1,11 +1,12 @@
 import { UnstorableValue } from "./errors.ts";
 
 /**
- * Columns of a batch as PostgreSQL array parameters. Arrays travel in the binary format (the client sends a Buffer so):
- * it costs this process a third of writing numbers as text, and bytes need no hexadecimal. Only uuids go as text, since
- * that is what they are here. A column without any value is NULL as a whole, which costs nothing on either side.
+ * Columns of a batch as PostgreSQL array parameters. Arrays are sent in the binary format (the client sends a Buffer
+ * that way), which costs this process a third of writing numbers as text and needs no hexadecimal for bytes. Only uuids
+ * are sent as text, because the program holds them as text. A column without any value is NULL as a whole, which costs
+ * nothing on either side.
  *
- * Values that do not fit are refused here (`UnstorableValue`): the binary format would cut them silently.
+ * Values that do not fit are refused here (`UnstorableValue`), because the binary format would cut them silently.
  */
 export type ArrayParam = Buffer | string | null;
 
@@ -13,7 +14,7 @@ type Get<R, V> = (row: R) => V | null;
 
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701 } as const;
 const HEADER_BYTES = 20;
-/** Any array's elements before their values: the length. */
+/** Length that precedes each element's value in the array format, in bytes. */
 const LENGTH_BYTES = 4;
 
 export function uuids<R>(rows: readonly R[], get: Get<R, string>): string {
@@ -58,7 +59,7 @@ export function bools<R>(rows: readonly R[], get: Get<R, boolean>): ArrayParam {
   });
 }
 
-/** @param get an empty text is a value like any other; null is NULL */
+/** @param get value of a row; an empty text is a value like any other, null is NULL */
 export function texts<R>(rows: readonly R[], get: Get<R, string>): ArrayParam {
   return flexibleArray(OID.text, rows, get, maxUtf8Bytes, writeText);
 }
@@ -129,7 +130,10 @@ function flexibleArray<R, V>(
   return finish(buffer, oid, rows.length, nulls, at);
 }
 
-/** Dimensions, whether there are NULLs, element type, length, lower bound: the head of PostgreSQL's array format. */
+/**
+ * Writes the header of PostgreSQL's array format: dimensions, whether there are NULLs, element type, length, lower
+ * bound.
+ */
 function finish(buffer: Buffer, oid: number, length: number, nulls: number, end: number): ArrayParam {
   if (nulls === length) return null;
   buffer.writeInt32BE(1, 0);

@@ -1,8 +1,8 @@
 import { isDataError } from "./errors.ts";
 
 /**
- * Runs a batch, and where it is refused for its data, each half of it by itself, so that only the culprits fail.
- * @param run all or nothing of what it is given; one answer an item
+ * Runs a batch. If it is refused for its data, runs each half by itself, so that only the offending rows fail.
+ * @param run runs all or nothing of a batch; returns one answer per item
  */
 export async function bisected<T, A>(
   items: readonly T[],

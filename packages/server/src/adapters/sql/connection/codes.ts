@@ -1,11 +1,12 @@
 import type { ExecutionState, Queue, Trigger } from "../../../domain/execution.ts";
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { PlanState, SkipReason } from "../../../domain/recurrence.ts";
-import type { Command } from "../../../ports/store.ts";
+import type { StepKind } from "../../../domain/step.ts";
+import type { Command } from "../../../ports/store-commands.ts";
 
 /**
- * Words as the small numbers that stored rows hold. Append only: a number that was once given out is in somebody's
- * database, and in the predicates of the partial indexes (migrations/).
+ * Numbers that stand for words in stored rows. Numbers are never changed, only added: each is in databases of users,
+ * and in the predicates of the partial indexes (migrations/).
  */
 export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
   PENDING: 1,
@@ -34,6 +35,8 @@ export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   PLAN: 4,
 };
 
+export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2 };
+
 export const PLAN_STATE_CODES: Readonly<Record<PlanState, number>> = { ACTIVE: 1, PAUSED: 2, FINISHED: 3, DELETED: 4 };
 
 export const SKIP_REASON_CODES: Readonly<Record<SkipReason, number>> = {
@@ -44,8 +47,8 @@ export const SKIP_REASON_CODES: Readonly<Record<SkipReason, number>> = {
 };
 
 /**
- * Meaning of a NULL policy, which keeps the rows of nearly all executions narrow. A copy and not the domain's
- * DEFAULT_POLICY: stored rows must keep their meaning when the default changes.
+ * Meaning of a NULL policy, which keeps the rows of nearly all executions narrow. This is a copy of the domain's
+ * DEFAULT_POLICY, because stored rows must keep their meaning when the default changes.
  */
 export const POLICY_OF_NULL: ExecutionPolicy = {
   retry: { maxAttempts: 5, backoff: "EXPONENTIAL", initialDelayMs: 1_000, maxDelayMs: 3_600_000, jitter: true },
@@ -58,6 +61,7 @@ export const POLICY_OF_NULL: ExecutionPolicy = {
 
 export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
 export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
+export const stepKindOf: (code: number) => StepKind = decoder("kind of step", STEP_KIND_CODES);
 export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
 export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
 export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);

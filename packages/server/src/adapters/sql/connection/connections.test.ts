@@ -52,7 +52,7 @@ it("takes a connection that is at hand within the turn, and gives it to who wait
 
 it("answers a read by id while lists keep all connections for lists", async () => {
   const db = open(await server.newDatabase());
-  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const lists = [1, 2].map(() => db.session("list", () => held));
   assert.deepEqual(await db.run("query", { text: "SELECT 1" }), [[1]]);
   const over = new AbortController();
@@ -60,7 +60,7 @@ it("answers a read by id while lists keep all connections for lists", async () =
   const refused = assert.rejects(third, { name: "StoreUnavailable", isListTimeout: true });
   while (!over.signal.aborted) await db.run("query", { text: "SELECT pg_sleep(0.2)" });
   await refused;
-  letGo();
+  release();
   await Promise.all(lists);
   await db.close();
 });
@@ -81,7 +81,7 @@ it("survives that an idle connection is ended", async () => {
     connection,
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'mainspring/me/read'",
   );
-  // The news may not have come yet, and then this statement gets to hear it.
+  // The pool may not know yet that the connection has ended; then this statement finds out.
   await db.run("read", { text: "SELECT 1" }).catch((error) => assert.ok(error instanceof StoreUnavailable));
   assert.deepEqual(await db.run("read", { text: "SELECT 1" }), [[1]]);
   await db.close();
@@ -119,7 +119,7 @@ it("has an answer for people within seconds where packets are lost, and goes on 
   way.close();
 });
 
-/** A way to a database on which packets can be lost for a while: they arrive when they are sent again. */
+/** A proxy to a database on which packets can be lost for a while; they arrive when they are sent again. */
 async function wayTo({ host = "", port = 5432, ...rest }: pg.ClientConfig) {
   const pairs: [Socket, Socket][] = [];
   const listener = createServer((near) => {

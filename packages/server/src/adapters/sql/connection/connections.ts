@@ -4,7 +4,6 @@ import type { Incarnation } from "../../../domain/ids.ts";
 import type { Runtime } from "../../../ports/runtime.ts";
 import { StoreUnavailable } from "../../../ports/store.ts";
 import { storeAddresses } from "../../../ports/store-address.ts";
-import { answerOf } from "./answer.ts";
 import { isMissingMonth, isRefusal, isWriteRefusal, listTimeout, storeError } from "./errors.ts";
 import { Primary } from "./primary.ts";
 import {
@@ -18,28 +17,32 @@ import {
   SLEEPY,
   STATEMENT_TIMEOUT_MS,
 } from "./purposes.ts";
-import { Silence } from "./silence.ts";
+import { runQuery } from "./run-query.ts";
 import { SpareConnections } from "./spare-connections.ts";
+import { StoreHealth } from "./store-health.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 export type Connection = string | pg.ClientConfig;
 
 export interface Statement {
-  /** Prepared under this name, once a connection. Without a name it is planned anew each time. */
+  /**
+   * Name of the prepared statement, which each connection prepares once; absent: PostgreSQL plans the statement each
+   * time.
+   */
   name?: string;
   text: string;
   values?: readonly unknown[];
 }
 
-/** Columns in order: numbers, booleans, Buffers for bytea, texts for all else; null. */
+/** Columns in order: numbers, booleans, Buffers for bytea, texts for all other types; null. */
 export type Row = unknown[];
 
 export interface Login {
-  /** postgres://user:password@host:port/database, or the same in pg's own words. */
+  /** Address of the database: postgres://user:password@host:port/database, or pg's own options. */
   connection: Connection;
-  /** Incarnation of the node that uses the store. Connections bear it in their names. */
+  /** Incarnation of the node that uses the store. The names of its connections contain it. */
   incarnation: Incarnation;
-  /** Schema of the store; null: the search path of the user decides. */
+  /** Schema of the store; null: the user's search path decides. */
   schema: string | null;
 }
 
@@ -48,20 +51,20 @@ export interface ConnectionsOptions extends Login {
   log: Logger;
 }
 
-/** One connection, for as long as the callback of `session` runs. */
+/** One connection, valid while the callback of `session` runs. */
 export interface Session {
-  /** Which connection it is; no other one of these `Connections` has the same number. */
+  /** Number of the connection, unique among these `Connections`. */
   readonly connection: number;
   run(statement: Statement): Promise<Row[]>;
 }
 
-/** One pool of connections at this moment. */
+/** Present load of one pool of connections. */
 export interface ConnectionLoad {
   purpose: Purpose;
-  /** Connections in use, of `max`; */
+  /** Number of connections in use, of `max`. */
   busy: number;
   max: number;
-  /** Requests that wait for one. */
+  /** Number of requests that wait for a connection. */
   waiting: number;
 }
 
@@ -69,10 +72,13 @@ const CLOSE_GRACE_MS = 5_000;
 const CONNECTION_GONE =
   "The connection to PostgreSQL on which shards were taken over is gone: the database may have gone back since then";
 
-/** As large as what is written at once: a few pages that are left free in its files say nothing. */
+/**
+ * Statement that tests whether PostgreSQL has room to write. The table is as large as the writes of a burst, because a
+ * small table might fit into free pages of existing files.
+ */
 const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
 
-/** Pools of connections by purpose, opened when needed and replaced when they break. */
+/** Pools of connections by purpose. A connection is opened when it is needed, and replaced when it breaks. */
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
   readonly #open = new Set<pg.PoolClient>();
@@ -81,31 +87,31 @@ export class Connections {
   #ended: (connection: number) => void = ignore;
   #makeMonths: (() => Promise<void>) | null = null;
   #making: Promise<void> | null = null;
-  /** PostgreSQL has refused a write for want of room, or as read-only, and has not taken one since. */
+  /** Whether PostgreSQL has refused a write for lack of room, or as read-only, and has not accepted one since. */
   #refusesWrites = false;
-  /** Spare connections, of the hot pools alone. */
+  /** Spare connections, for the hot pools alone. */
   readonly #spare = new Map<Purpose, SpareConnections>();
   readonly #runtime: Runtime;
-  readonly #silence: Silence;
-  /** Thousands of clients may read at once. */
+  readonly #health: StoreHealth;
+  /** Waiting lines for the purposes of clients, of whom thousands may read at once. */
   readonly #lines: ReadonlyMap<Purpose, WaitingLine>;
 
   constructor({ runtime, log, ...login }: ConnectionsOptions) {
     this.#runtime = runtime;
-    this.#silence = new Silence(runtime);
+    this.#health = new StoreHealth(runtime);
     this.#lines = new Map(Array.from(LINES, ([purpose, limits]) => [purpose, new WaitingLine(runtime, limits)]));
     const primary = primaryAt(login);
     for (const [purpose, size] of Object.entries(POOL_SIZES) as [Purpose, number][]) {
       const pool = new pg.Pool({
         ...clientConfig(login, purpose),
         Client: primary.Client,
-        // See `answerOf`.
+        // `runQuery` has its own time limit.
         query_timeout: 0,
         max: size,
-        // The hot connections keep their prepared statements.
+        // Connections of the hot path stay open, so that they keep their prepared statements.
         idleTimeoutMillis: SLEEPY.includes(purpose) ? 10_000 : 0,
       });
-      // A connection that breaks is replaced when one is needed; without listeners it would end the process.
+      // The pool replaces a broken connection when one is needed. Without a listener, the error would end the process.
       pool.on("error", (error) => log.debug({ err: error, purpose }, "an idle connection to PostgreSQL broke"));
       pool.on("connect", (client) => {
         client.on("error", ignore);
@@ -121,12 +127,13 @@ export class Connections {
   }
 
   /**
-   * @param on the number of the only connection that may be used; default: any of the purpose
-   * @throws {StoreUnavailable} the statement may or may not have been executed; where `on` is gone it was not
+   * Runs a statement.
+   * @param on number of the only connection that may run the statement; default: any connection of the purpose
+   * @throws {StoreUnavailable} the statement may or may not have been executed; if `on` is gone, it was not executed
    */
   run(purpose: Purpose, statement: Statement, on: number | null = null): Promise<Row[]> {
     return this.#withMonths(() =>
-      // A statement by itself that was refused for its data, or for a conflict, has done nothing to its connection.
+      // A single statement that was refused for its data, or for a conflict, leaves its connection intact.
       this.#borrow(purpose, isRefusal, (client) => {
         if (on !== null && this.#numbers.get(client) !== on) throw new StoreUnavailable(CONNECTION_GONE);
         return this.#ask(purpose, client, statement);
@@ -134,7 +141,7 @@ export class Connections {
     );
   }
 
-  /** Several statements on one connection, which is closed if any of them failed. */
+  /** Runs several statements on one connection, which is closed if any of them failed. */
   session<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
     return this.#borrow(purpose, never, (client) =>
       use({
@@ -144,7 +151,7 @@ export class Connections {
     );
   }
 
-  /** All that is done within is done at once or not at all. */
+  /** Runs several statements as one transaction: all of them apply, or none. */
   transaction<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
     return this.#withMonths(() =>
       this.session(purpose, async (session) => {
@@ -156,14 +163,14 @@ export class Connections {
     );
   }
 
-  /** @param make makes the months that are missing now: called when a statement needs one, which is then run again */
+  /** @param make creates the partitions of missing months; called when a statement needs one, which then runs again */
   makeMonthsBy(make: () => Promise<void>): void {
     this.#makeMonths = make;
   }
 
   /**
-   * A clock that leaps leads to months which nobody has made ahead. A statement refused for a missing month has changed
-   * nothing.
+   * Runs work, and if a month has no partition, creates the month and runs the work again. A clock that leaps needs
+   * months that upkeep has not created. A statement that was refused for a missing month has changed nothing.
    */
   async #withMonths<T>(work: () => Promise<T>): Promise<T> {
     try {
@@ -179,8 +186,8 @@ export class Connections {
   }
 
   /**
-   * Tries a write where one was refused, by a table that needs room and is gone at once.
-   * @throws {StoreUnavailable} PostgreSQL does not write
+   * If a write was refused before, tries another write: a temporary table that needs room and is dropped at once.
+   * @throws {StoreUnavailable} PostgreSQL refuses writes
    */
   async checkWrites(): Promise<void> {
     if (!this.#refusesWrites) return;
@@ -188,12 +195,12 @@ export class Connections {
     this.#refusesWrites = false;
   }
 
-  /** @param tell called with the number of each connection that has ended, however it did */
+  /** @param tell called with the number of each connection that has ended, for whatever reason */
   watchEnds(tell: (connection: number) => void): void {
     this.#ended = tell;
   }
 
-  /** How busy each pool is now. */
+  /** Present load of each pool. */
   load(): ConnectionLoad[] {
     return [...this.#pools].map(([purpose, { totalCount, idleCount, waitingCount, options }]) => {
       const idle = idleCount + (this.#spare.get(purpose)?.count ?? 0);
@@ -202,7 +209,7 @@ export class Connections {
     });
   }
 
-  /** Lets what is under way end, for a while. */
+  /** Closes all connections, after a limited wait for statements in progress. */
   async close(): Promise<void> {
     const timer = this.#runtime.setTimer(CLOSE_GRACE_MS, () => {
       for (const client of this.#open) void (client as unknown as pg.Client).end().catch(ignore);
@@ -211,7 +218,7 @@ export class Connections {
     for (const spare of this.#spare.values()) spare.releaseAll();
     await Promise.all(ended);
     timer.cancel();
-    this.#silence.stop();
+    this.#health.stop();
   }
 
   #borrow<T>(
@@ -220,8 +227,8 @@ export class Connections {
     use: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     const work = () => this.#use(purpose, isHarmless, use);
-    if (!IMPATIENT.includes(purpose)) return this.#silence.watch(work);
-    const watched = () => this.#silence.watchImpatiently(work);
+    if (!IMPATIENT.includes(purpose)) return this.#health.watch(work);
+    const watched = () => this.#health.watchForClient(work);
     return this.#lines.get(purpose)?.through(watched) ?? watched();
   }
 
@@ -235,12 +242,12 @@ export class Connections {
       client ??= await this.#pool(purpose).connect();
       const answer = await use(client);
       this.#giveBack(purpose, client);
-      // A commit of transitions may find room in pages that are half empty.
+      // Only a submit shows that writes work again, because a commit of transitions may find room in half-empty pages.
       if (purpose === "submit") this.#refusesWrites = false;
       return answer;
     } catch (error) {
       if (isWriteRefusal(error)) this.#refusesWrites = true;
-      if (error instanceof pg.DatabaseError) this.#silence.heard();
+      if (error instanceof pg.DatabaseError) this.#health.heard();
       client?.release(!isHarmless(error));
       throw (purpose === "list" ? listTimeout(error, client === undefined) : null) ?? storeError(error);
     }
@@ -253,8 +260,8 @@ export class Connections {
   }
 
   async #ask(purpose: Purpose, client: pg.PoolClient, statement: Statement): Promise<Row[]> {
-    const result = await answerOf(client, queryConfig(statement), answerTimeoutMs(purpose), this.#runtime);
-    this.#silence.heard();
+    const result = await runQuery(client, queryConfig(statement), answerTimeoutMs(purpose), this.#runtime);
+    this.#health.heard();
     return rows(result);
   }
 
@@ -265,7 +272,7 @@ export class Connections {
   }
 }
 
-/** Statements on a connection that somebody else opened, and closes. */
+/** A session on a connection that the caller opened and closes. */
 export function sessionOf(client: pg.ClientBase): Session {
   return { connection: 0, run: async (statement) => rows(await client.query(queryConfig(statement))) };
 }
@@ -282,15 +289,15 @@ export function clientConfig({ connection, incarnation, schema }: Login, purpose
   };
 }
 
-/** The primary of what `connection` names, for clients that are made from its `clientConfig`. */
+/** Finds the primary among the servers of `connection`, for clients that are created with its `clientConfig`. */
 export function primaryAt(login: Login): Primary {
   const address = typeof login.connection === "string" ? login.connection : null;
   return new Primary(address, clientConfig(login, "read"));
 }
 
 /**
- * In pg what a URL says goes before everything else; takeovers depend on the name that we give our connections. pg knows
- * no list of hosts and gets the first one; `Primary` knows all.
+ * Parses a database URL. In pg, options of a URL override all others, but takeovers depend on the names that this
+ * program gives its connections. pg knows no lists of hosts and gets the first host; `Primary` knows all.
  */
 function fromUrl(text: string): pg.ClientConfig {
   const [first] = storeAddresses(text) ?? [text];
@@ -301,20 +308,24 @@ function fromUrl(text: string): pg.ClientConfig {
   return { connectionString: url.href, ...(given === null ? {} : { options: given }) };
 }
 
-/** A schema as `search_path` takes it, and says it. */
+/** Quotes a schema for `search_path`, as PostgreSQL itself prints it. */
 export function searchPath(schema: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(schema) ? schema : pg.escapeIdentifier(schema);
 }
 
-/** How a backend is known in pg_stat_activity, to people and to takeovers; shorter than the 63 bytes that fit. */
+/**
+ * Name of a backend in pg_stat_activity, for people and for takeovers; shorter than the 63 bytes that PostgreSQL
+ * allows.
+ */
 export function applicationName(incarnation: Incarnation, purpose: Purpose): string {
   return `mainspring/${incarnation}/${purpose}`;
 }
 
-/** Settings of the session, sent when it starts. They must hold whatever the role or the database has set. */
+/** Settings of the session, sent when it starts, because they must apply whatever the role or the database sets. */
 function options(purpose: Purpose, schema: string | null, given: string | undefined): string {
   const settings: Record<string, string> = {
-    // The fence is read again after waiting for its lock; a stricter level would fail instead.
+    // The commit statement reads the fence again after it has waited for its lock; a stricter isolation level would
+    // fail instead.
     default_transaction_isolation: "read\\ committed",
     statement_timeout: String(STATEMENT_TIMEOUT_MS),
     idle_in_transaction_session_timeout: String(STATEMENT_TIMEOUT_MS),
@@ -329,7 +340,7 @@ function queryConfig(statement: Statement): pg.QueryArrayConfig {
   return { ...statement, rowMode: "array", types: TYPES } as pg.QueryArrayConfig;
 }
 
-/** Several statements in one text have several results, which nobody asks for. */
+/** The rows of a result. A text with several statements has several results, which no caller uses. */
 function rows(result: pg.QueryArrayResult | pg.QueryArrayResult[]): Row[] {
   return Array.isArray(result) ? [] : result.rows;
 }

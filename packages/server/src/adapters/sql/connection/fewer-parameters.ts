@@ -1,12 +1,12 @@
-/** A statement of which parts were left out. */
+/** A statement without the parts that a caller does not need. */
 export interface Shortened {
-  /** Its parameters are numbered from 1 on without gaps, as PostgreSQL wants them. */
+  /** Text with parameters numbered from 1 on without gaps, as PostgreSQL requires. */
   text: string;
-  /** Values of the whole statement for which the shorter statement has parameters. */
+  /** Picks the values that the shorter statement needs from those of the whole statement. */
   pick(values: readonly unknown[]): unknown[];
 }
 
-/** @param text with the numbers that parameters have in the whole statement */
+/** @param text text with the parameter numbers of the whole statement */
 export function fewerParameters(text: string): Shortened {
   const used = [...new Set(Array.from(text.matchAll(/\$(\d+)/g), ([, number]) => Number(number)))].sort(
     (a, b) => a - b,

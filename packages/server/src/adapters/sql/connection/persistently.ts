@@ -2,7 +2,7 @@ import { isConflict } from "./errors.ts";
 
 const TRIES = 5;
 
-/** Runs it again where it stood in the way of somebody else, or where `mayPass` says that trying again is right. */
+/** Runs `run` again after a conflict with another transaction, or if `mayPass` says that a retry is right. */
 export async function persistently<T>(
   run: () => Promise<T>,
   mayPass: (error: unknown) => boolean = () => false,

@@ -13,7 +13,7 @@ const STANDBY =
 const FACTS = `SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'),
   pg_is_in_recovery(), current_database()`;
 
-/** SQLSTATEs of a connection that will not be made however often it is tried. */
+/** SQLSTATEs of connections that fail however often they are tried, with advice. */
 const HOPELESS: Readonly<Record<string, string>> = {
   "28000": "check the user in MAINSPRING_STORE and pg_hba.conf",
   "28P01": "check the user and password in MAINSPRING_STORE",
@@ -24,8 +24,8 @@ const HOPELESS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether this server can be the store, before anything in it is touched.
- * @throws {StoreUnusable} and why not
+ * Checks whether this PostgreSQL can hold the store, before anything in it is changed.
+ * @throws {StoreUnusable} it cannot; the message says why
  */
 export async function preflight(db: Connections, log: Pick<Logger, "warn">): Promise<void> {
   const [row] = await explained(() => db.run("maintain", { text: FACTS }));
@@ -43,13 +43,15 @@ export async function preflight(db: Connections, log: Pick<Logger, "warn">): Pro
   await checkRoom(db, log);
 }
 
-/** Nodes that are connected, this one among them; connections of other programs; and how many there may be. */
+/**
+ * Number of connected nodes including this one, number of connections of other programs, and the limit of connections.
+ */
 const ROOM = `SELECT count(DISTINCT split_part(application_name, '/', 2)) FILTER (WHERE application_name LIKE 'mainspring/%')::int4,
   count(*) FILTER (WHERE application_name NOT LIKE 'mainspring/%')::int4,
   current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
   FROM pg_stat_activity WHERE backend_type = 'client backend'`;
 
-/** A node that gets too few connections answers 503 under load, long after it was started. */
+/** Warns if the nodes may run out of connections: such a node answers 503 under load, long after its start. */
 async function checkRoom(db: Connections, log: Pick<Logger, "warn">): Promise<void> {
   const [row] = await db.run("maintain", { text: ROOM });
   const [nodes, others, room] = row as [number, number, number];
@@ -61,12 +63,12 @@ async function checkRoom(db: Connections, log: Pick<Logger, "warn">): Promise<vo
   );
 }
 
-/** pg's words where a server has no TLS. */
+/** pg's message when a server has no TLS. */
 const NO_TLS = "The server does not support SSL connections";
-/** Codes of a certificate that is not trusted, is for another host, or is not valid now. */
+/** Codes for a certificate that is not trusted, is for another host, or is not valid now. */
 const CERTIFICATE_CODES = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_CERT)/;
 
-/** Advice for TLS that fails at every try; null: TLS is not the reason. */
+/** Advice for TLS that fails at every try; null: TLS is not the cause. */
 function tlsAdvice(error: unknown): string | null {
   for (let reason = error; reason instanceof Error; reason = reason.cause) {
     if (reason.message.includes(NO_TLS)) {
@@ -79,7 +81,7 @@ function tlsAdvice(error: unknown): string | null {
   return null;
 }
 
-/** Runs what opens the store, and says what to do where trying again cannot help. */
+/** Runs the function that opens the store, and adds advice to errors that a retry cannot fix. */
 export async function explained<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();

@@ -25,7 +25,7 @@ describe("the primary among several servers", () => {
     return made;
   }
 
-  /** @param ports of other servers, which are named before the real one */
+  /** @param ports ports of other servers, which the list names before the real one */
   async function open(ports: readonly number[]): Promise<Connections> {
     const { user, host = "", port, database } = await server.newDatabase();
     const hosts = [...ports.map((other) => `127.0.0.1:${other}`), `${encodeURIComponent(host)}:${port}`];
@@ -42,7 +42,7 @@ describe("the primary among several servers", () => {
     await db.close();
   });
 
-  it("is asked for once, and anew when a connection to it breaks", async () => {
+  it("is asked for once, and again when a connection to it breaks", async () => {
     const standby = await double(true);
     const db = await open([standby.port]);
     await Promise.all([db.run("read", { text: "SELECT 1" }), db.run("query", { text: "SELECT 1" })]);
@@ -93,7 +93,7 @@ function connections(connection: string): Connections {
   return testConnections(connection, systemRuntime(), "me");
 }
 
-/** Greets as PostgreSQL does, and does no more. */
+/** A server that sends PostgreSQL's greeting and nothing else. */
 class Double {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -114,7 +114,7 @@ class Double {
     });
   }
 
-  /** @param farewell sent with the greeting; then the connection ends */
+  /** @param farewell bytes that follow the greeting, before the connection ends */
   static async listen(isStandby: boolean, farewell?: Buffer): Promise<Double> {
     const double = new Double(isStandby, farewell);
     double.#server.listen(0, "127.0.0.1");
@@ -132,7 +132,7 @@ class Double {
   }
 }
 
-/** A message of the protocol: its kind, the length of all that follows, its content. */
+/** A message of the protocol: its kind, the length of the rest, its content. */
 function message(kind: string, content: string | Buffer): Buffer {
   const body = Buffer.from(content);
   const length = Buffer.alloc(4);

@@ -3,40 +3,41 @@ import pg from "pg";
 import { storeAddresses } from "../../../ports/store-address.ts";
 
 interface Place {
-  /** Name, address, or folder of a socket. */
+  /** Name, address, or socket folder of the server. */
   host: string;
   port: number;
 }
 
-/** Less than a connection as a whole may take. */
+/** Time limit of the question which server is the primary, in milliseconds: shorter than that of a whole connection. */
 const ASK_TIMEOUT_MS = 2_000;
 const DEFAULT_PORT = 5_432;
 
-/** The server that answered is a hot standby, which takes no writes. */
+/** Error: the server that answered is a hot standby, which accepts no writes. */
 export class IsStandby extends Error {
   override readonly name = "IsStandby";
 }
 
 /**
- * Clients for the primary among the servers that an address names. A server that says to be a standby is refused, also
- * where it is the only one: a connection through a proxy would stay with it after a failover, and read what is old.
+ * Creates clients for the primary among the servers of an address. A server that reports to be a standby is refused,
+ * even if it is the only one: after a failover, a connection through a proxy would stay with the standby and read old
+ * data.
  */
 export class Primary {
-  /** With several servers, where they are. */
+  /** Addresses of the servers; empty: there is only one, which the client knows. */
   readonly #places: readonly Place[];
   readonly #config: pg.ClientConfig;
-  /** Connections go there; null: each server is asked first. */
+  /** Address of the primary; null: not known, so each server is asked first. */
   #known: Place | null = null;
   #asking: Promise<Place> | null = null;
 
-  /** @param config how to log in, for the questions which one is the primary */
+  /** @param config credentials for the question which server is the primary */
   constructor(address: string | null, config: pg.ClientConfig) {
     const urls = address === null ? null : storeAddresses(address);
     this.#places = urls !== null && urls.length > 1 ? urls.map(placeOf) : [];
     this.#config = { ...config, connectionTimeoutMillis: ASK_TIMEOUT_MS };
   }
 
-  /** For pools: a client that finds the primary when it connects. */
+  /** Client class for pools, which finds the primary when it connects. */
   get Client(): typeof pg.Client {
     const find = () => this.#find();
     const forget = (place: Place | null) => this.#forget(place);
@@ -51,10 +52,10 @@ export class Primary {
 
       async #connect(): Promise<this> {
         const place = await find();
-        // The server may end the connection with the same packet that greets, before the caller listens for errors.
+        // The server may end the connection in the same packet as the greeting, before the caller listens for errors.
         this.on("error", () => undefined);
         try {
-          // The base class connects to what these say at that moment.
+          // The base class connects to the host and port that these fields hold at that moment.
           await connectTo(this, place, () => super.connect());
         } catch (error) {
           forget(place);
@@ -66,7 +67,7 @@ export class Primary {
     };
   }
 
-  /** @returns null: there is one server only, which the client knows */
+  /** @returns address of the primary; null: there is one server only, which the client knows */
   async #find(): Promise<Place | null> {
     if (this.#places.length === 0 || this.#known !== null) return this.#known;
     this.#asking ??= this.#ask().finally(() => {
@@ -79,7 +80,7 @@ export class Primary {
     if (this.#known === place) this.#known = null;
   }
 
-  /** All at once: a machine that is gone answers nothing for seconds. */
+  /** Asks all servers at the same time, because a machine that is gone answers nothing for seconds. */
   async #ask(): Promise<Place> {
     try {
       this.#known = await Promise.any(this.#places.map((place) => this.#askOne(place)));
@@ -104,7 +105,7 @@ export class Primary {
   }
 }
 
-/** Parts of a client that @types/pg leaves out: messages of the protocol, and the server that it connects to. */
+/** Parts of a client that @types/pg omits: protocol messages, and the server to which the client connects. */
 interface Internals {
   connection: {
     on(event: "parameterStatus", heard: (said: { parameterName: string; parameterValue: string }) => void): void;
@@ -112,7 +113,7 @@ interface Internals {
   connectionParameters: Partial<Place>;
 }
 
-/** @throws {IsStandby} PostgreSQL 14 and newer say so with their greeting */
+/** @throws {IsStandby} the server is a standby; PostgreSQL 14 and newer say so in their greeting */
 async function connectTo(client: pg.Client, place: Place | null, connect: () => Promise<unknown>): Promise<void> {
   const { connection, connectionParameters } = client as unknown as Internals;
   if (place !== null) {

@@ -1,18 +1,26 @@
 import type { LineLimits } from "./waiting-line.ts";
 
 /**
- * Purpose of a connection. The hot path never waits behind a listing, and a takeover can end the commits of an owner
- * without touching anything else of its node.
+ * Purpose of a connection, each with a pool of its own. So the hot path never waits behind a list, and a takeover can
+ * terminate the commits of an owner without touching other connections of its node.
  */
 export type Purpose = "commit" | "submit" | "read" | "query" | "list" | "maintain" | "lease" | "claim";
 
-/** A statement that takes longer has an unknown answer; the server gives up first, so that it can still say so. */
+/**
+ * Time limit of a statement, in milliseconds. The answer of a longer statement is unknown; the server's limit comes
+ * first, so that the server can still report it.
+ */
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 const LONG_STATEMENT_TIMEOUT_MS = 600_000;
-/** A list looks at so many rows; one that takes longer is at a store that has no time for lists. */
+/**
+ * Time limit of a list, in milliseconds. A list looks at a bounded number of rows, so a longer one means that the store
+ * is overloaded.
+ */
 const LIST_TIMEOUT_MS = 5_000;
-/** Well below the time that a lease stands, so that it can be asked for again. */
+/**
+ * Time limit of a lease statement, in milliseconds: well below the duration of a lease, so that a retry is possible.
+ */
 const LEASE_TIMEOUT_MS = 1_000;
 export const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -21,7 +29,7 @@ const ANSWER_TIMEOUTS_MS: Partial<Record<Purpose, number>> = {
   lease: LEASE_TIMEOUT_MS,
 };
 
-/** Connections for each purpose; with the one that holds the claim at most 13 in all. */
+/** Number of connections for each purpose; with the connection that holds the claim, at most 13 in all. */
 export const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   commit: 1,
   submit: 3,
@@ -32,10 +40,13 @@ export const POOL_SIZES: Record<Exclude<Purpose, "claim">, number> = {
   lease: 1,
 };
 
-/** Connections that a node may have open at once, the one of its claim included. */
+/** Largest number of connections that a node opens at once, including that of its claim. */
 export const CONNECTIONS_MAX = 1 + Object.values(POOL_SIZES).reduce((sum, size) => sum + size, 0);
 
-/** Reads of clients wait in a line each, before the pool: it has this many under way, half of them in pg's own queue. */
+/**
+ * Waiting lines for reads of clients, one per purpose, in front of the pool. Each has this many reads in progress, half
+ * of them in pg's own queue.
+ */
 export const LINES = new Map<Purpose, LineLimits>(
   (["query", "list"] as const).map((purpose) => [
     purpose,
@@ -43,13 +54,16 @@ export const LINES = new Map<Purpose, LineLimits>(
   ]),
 );
 
-/** People wait for these. */
+/** Purposes for which people wait. */
 export const IMPATIENT: readonly Purpose[] = ["submit", "query", "list"];
 
-/** Their connections are closed when nobody has used them for a while. */
+/** Purposes whose idle connections are closed after a while. */
 export const SLEEPY: readonly Purpose[] = ["query", "list", "maintain"];
 
-/** Statements of the hot path are planned once, blind to statistics: always by index, in nested loops. */
+/**
+ * Settings of the hot path: statements are planned once, without regard to statistics, always by index and in nested
+ * loops.
+ */
 const HOT_SETTINGS = {
   plan_cache_mode: "force_generic_plan",
   jit: "off",
@@ -74,17 +88,17 @@ export const SETTINGS: Record<Purpose, Record<string, string>> = {
   submit: HOT_SETTINGS,
   read: HOT_SETTINGS,
   query: { jit: "off" },
-  // Each list says by the order of its rows which index it means; what sorts or scans instead is never right.
+  // Each list orders its rows as its index does. A plan that sorts or scans instead is never right.
   list: { ...LIST_SETTINGS, statement_timeout: String(LIST_TIMEOUT_MS) },
   maintain: {
     jit: "off",
-    // DDL that waits for a lock makes everybody else wait behind it.
+    // A DDL statement that waits for a lock makes all other statements wait behind it.
     lock_timeout: "2000",
-    // Looking through a month may take its time.
+    // A scan of a month may take long.
     statement_timeout: String(LONG_STATEMENT_TIMEOUT_MS),
   },
   lease: { ...HOT_SETTINGS, statement_timeout: String(LEASE_TIMEOUT_MS) },
-  // A predecessor whose machine vanished must not keep its claim for the two hours that TCP takes by default.
+  // A predecessor whose machine vanished must not keep its claim for the two hours of TCP's default.
   claim: { tcp_keepalives_idle: "5", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" },
 };
 

@@ -1,21 +1,21 @@
-/** Conditions of a statement that depend on what was asked for, with their parameters. */
+/** Conditions of a statement that depend on the request, with their parameters. */
 export class Conditions {
   readonly values: unknown[] = [];
   readonly #parts: string[] = [];
 
-  /** @param text with `?` where the parameter goes */
+  /** @param text condition with `?` as the place of the parameter */
   add(text: string, value: unknown): this {
     this.#parts.push(text.replace("?", this.value(value)));
     return this;
   }
 
-  /** @param text without parameters */
+  /** @param text condition without parameters */
   fixed(text: string): this {
     this.#parts.push(text);
     return this;
   }
 
-  /** The name of a parameter with this value, for a part of the statement beside the conditions. */
+  /** Adds a parameter with this value, and returns its name for a part of the statement outside the conditions. */
   value(value: unknown): string {
     this.values.push(value);
     return `$${this.values.length}`;
@@ -26,7 +26,7 @@ export class Conditions {
   }
 }
 
-/** Cuts the one item more than the page that was read to see whether there is more. */
+/** Makes a page of a list. The query has read one item more than the page, to see whether there are more. */
 export function listing<T>(items: T[], limit: number, idOf: (item: T) => string): { items: T[]; next: string | null } {
   if (items.length <= limit) return { items, next: null };
   const page = items.slice(0, limit);

@@ -5,7 +5,10 @@ import { systemRuntime } from "../../system/system-runtime.ts";
 import { testConnections } from "../testing/databases.ts";
 import type { Connection } from "./connections.ts";
 
-/** In a thread of its own, as the test runner follows whatever is asynchronous in its own and so holds it. */
+/**
+ * The queries run in a thread of their own, because the test runner tracks everything asynchronous in its own thread
+ * and so keeps it in memory.
+ */
 const { connection } = workerData as { connection: Connection };
 const port = parentPort as MessagePort;
 const ROUNDS = 20;
@@ -26,7 +29,7 @@ function oldBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name: name }) => name === "old_space")?.space_used_size ?? 0;
 }
 
-// Code is compiled, the connection opened.
+// The first call compiles the code and opens the connection.
 await ask();
 collect();
 await ask();

@@ -11,11 +11,11 @@ before(async () => {
 after(() => server.stop());
 
 it("leaves next to nothing of an answered statement to the collection of all memory", async () => {
-  const asking = new Worker(new URL("./answer.fixture.ts", import.meta.url), {
+  const asking = new Worker(new URL("./run-query.fixture.ts", import.meta.url), {
     workerData: { connection: await server.newDatabase() },
   });
   const [bytesEach] = (await once(asking, "message")) as [number];
   await once(asking, "exit");
-  // With pg's promises it is 2 KB.
+  // With pg's promises, a statement leaves 2 KB.
   assert.ok(bytesEach < 500, `${bytesEach} bytes of each statement`);
 });

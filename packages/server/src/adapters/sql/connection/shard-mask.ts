@@ -1,8 +1,8 @@
 import type { ShardId } from "../../../domain/ids.ts";
 
 /**
- * A set of shards as the 64 bits of a bigint, in text: asked with `ofShards` it costs a row far less than a search in an
- * array.
+ * A set of shards as the 64 bits of a bigint, in text. A test with `ofShards` costs far less per row than a search in
+ * an array.
  */
 export function shardMask(shards: readonly ShardId[]): string {
   let mask = 0n;
@@ -10,7 +10,7 @@ export function shardMask(shards: readonly ShardId[]): string {
   return BigInt.asIntN(64, mask).toString();
 }
 
-/** The condition that `column` is in the mask given as that parameter. */
+/** SQL condition: the mask in that parameter contains the shard in `column`. */
 export function ofShards(column: string, parameter: `$${number}`): string {
   return `((${parameter}::bigint >> ${column}) & 1) = 1`;
 }

@@ -1,34 +1,45 @@
 import type { Runtime, Timer } from "../../../ports/runtime.ts";
 import { StoreUnavailable } from "../../../ports/store.ts";
 
-/** PostgreSQL that has said nothing at all for so long although it is asked all the time is not slow: it cannot be reached. */
+/**
+ * Time without any answer after which PostgreSQL counts as unreachable, in milliseconds, if requests were in progress
+ * all the time.
+ */
 const SILENT_AFTER_MS = 3_000;
-/** When our own timer is so late, nobody listened. */
+/**
+ * Delay of this class's timer, in milliseconds, above which the process itself was stalled and nobody could hear an
+ * answer.
+ */
 const HELD_UP_MS = 1_000;
 
-/** It lets go of its request itself: tables that a Set has outgrown remember what was in it until all memory is looked through. */
+/**
+ * A caller that waits. The object drops its request itself, because the tables of a grown Set keep old entries alive
+ * until a full garbage collection.
+ */
 interface Waiter {
   reject: ((error: StoreUnavailable) => void) | null;
 }
 
 /**
- * Notices that PostgreSQL says nothing at all, over any connection, as when packets are lost and connections stand.
- * Callers with clients waiting then get an answer within seconds instead of after the statement timeout. They do not
- * ask the store again before it has answered somebody else: the leases and the sweep for missed hints go on trying.
+ * Detects that PostgreSQL answers nothing on any connection, as when packets are lost while connections stay open.
+ * Callers with waiting clients then get an error within seconds instead of after the statement timeout, and do not ask
+ * the store again until it has answered another caller. The leases and the sweep for missed hints keep asking.
  */
-export class Silence {
+export class StoreHealth {
   readonly #runtime: Runtime;
-  /** Since when it was asked without a break and has said nothing; of no meaning while nobody asks. */
+  /**
+   * Start of the present time of unanswered requests, in milliseconds; without meaning while no request is in progress.
+   */
   #sinceMs = 0;
   #asked = 0;
-  readonly #impatient = new Set<Waiter>();
+  readonly #clients = new Set<Waiter>();
   #timer: Timer | null = null;
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
   }
 
-  /** Around whatever asks PostgreSQL. */
+  /** Runs a request to PostgreSQL and records its answer. */
   async watch<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#asked++ === 0) this.heard();
     try {
@@ -38,28 +49,28 @@ export class Silence {
     }
   }
 
-  /** PostgreSQL has said something, be it an error. */
+  /** Records that PostgreSQL has answered, even with an error. */
   heard(): void {
     this.#sinceMs = this.#runtime.monotonicMs();
   }
 
   /**
-   * Like `watch`, for work that people wait for.
-   * @throws {StoreUnavailable} it was not asked at all, or what was asked goes on and its outcome is not known
+   * Like `watch`, for requests for which clients wait.
+   * @throws {StoreUnavailable} the store was not asked at all, or the request is still in progress and its outcome is unknown
    */
-  async watchImpatiently<T>(ask: () => Promise<T>): Promise<T> {
+  async watchForClient<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#isSilent) throw this.#error(true);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiter: Waiter = { reject };
-    this.#impatient.add(waiter);
+    this.#clients.add(waiter);
     this.watch(ask).then(resolve, reject);
     this.#wait();
     try {
       return await promise;
     } finally {
-      this.#impatient.delete(waiter);
+      this.#clients.delete(waiter);
       waiter.reject = null;
-      if (this.#impatient.size === 0) this.stop();
+      if (this.#clients.size === 0) this.stop();
     }
   }
 
@@ -83,8 +94,8 @@ export class Silence {
     this.#timer = this.#runtime.setTimer(delayMs, () => {
       this.#timer = null;
       if (this.#runtime.monotonicMs() - dueMs > HELD_UP_MS) this.heard();
-      if (this.#isSilent) for (const { reject } of this.#impatient) reject?.(this.#error(false));
-      else if (this.#impatient.size > 0) this.#wait();
+      if (this.#isSilent) for (const { reject } of this.#clients) reject?.(this.#error(false));
+      else if (this.#clients.size > 0) this.#wait();
     });
   }
 

@@ -7,7 +7,7 @@ import { WaitingLine } from "./waiting-line.ts";
 const LIMITS = { inside: 2, waitMs: 1_000, perTurn: 10 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A line with works that end when they are told to. */
+/** A line whose pieces of work end when the test says so. */
 function line() {
   const runtime = new ManualRuntime();
   const waiting = new WaitingLine(runtime, LIMITS);
@@ -41,7 +41,7 @@ describe("the line in front of the connections of a pool", () => {
     await runtime.advance(LIMITS.waitMs);
     await settled();
     assert.equal(refused.length, 25);
-    // Each refuses ten, and sets the next.
+    // Each call refuses ten, and sets the next timer.
     assert.equal(timers.mock.callCount(), 2);
     assert.ok(refused.every((error) => error instanceof StoreUnavailable && error.isUnasked));
   });
@@ -56,7 +56,7 @@ describe("the line in front of the connections of a pool", () => {
     end();
     await settled();
     assert.equal(done, LIMITS.perTurn);
-    // All turns.
+    // All turns of the event loop.
     await runtime.advance(1);
     await settled();
     assert.equal(done, 100);

@@ -4,31 +4,31 @@ import { StoreUnavailable } from "../../../ports/store.ts";
 interface Waiting {
   pass(): void;
   refuse(error: StoreUnavailable): void;
-  /** Time on the monotonic clock at which it is refused. */
+  /** Time at which the work is refused, in milliseconds of the monotonic clock. */
   untilMs: number;
 }
 
 export interface LineLimits {
-  /** Works at once. */
+  /** Largest number of pieces of work in progress at once. */
   inside: number;
-  /** How long a work waits at most. */
+  /** Longest wait of a piece of work, in milliseconds. */
   waitMs: number;
-  /** Works that pass, and works that are refused, in one turn of the event loop. */
+  /** Number of pieces of work that start, and number that are refused, in one turn of the event loop. */
   perTurn: number;
 }
 
 /**
- * Works wait here for a connection, in order. A pool of pg has a timer for each of them, so thousands that wait would all be refused
- * in one turn of the event loop.
+ * A queue in front of a pool of connections. A pool of pg has a timer for each waiting request, so thousands that wait
+ * would all be refused in one turn of the event loop.
  */
 export class WaitingLine {
   readonly #runtime: Runtime;
   readonly #limits: LineLimits;
-  /** FIFO from `#head` on. */
+  /** Queue (FIFO) from index `#head` on. */
   #waiting: Waiting[] = [];
   #head = 0;
   #inside = 0;
-  /** In this turn. */
+  /** Number of pieces of work that started in this turn. */
   #passed = 0;
   #timer: Timer | null = null;
 
@@ -41,7 +41,7 @@ export class WaitingLine {
     return this.#waiting.length - this.#head;
   }
 
-  /** @throws {StoreUnavailable} others took too long; the work was not begun */
+  /** @throws {StoreUnavailable} the wait was too long; the work was not started */
   async through<T>(work: () => Promise<T>): Promise<T> {
     if (this.length > 0 || this.#inside >= this.#limits.inside) await this.#wait();
     else this.#inside++;

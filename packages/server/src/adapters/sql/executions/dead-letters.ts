@@ -19,7 +19,7 @@ import { Conditions, listing } from "../connection/query.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-/** How long a run that is over is remembered. */
+/** Time for which a finished run stays readable, in milliseconds. */
 const RUN_KEPT_MS = 7 * 86_400_000;
 const ACTION_CODES: Record<DeadLetterAction, number> = { REPLAY: 1, DISCARD: 2 };
 
@@ -30,13 +30,13 @@ const BEGIN = `
   VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
 const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
 const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
-/** Another node that wants to continue the run leaves it to the holder of the lock. */
+/** Takes the run. Another node that wants to continue the same run leaves it to the holder of the lock. */
 const TAKE_RUN = `SELECT ${RUN_COLUMNS}, marker FROM dead_letter_runs WHERE id = $1 AND finished_at IS NULL
   FOR UPDATE SKIP LOCKED`;
 const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled + $3, skipped = skipped + $4,
   finished_at = $5 WHERE id = $1`;
 
-/** One letter that a statement has looked at. */
+/** One letter that a statement has examined. */
 type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean];
 
 export function deadLetters(db: Connections): StoreDeadLetters {

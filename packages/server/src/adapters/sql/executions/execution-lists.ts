@@ -7,10 +7,11 @@ import { isComplete } from "../schema/late-indexes.ts";
 import { uuidFloor } from "../schema/partitions.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
 import { FIRST_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked, within } from "./list-walk.ts";
+import { executionsOf, isLater } from "./of-job.ts";
 
-/** The id of an execution and its creation tell the same time, but not of the same clock. */
+/** The id of an execution and its creation time denote the same moment, but by different clocks. */
 const ID_SLACK_MS = 3_600_000;
-/** Rows that are read by handler, pool and state, over all that the filter takes. */
+/** Largest number of rows to read by handler, pool and state, over all combinations that the filter allows. */
 const READ_BY_KIND = 10_000;
 const KINDS_MAX = 200;
 
@@ -21,13 +22,14 @@ interface Asked {
   range: IdRange;
 }
 
-/** Item that a list shows for each row, and the id by which the list continues. */
+/** Conversion of a row to an item of the list, and the id with which the list continues. */
 const SHOWN = { itemOf: summaryFrom, idOf: (item: ExecutionSummary) => item.executionId };
 const UNSUCCESSFUL: readonly (ExecutionState | undefined)[] = ["CANCELLED", "SKIPPED", "DEAD"];
 
 /**
- * See StoreQueries.listExecutions. A filter that an index leads to is answered by it. Else, or where the index leads to too much, the newest
- * rows are looked at. Each statement orders its rows as its index does, so that no statistics can lead it elsewhere.
+ * See StoreQueries.listExecutions. A filter for which there is an index is answered from it. Otherwise, or if the index
+ * leads to too many rows, the query looks at the newest rows. Each statement orders its rows as its index does, so that
+ * statistics cannot make the planner choose another index.
  */
 export function listExecutions(
   db: Connections,
@@ -48,7 +50,7 @@ function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRan
   return within({ from, until: after !== null && after < end ? after : end }, ids);
 }
 
-/** @returns null: no index leads to it, or to too much */
+/** @returns rows; null: no index fits, or it leads to too many rows */
 async function indexed(session: Session, asked: Asked): Promise<Row[] | null> {
   const { state, jobId, pool, handler } = asked.filter;
   if (state === "SCHEDULED") return [];
@@ -58,13 +60,13 @@ async function indexed(session: Session, asked: Asked): Promise<Row[] | null> {
   if (!isOfKind && UNSUCCESSFUL.includes(state)) return unsuccessful(session, asked);
   if (!isOfKind && state === undefined) return null;
   if (!(await isComplete(session, "executions_over"))) return null;
-  // In this order: an execution that ends in between is found twice rather than not at all.
+  // The queries run in this order, so that an execution that ends in between is found twice rather than not at all.
   const waiting = state === undefined ? await open(session, asked) : [];
   const over = waiting === null ? null : await ended(session, asked);
   return waiting === null || over === null ? null : newestFirst([...waiting, ...over]);
 }
 
-/** At most the page and one more are shown of them. */
+/** Sorts rows, the newest first. The list shows at most the page and one more. */
 function newestFirst(rows: readonly Row[]): Row[] {
   const byId = new Map(rows.map((row) => [row[0] as string, row]));
   return [...byId.values()].sort(([a], [b]) => ((a as string) < (b as string) ? 1 : -1));
@@ -78,25 +80,26 @@ async function walk(session: Session, asked: Asked): Promise<Listing<ExecutionSu
 }
 
 async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row[] | null> {
-  const found = "SELECT e.* FROM executions e WHERE e.job_id = $1 ORDER BY e.job_id, e.scheduled_at LIMIT";
-  const [count] = await session.run({ text: `SELECT count(*) FROM (${found} ${SPARSE}) s`, values: [jobId] });
+  const later = `SELECT FROM executions e WHERE e.job_id = $1 AND ${isLater("e")} ORDER BY e.job_id, e.scheduled_at`;
+  const [count] = await session.run({ text: `SELECT count(*) FROM (${later} LIMIT ${SPARSE}) s`, values: [jobId] });
   if (count?.[0] === SPARSE) return null;
   const where = matching(asked);
-  const text = `SELECT ${SUMMARY_COLUMNS} FROM (SELECT e.* FROM executions e WHERE e.job_id = ${where.value(jobId)} OFFSET 0) e
+  const ofThisJob = executionsOf(`${where.value(jobId)}::uuid`, "e.*");
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM (SELECT * FROM (${ofThisJob}) e OFFSET 0) e
     WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
   return session.run({ text, values: where.values });
 }
 
-/** Queries over the indexes that owners read by, each in the order of its index. */
+/** Queries over the indexes by which owners read, each in the order of its index. */
 const WAITING = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
 const HELD = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard LIMIT ${SPARSE}`;
 const READY = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id LIMIT ${SPARSE}`;
-/** @param lanes a parameter with their numbers */
+/** @param lanes parameter with the numbers of the lanes */
 const readyOf = (lanes: string) => `SELECT r.* FROM unnest(${lanes}::bigint[]) l (lane), LATERAL (
   SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} AND e.lane = l.lane ORDER BY e.rank, e.id LIMIT ${SPARSE}
 ) r LIMIT ${SPARSE}`;
 
-/** Executions that are not over; null: there are too many of them. */
+/** Executions that are not final; null: there are too many. */
 async function open(session: Session, asked: Asked): Promise<Row[] | null> {
   const { state, handler, pool } = asked.filter;
   const isOfKind = handler !== undefined || pool !== undefined;
@@ -116,7 +119,7 @@ async function open(session: Session, asked: Asked): Promise<Row[] | null> {
   return session.run({ text, values: where.values });
 }
 
-/** Lanes are of one handler and one pool; a list by these looks at so many. */
+/** Largest number of lanes to read. A lane belongs to one handler and one pool. */
 const LANES_MAX = 300;
 const nextLane = (after: string) => `SELECT e.lane, e.handler, e.pool FROM executions e
   WHERE e.queue = ${QUEUE_CODES.READY} AND ${after} ORDER BY e.lane, e.rank, e.id LIMIT 1`;
@@ -124,7 +127,7 @@ const LANES = `WITH RECURSIVE lanes AS (
     (${nextLane("true")}) UNION ALL SELECT n.* FROM lanes l, LATERAL (${nextLane("e.lane > l.lane")}) n
   ) SELECT lane, handler, pool FROM lanes LIMIT ${LANES_MAX + 1}`;
 
-/** The lanes of ready executions that a filter takes; null: there are too many lanes to tell. */
+/** Lanes of ready executions that a filter allows; null: there are too many lanes. */
 async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Promise<number[] | null> {
   const rows = (await session.run({ text: LANES })) as [lane: number, handler: string, pool: string][];
   if (rows.length > LANES_MAX) return null;
@@ -133,7 +136,10 @@ async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Pr
     .map(([lane]) => lane);
 }
 
-/** Bounds as rows, and not as equations: those would let the planner take the order of the primary key for the index's. */
+/**
+ * Executions in unsuccessful states. The bounds are row comparisons, because equations would let the planner use the
+ * primary key's order instead of the index's.
+ */
 function unsuccessful(session: Session, { tenant, filter, page, range }: Asked): Promise<Row[]> {
   const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
   const code = STATE_CODES[filter.state as ExecutionState];
@@ -149,7 +155,7 @@ interface Kind {
   state: number;
 }
 
-/** Executions that are over, by each kind that there is; null: there are too many kinds. */
+/** Final executions, by each combination of handler, pool and state; null: there are too many combinations. */
 async function ended(session: Session, asked: Asked): Promise<Row[] | null> {
   const max = Math.max(4, Math.min(KINDS_MAX, Math.floor(READ_BY_KIND / asked.page.limit)));
   const kinds = await kindsOf(session, asked.filter.handler, max);
@@ -177,11 +183,11 @@ function ofKinds(session: Session, { tenant, filter, page, range }: Asked, kinds
   return session.run({ text, values: where.values });
 }
 
-/** The next kind after another, by one look into the index. */
+/** The next combination after another, by one index lookup. */
 const nextKind = (after: string) => `SELECT e.handler, e.pool, e.state FROM executions e
   WHERE e.queue = 0 AND ${after} ORDER BY e.handler, e.pool, e.state LIMIT 1`;
 
-/** @returns null: there are more than `max` */
+/** @returns combinations; null: there are more than `max` */
 async function kindsOf(session: Session, handler: string | undefined, max: number): Promise<Kind[] | null> {
   const isLast = handler === undefined ? "" : "WHERE k.handler <= $1";
   const text = `WITH RECURSIVE kinds AS (
@@ -194,7 +200,7 @@ async function kindsOf(session: Session, handler: string | undefined, max: numbe
   return rows.map(([name, pool, state]) => ({ handler: name, pool, state }) as Kind);
 }
 
-/** @param range of ids that are looked at; default: all that were asked for */
+/** @param range range of ids to look at; default: the whole requested range */
 function matching({ tenant, filter, range: all }: Asked, range: IdRange = all): Conditions {
   const where = new Conditions().add("e.tenant = ?", tenant);
   where.add("e.id >= ?", range.from).add("e.id < ?", range.until);

@@ -4,7 +4,7 @@ import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 import { DETAIL_COLUMNS, SUMMARY_COLUMNS, viewFrom } from "./execution-rows.ts";
 
-/** Each is read off its partial index, and no further than the limit: the same cost with a hundred million rows. */
+/** Counts rows in a partial index, up to the limit, so the cost is the same with a hundred million rows. */
 const upTo = (condition: string) => `(SELECT count(*) FROM (SELECT FROM executions e WHERE ${condition} LIMIT $1) s)`;
 
 const COUNT = `SELECT ${upTo(`e.queue = ${QUEUE_CODES.WAITING}`)}, ${upTo(`e.queue = ${QUEUE_CODES.READY}`)},

@@ -36,8 +36,8 @@ type SummaryRow = [
   retryOf: string | null,
 ];
 
-/** Columns of a whole view after those of the summary. */
-export const DETAIL_COLUMNS = `e.requires, ${payloadOf("e", "j")}, e.result, e.error, e.attempts`;
+/** Columns of the full view, which follow those of the summary. */
+export const DETAIL_COLUMNS = `e.requires, ${payloadOf("e", "j")}, e.result, e.error, e.attempts, e.steps`;
 
 type DetailRow = [
   requires: string | null,
@@ -45,6 +45,7 @@ type DetailRow = [
   result: Uint8Array | null,
   error: string | null,
   attempts: string,
+  steps: number | null,
 ];
 
 export function summaryFrom(row: Row): ExecutionSummary {
@@ -77,7 +78,7 @@ export function summaryFrom(row: Row): ExecutionSummary {
 }
 
 export function viewFrom(row: Row): ExecutionView {
-  const [requires, payload, result, error, attempts] = row.slice(23) as DetailRow;
+  const [requires, payload, result, error, attempts, steps] = row.slice(23) as DetailRow;
   const policy: ExecutionPolicy = policyFrom((row as SummaryRow)[19]);
   return {
     ...summaryFrom(row),
@@ -87,10 +88,11 @@ export function viewFrom(row: Row): ExecutionView {
     result,
     error: error === null ? null : (JSON.parse(error) as ExecutionError),
     attempts: endedAttempts(attempts),
+    hasSteps: steps !== null,
   };
 }
 
-/** One line an attempt; written by `endedText` in commit-statement.ts. */
+/** Parses ended attempts, one line each; `endedText` in commit-statement.ts writes them. */
 function endedAttempts(lines: string): EndedAttempt[] {
   return lines
     .split("\n")

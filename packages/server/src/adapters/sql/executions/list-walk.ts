@@ -3,25 +3,25 @@ import type { Row, Session } from "../connection/connections.ts";
 import { listing } from "../connection/query.ts";
 
 /**
- * Rows that one page of a list looks at when no index leads to what it shows. A page that found too little among them ends there, and
- * the next one goes on: so a page costs the same however many rows there are.
+ * Number of rows that one page of a list examines when no index fits. A page that finds too little ends there, and the
+ * next page continues, so a page costs the same however many rows there are.
  */
 export const LOOKED_AT = 10_000;
-/** Rows that an index may lead to before a list looks at the newest rows instead. */
+/** Number of rows that an index may lead to before a list examines the newest rows instead. */
 export const SPARSE = 5_000;
 
-/** Range of ids that a list looks at: `id >= from AND id < until`. */
+/** Range of ids that a list examines: `id >= from AND id < until`. */
 export interface IdRange {
   from: string;
   until: string;
 }
 
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-/** Ids of recurring jobs begin here. */
+/** Smallest id of a recurring job. */
 export const FIRST_RECURRING_ID = "80000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The part of a range that lies within the ids that a filter asks for. @param ids both ends included; absent: every id */
+/** Intersection of a range with the ids of a filter. @param ids range of ids, both ends included; absent: every id */
 export function within(range: IdRange, ids: AskedIds | undefined): IdRange {
   if (ids === undefined) return range;
   const end = nextId(ids.last);
@@ -38,7 +38,7 @@ function nextId(id: string): string {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** The newest rows of a range, at most `most`; `rest`: whether there are older ones in the range. */
+/** Reads the newest rows of a range, at most `most`; `rest`: whether the range has older ones. */
 export async function newestOf(
   session: Session,
   table: "jobs" | "executions",
@@ -51,7 +51,7 @@ export async function newestOf(
   return row === undefined ? { ...range, rest: false } : { from: row[0] as string, until: range.until, rest: true };
 }
 
-/** @param rows what was found in `looked`, newest first, up to one more than the page */
+/** @param rows rows found in `looked`, the newest first, up to one more than the page */
 export function walked<T>(
   rows: readonly Row[],
   looked: IdRange & { rest: boolean },

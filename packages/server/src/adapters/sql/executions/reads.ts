@@ -1,14 +1,17 @@
 import type { Candidate } from "../../../domain/execution.ts";
+import type { Flow } from "../../../domain/flow.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { RankCursor } from "../../../ports/store.ts";
+import type { FlowPage } from "../../../ports/store-flows.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
+import { byPage, flowsStatement, pagesSource, pagesValues, readFlowNames } from "../connection/flow-pages.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { payloadOf } from "../jobs/job-payloads.ts";
 
-/** The codes of queues stand in the statements themselves: a parameter would not match a partial index. */
+/** The statements contain the codes of queues as literals, because a parameter would not match a partial index. */
 export const READ_WAITING = `
   SELECT ${CANDIDATE_COLUMNS} FROM executions e
   WHERE e.queue = ${QUEUE_CODES.WAITING} AND e.due_at <= $2 AND ${ofShards("e.shard", "$1")}
@@ -19,7 +22,7 @@ export const READ_READY = `
   WHERE e.queue = ${QUEUE_CODES.READY} AND e.lane = $2 AND (e.rank, e.id) > ($3, $4) AND ${ofShards("e.shard", "$1")}
   ORDER BY e.rank, e.id LIMIT $5`;
 
-/** From lane to lane by one look into the index each, however many rows a lane has. */
+/** Finds each lane by one index lookup, however many rows a lane has. */
 export const READ_LANES = `
   WITH RECURSIVE lanes AS (
     (SELECT lane FROM executions WHERE queue = ${QUEUE_CODES.READY} AND lane > $1 ORDER BY lane LIMIT 1)
@@ -34,24 +37,53 @@ export const LOAD = `
   SELECT ${CANDIDATE_COLUMNS} FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.queue <> ${QUEUE_CODES.NONE}`;
 
-/** The job is asked for in a subquery: as a third table of the join, PostgreSQL might begin with it. */
+/** The statement reads the job in a subquery, because as a third table of the join PostgreSQL might start with it. */
 export const READ_PAYLOADS = `
   SELECT e.id, (SELECT ${payloadOf("e", "j")} FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.payload_bytes > 0`;
 
+const WAITING = {
+  name: "executions",
+  at: "due_at",
+  id: "id",
+  isIndexed: `r.queue = ${QUEUE_CODES.WAITING} AND r.shard >= 0`,
+} as const;
+
+export const WAITING_FLOWS = flowsStatement(WAITING);
+
+export const READ_FLOWS = `
+  SELECT w.n::int4, ${CANDIDATE_COLUMNS} FROM ${pagesSource(WAITING, ofShards("r.shard", "$1"))} e`;
+
 const CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8";
 
-/** Sorts before every row. */
+/** Cursor before every row. */
 const START: RankCursor = { rank: Number.NEGATIVE_INFINITY, id: "00000000-0000-0000-0000-000000000000" };
-/** Rows by id in one statement. */
+/** Largest number of rows to read by id in one statement. */
 const CHUNK = 2_000;
-/** Greatest size of an answer with payloads, in bytes, as far as earlier answers tell. */
+/** Target size of an answer with payloads, in bytes, estimated from earlier answers. */
 const PAYLOAD_BYTES = 16 * 1024 * 1024;
 const FIRST_PAYLOADS = 64;
 
 export async function readWaiting(db: Connections, shards: readonly ShardId[], dueUntil: EpochMs, limit: number) {
   const values = [shardMask(shards), dueUntil, limit];
   return (await db.run("read", { name: "read_waiting", text: READ_WAITING, values })).map(candidateFrom);
+}
+
+/** See Store.waitingFlows. */
+export function waitingFlows(db: Connections, dueUntil: EpochMs, after: Flow | null, limit: number) {
+  const statement = { name: "waiting_flows", text: WAITING_FLOWS, index: "executions_flow" };
+  return readFlowNames(db, statement, dueUntil, after, limit);
+}
+
+export async function readFlows(
+  db: Connections,
+  shards: readonly ShardId[],
+  dueUntil: EpochMs,
+  pages: readonly FlowPage[],
+  limit: number,
+): Promise<Candidate[][]> {
+  const values = pagesValues(shardMask(shards), dueUntil, pages, limit);
+  return byPage(await db.run("read", { name: "read_flows", text: READ_FLOWS, values }), pages.length, candidateFrom);
 }
 
 export async function readReady(
@@ -85,7 +117,7 @@ export async function payloads(db: Connections, ids: readonly ExecutionId[]): Pr
       bytes += (payload as Uint8Array).length;
     }
     i += size;
-    // Mostly they are small. Where they are not, thousands of them in one answer would not fit into memory.
+    // Payloads are mostly small. If they are large, thousands of them in one answer would not fit into memory.
     size = Math.min(CHUNK, Math.max(1, Math.floor((PAYLOAD_BYTES * i) / (bytes + 1))));
   }
   return found;

@@ -1,10 +1,10 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
-import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store.ts";
+import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
 import type { DeleteOutcome, JobDeletion, JobReplacement, ReplaceOutcome } from "../../../ports/store-jobs.ts";
 import { insertCommand } from "../cluster/commands.ts";
 import type { Session } from "../connection/connections.ts";
-import { endPlan } from "../recurring/plan-orders.ts";
+import { endPlan } from "../recurring/plan-commands.ts";
 import { labelsText, policyText, requiresText } from "./job-columns.ts";
 import { claimName, releaseName } from "./job-names.ts";
 import { keepPayload } from "./job-payloads.ts";
@@ -14,9 +14,12 @@ const UPDATE = `
   UPDATE jobs SET version = $2, updated_at = $3, name = $4, pool = $5, handler = $6, requires = $7, priority = $8,
     scheduled_at = $9, policy = $10, concurrency_limit = $11, labels = $12, recurrence = $13, payload = $14 WHERE id = $1`;
 
+/** The plan goes with its job into another flow (ports/store-recurrences.ts, dueFlows). */
+const MOVE_PLAN = "UPDATE plans SET pool = $2 WHERE job_id = $1 AND pool <> $2";
+
 const DELETE = "UPDATE jobs SET deleted_at = $2, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
 
-/** See StoreJobs.replace; within a transaction. @param now asked for when the job is locked, which may take a while */
+/** See StoreJobs.replace; runs within a transaction. @param now read when the job is locked, which may take a while */
 export async function replaceJob(session: Session, asked: JobReplacement, now: () => EpochMs): Promise<ReplaceOutcome> {
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null) return { kind: "NOT_FOUND" };
@@ -37,13 +40,14 @@ export async function replaceJob(session: Session, asked: JobReplacement, now: (
     const { jobId, version, open: executionIds } = job;
     return { kind: "UNCHANGED", jobId, version, scheduledAt: job.definition.scheduledAt, executionIds };
   }
-  // Only now: who puts the same again at each start is told that nothing changed, also when the job has come to its end.
+  // This check comes last, so that a program that puts the same definition at each start learns that nothing changed,
+  // even if the job has ended.
   if (job.state === "FINISHED") return { kind: "WRONG_STATE", state: job.state };
   const holder = isRecurring ? await rename(session, job, asked) : asked.jobId;
   return holder === asked.jobId ? await write(session, job, asked) : { kind: "NAME_HELD", jobId: holder };
 }
 
-/** @returns who has the new name */
+/** @returns id of the job that has the new name already */
 async function rename(session: Session, job: LockedJob, { tenant, jobId, definition }: JobReplacement) {
   const [before, after] = [job.definition.name, definition.name];
   if (before === after) return jobId;
@@ -62,12 +66,17 @@ async function write(session: Session, job: LockedJob, asked: JobReplacement): P
   const values = [job.jobId, version, at, name, pool, handler, requires, priority, scheduledAt, policy];
   values.push(concurrencyLimit, labels, recurrence === null ? null : JSON.stringify(recurrence), payload as never);
   await session.run({ name: "replace_job", text: UPDATE, values });
+  if (recurrence !== null && pool !== job.definition.pool)
+    await session.run({ name: "move_plan", text: MOVE_PLAN, values: [job.jobId, pool] });
   const command = commandFor(job, asked, version);
   await insertCommand(session, command);
   return { kind: "REPLACED", version, command };
 }
 
-/** Executions of a recurring job keep to what they were made by: its plan alone is to follow. */
+/**
+ * The command that follows a replacement. Executions of a recurring job keep the definition by which they were created,
+ * so only the plan changes.
+ */
 function commandFor(job: LockedJob, asked: JobReplacement, version: number): ReplaceCommand | PlanCommand {
   const { definition, payload, commandId: id } = asked;
   const { jobId, shard, open: executionIds } = job;
@@ -80,10 +89,11 @@ function commandFor(job: LockedJob, asked: JobReplacement, version: number): Rep
   return { id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes };
 }
 
-/** See StoreJobs.delete; within a transaction. */
+/** See StoreJobs.delete; runs within a transaction. */
 export async function deleteJob(session: Session, asked: JobDeletion): Promise<DeleteOutcome> {
   const { tenant, jobId, cancelRunning, commandId, at } = asked;
-  // First: what fires before is among the open executions that are read next, and what would have fired after misses the plan.
+  // The plan ends first: an instant that fired before is among the open executions that are read next, and a later one
+  // finds no plan.
   const isPlanEnded = await endPlan(session, tenant, jobId);
   const job = await lockJob(session, tenant, jobId);
   if (job === null) return { kind: "NOT_FOUND" };

@@ -4,7 +4,7 @@ import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.
 import { POLICY_OF_NULL } from "../connection/codes.ts";
 
 /**
- * Columns that rows of new jobs have in common, as the first parameters of a statement; further ones begin at `$17`.
+ * Columns that rows of all new jobs have, as the first parameters of a statement; further parameters start at `$17`.
  */
 export const JOB_COLUMNS = `unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS tenant, unnest($3::int2[]) AS shard,
     unnest($4::text[]) AS name, unnest($5::text[]) AS pool, unnest($6::text[]) AS handler, unnest($7::text[]) AS requires,
@@ -12,7 +12,7 @@ export const JOB_COLUMNS = `unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS 
     unnest($11::text[]) AS concurrency_key, unnest($12::int4[]) AS concurrency_limit, unnest($13::text[]) AS unique_key,
     unnest($14::text[]) AS labels, unnest($15::bytea[]) AS payload, unnest($16::int8[]) AS created_at`;
 
-/** The values of `JOB_COLUMNS`, in their order. */
+/** Values of `JOB_COLUMNS`, in the same order. */
 export function jobColumns(rows: readonly (NewJob | NewRecurringJob)[]): unknown[] {
   return [
     uuids(rows, (r) => r.jobId),

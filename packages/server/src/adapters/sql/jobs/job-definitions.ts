@@ -3,7 +3,7 @@ import type { RecurrenceRule } from "../../../domain/recurrence.ts";
 import { policyFrom, requiresFrom } from "../commit/candidates.ts";
 import type { Row } from "../connection/connections.ts";
 
-/** The columns of a job's definition. */
+/** Columns of a job's definition. */
 export const DEFINITION_COLUMNS = `j.name, j.pool, j.handler, j.priority, j.scheduled_at, j.labels,
   j.requires, j.policy, j.concurrency_key, j.concurrency_limit, j.unique_key, j.recurrence`;
 
@@ -22,7 +22,7 @@ type DefinitionRow = [
   recurrence: string | null,
 ];
 
-/** @param row DEFINITION_COLUMNS */
+/** @param row values of DEFINITION_COLUMNS */
 export function definitionFrom(row: Row): JobDefinition {
   const r = row as DefinitionRow;
   return {

@@ -14,7 +14,8 @@ import {
   walked,
   within,
 } from "../executions/list-walk.ts";
-import { jobSummary, SUMMARY, stateCondition, TABLES } from "./job-rows.ts";
+import { isLater } from "../executions/of-job.ts";
+import { IS_FIRST_OPEN, jobSummary, SUMMARY, stateCondition, TABLES } from "./job-rows.ts";
 import { finishedPlans, type JobSource, jobSource } from "./job-sources.ts";
 
 interface Asked {
@@ -25,16 +26,20 @@ interface Asked {
 }
 
 const SHOWN = { itemOf: jobSummary, idOf: (item: JobSummary) => item.jobId };
-/** Jobs that an index leads to and that one page looks at, */
+/** Number of jobs from an index that one page examines, */
 const LED_TO = 2_000;
-/** also where each is asked whether it has executions that are not over. */
+/** and that number if the page must also check each job for executions that are not final. */
 const LED_TO_ACTIVE = 400;
-/** The newest jobs that are looked at for a label before its index is: a common label is found among them. */
+/**
+ * Number of the newest jobs that are searched for a label before the index of labels is used, because a common label is
+ * found among them.
+ */
 const GLANCE = 1_000;
 
 /**
- * See StoreQueries.listJobs. Where an index leads to what the filter takes, so many jobs that it leads to are looked at; else the newest ones.
- * Each statement orders its rows as its index does, so that no statistics can lead it elsewhere.
+ * See StoreQueries.listJobs. If an index fits the filter, the page examines a bounded number of its jobs; otherwise it
+ * examines the newest jobs. Each statement orders its rows as its index does, so that statistics cannot make the
+ * planner choose another index.
  */
 export function listJobs(db: Connections, tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>> {
   const asked = { tenant, filter, page, range: rangeOf(filter, page) };
@@ -47,7 +52,7 @@ export function listJobs(db: Connections, tenant: string, filter: JobFilter, pag
   });
 }
 
-/** Recurring jobs have ids of a range of their own. */
+/** Range of ids for a filter. Ids of recurring jobs are in a range of their own. */
 function rangeOf({ type, ids }: JobFilter, { after }: Page): IdRange {
   const until = after ?? LAST_ID;
   const isRecurring = type !== undefined && type !== "ONCE";
@@ -55,7 +60,7 @@ function rangeOf({ type, ids }: JobFilter, { after }: Page): IdRange {
   return within({ from: isRecurring ? FIRST_RECURRING_ID : FIRST_ID, until: end }, ids);
 }
 
-/** The jobs that a source leads to next, newest first. */
+/** The next jobs of a source, the newest first. */
 async function ledTo(session: Session, asked: Asked, source: JobSource): Promise<Listing<JobSummary>> {
   const { filter, page, range } = asked;
   const max = filter.state === "ACTIVE" || filter.state === "FINISHED" ? LED_TO_ACTIVE : LED_TO;
@@ -64,7 +69,10 @@ async function ledTo(session: Session, asked: Asked, source: JobSource): Promise
   return walked(rows, { from: ids.at(-1) ?? FIRST_ID, until: range.until, rest }, page.limit, SHOWN);
 }
 
-/** One look into the index for each id, whatever the planner believes: it may take the table for empty, and read all of it. */
+/**
+ * Reads jobs by one index lookup for each id, whatever the statistics say: the planner may assume that the table is
+ * empty and read all of it.
+ */
 async function byIds(session: Session, asked: Asked, ids: readonly string[]): Promise<Row[]> {
   if (ids.length === 0) return [];
   const where = matching(asked);
@@ -75,7 +83,7 @@ async function byIds(session: Session, asked: Asked, ids: readonly string[]): Pr
   return session.run({ text, values: where.values });
 }
 
-/** Recurring jobs come before one-time ones, and each kind is active for reasons of its own. */
+/** Lists recurring jobs before one-time jobs, because each kind has its own condition for being active. */
 async function inTurn(session: Session, asked: Asked): Promise<Listing<JobSummary>> {
   const { range, page } = asked;
   const first = { ...asked, range: { from: later(range.from, FIRST_RECURRING_ID), until: range.until } };
@@ -98,7 +106,7 @@ async function onceByState(session: Session, asked: Asked): Promise<Listing<JobS
   return active ?? walk(session, asked);
 }
 
-/** Jobs of executions that are not over; null: there are too many of them. */
+/** Jobs of executions that are not final; null: there are too many. */
 async function activeOnce(session: Session, asked: Asked): Promise<Listing<JobSummary> | null> {
   const parts = OPEN.map((open) => `(SELECT e.job_id FROM executions e WHERE ${open} LIMIT ${SPARSE})`);
   const rows = await session.run({
@@ -110,14 +118,14 @@ async function activeOnce(session: Session, asked: Asked): Promise<Listing<JobSu
   return listing(found.map(jobSummary), asked.page.limit, SHOWN.idOf);
 }
 
-/** Conditions over the indexes that owners read by, each in the order of its index. */
+/** Conditions for the indexes by which owners read, each in the order of its index. */
 const OPEN = [
   `e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id`,
   `e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id`,
   `e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard`,
 ];
 
-/** @param most rows that are looked at; default: as many as a page may */
+/** @param most largest number of rows to examine; default: as many as a page may */
 async function walk(session: Session, asked: Asked, most?: number): Promise<Listing<JobSummary>> {
   const looked = await newestOf(session, "jobs", asked.range, most);
   const { state } = asked.filter;
@@ -129,18 +137,20 @@ async function walk(session: Session, asked: Asked, most?: number): Promise<List
 }
 
 /**
- * One-time jobs of a range that have executions which are not over, by one stretch of an index instead of one look a job. A one-time job has one
- * such execution at most; without the limit the planner may expect too many to hash them, and compare each job with all.
+ * One-time jobs of a range with a later execution that is not final, by one range of an index instead of one lookup per
+ * job. A one-time job has at most one such execution. Without the limit, the planner may expect too many to hash, and
+ * compare each job with all of them. First executions are looked up by their ids: a range of ids has any number of
+ * executions of recurring jobs too.
  */
 function openOf(where: Conditions, { from, until }: IdRange): string {
   const end = until < FIRST_RECURRING_ID ? until : FIRST_RECURRING_ID;
-  return `WITH open AS MATERIALIZED (SELECT x.job_id FROM executions x WHERE x.queue <> ${QUEUE_CODES.NONE}
+  return `WITH open AS MATERIALIZED (SELECT x.job_id FROM executions x WHERE x.queue <> ${QUEUE_CODES.NONE} AND ${isLater("x")}
     AND (x.job_id, x.scheduled_at) >= (${where.value(from)}::uuid, 0) AND (x.job_id, x.scheduled_at) < (${where.value(end)}::uuid, 0)
     ORDER BY x.job_id, x.scheduled_at LIMIT ${LOOKED_AT})`;
 }
-const IN_OPEN = "j.id IN (SELECT o.job_id FROM open o)";
+const IN_OPEN = `(${IS_FIRST_OPEN} OR j.id IN (SELECT o.job_id FROM open o))`;
 
-/** A label that is common is found among the newest jobs; one that is not, by its index. */
+/** Jobs with labels. A common label is found among the newest jobs, a rare one by the index. */
 async function labelled(session: Session, asked: Asked, labels: readonly string[]): Promise<Listing<JobSummary>> {
   const glance = await walk(session, asked, GLANCE);
   if (glance.items.length === asked.page.limit || glance.next === null) return glance;
@@ -149,13 +159,16 @@ async function labelled(session: Session, asked: Asked, labels: readonly string[
   return listing((await byIds(session, asked, ids)).map(jobSummary), asked.page.limit, SHOWN.idOf);
 }
 
-/** Nothing but the index of labels, which gives up at once where it finds far too much; the planner would take a common label for one that is found soon. */
+/**
+ * Forces the index of labels, which gives up at once if it finds far too much. The planner would otherwise expect to
+ * find a common label soon by a scan.
+ */
 const BY_LABELS_ALONE = `SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off;
   SET LOCAL enable_bitmapscan = on; SET LOCAL gin_fuzzy_search_limit = ${4 * LED_TO}`;
 
 /**
- * Ids of all pages. With a bound on the ids, the planner could take the primary key.
- * @returns null: there are too many
+ * Ids of jobs for all pages. With a bound on the ids, the planner could use the primary key.
+ * @returns ids; null: there are too many
  */
 async function byLabels(session: Session, labels: readonly string[]): Promise<string[] | null> {
   await session.run({ text: "BEGIN" });
@@ -168,7 +181,7 @@ async function byLabels(session: Session, labels: readonly string[]): Promise<st
   return rows.length > LED_TO ? null : rows.map(([id]) => id as string);
 }
 
-/** @param isByExecutions whether the statement has a list of the one-time jobs that are active */
+/** @param isByExecutions whether the statement has a list of the active one-time jobs */
 function matching({ tenant, filter, range }: Asked, isByExecutions = false): Conditions {
   const { pool, handler, name, type, state, labels } = filter;
   const where = new Conditions().add("j.tenant = ?", tenant);
@@ -176,10 +189,10 @@ function matching({ tenant, filter, range }: Asked, isByExecutions = false): Con
   if (pool !== undefined) where.add("j.pool = ?", pool);
   if (handler !== undefined) where.add("j.handler = ?", handler);
   if (name !== undefined) where.add("j.name = ?", name);
-  // The range of ids already says that a job is one-time.
+  // The range of ids already restricts the list to one-time jobs.
   if (type !== undefined && type !== "ONCE") where.add("recurrence_type(j.recurrence) = ?", type);
   if (state !== undefined) where.fixed(stateCondition(state, isByExecutions ? IN_OPEN : undefined));
-  // Jobs without labels are not in the index.
+  // The index does not contain jobs without labels.
   if (labels !== undefined) where.fixed("j.labels IS NOT NULL").add("label_terms(j.labels) @> ?", labels);
   return where;
 }

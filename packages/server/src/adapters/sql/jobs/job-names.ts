@@ -15,7 +15,7 @@ const READ = `
 
 const RELEASE = "DELETE FROM job_names WHERE tenant = $1 AND name = $2 AND job_id = $3";
 
-/** Claim of a job to a name. */
+/** Request of a job for a name. */
 interface Asking {
   tenant: string;
   jobId: JobId;
@@ -23,9 +23,9 @@ interface Asking {
 }
 
 /**
- * Takes the names of recurring jobs that are free, for the first job that asks for each; those that are being taken or released
- * by others are waited for.
- * @returns the jobs that are not to be written, with who has their name
+ * Claims free names of recurring jobs, each for the first job that asks for it. The statement waits for names that
+ * another transaction is claiming or releasing.
+ * @returns jobs that must not be written, with the id of the job that has the name
  */
 export async function claimNames(
   session: Session,
@@ -47,7 +47,7 @@ export async function claimNames(
   return held;
 }
 
-/** @returns who has the name: the one that asks, or another, and then nothing was changed */
+/** @returns id of the job that has the name: the one that asks, or another one, and then nothing was changed */
 export async function claimName(session: Session, asked: Asking): Promise<JobId> {
   return (await claimAll(session, [asked])).get(nameOf(asked)) as JobId;
 }
@@ -56,13 +56,13 @@ export async function releaseName(session: Session, { tenant, name, jobId }: Ask
   await session.run({ name: "release_name", text: RELEASE, values: [tenant, name, jobId] });
 }
 
-/** Job that has the name; null: none. */
+/** Id of the job that has the name; null: none. */
 export async function readName(session: Session, tenant: string, name: string): Promise<JobId | null> {
   const [row] = await session.run({ name: "read_names", text: READ, values: valuesOf([{ tenant, name }]) });
   return (row?.[2] as JobId | undefined) ?? null;
 }
 
-/** @returns by name, who has it */
+/** @returns ids of the jobs that have the names, by name */
 async function claimAll(session: Session, asking: readonly Asking[]): Promise<Map<string, JobId>> {
   const holders = new Map<string, JobId>();
   if (asking.length === 0) return holders;

@@ -1,8 +1,8 @@
 import type { Session } from "../connection/connections.ts";
 
 /**
- * The payload of an execution: its job's, or what that was at the version that the execution runs by.
- * @param e,j the names under which the statement knows the execution and its job
+ * SQL for the payload of an execution: that of its job, at the version by which the execution runs.
+ * @param e,j aliases of the execution and its job in the statement
  */
 export function payloadOf(e: string, j: string): string {
   return `CASE WHEN ${e}.job_version = ${j}.version THEN ${j}.payload ELSE
@@ -11,7 +11,7 @@ export function payloadOf(e: string, j: string): string {
 
 const KEEP = "INSERT INTO job_payloads (job_id, version, payload) SELECT id, version, payload FROM jobs WHERE id = $1";
 
-/** Before the job gets another one. */
+/** Keeps a job's payload before the job gets another one. */
 export async function keepPayload(session: Session, jobId: string): Promise<void> {
   await session.run({ name: "keep_payload", text: KEEP, values: [jobId] });
 }

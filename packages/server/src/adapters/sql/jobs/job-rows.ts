@@ -2,23 +2,27 @@ import type { JobDefinition, JobState } from "../../../domain/job.ts";
 import type { JobSummary } from "../../../ports/store-queries.ts";
 import { PLAN_STATE_CODES, QUEUE_CODES } from "../connection/codes.ts";
 import type { Row } from "../connection/connections.ts";
+import { existsOf, isFirst } from "../executions/of-job.ts";
 import { PLAN_COLUMNS, PLAN_LENGTH, planFrom } from "../recurring/plan-rows.ts";
 import { DEFINITION_COLUMNS, definitionFrom } from "./job-definitions.ts";
 
+const OPEN = `e.queue <> ${QUEUE_CODES.NONE}`;
 /**
- * A one-time job without executions that may still run is finished. Only the index of a job's executions answers this condition: with the
- * queues as equations the planner could read all that waits instead, for each job anew; and in place of EXISTS it could read all executions.
+ * Condition of an active one-time job: it has an execution that is not final. The condition names no single queue: with
+ * equations of the queues, the planner could read all waiting rows for each job.
  */
-const IS_ACTIVE = `(SELECT true FROM executions x WHERE x.job_id = j.id AND x.queue <> ${QUEUE_CODES.NONE} LIMIT 1) IS NOT NULL`;
+export const IS_ACTIVE = existsOf("j.id", OPEN);
+/** Condition of a one-time job whose first execution is not final. */
+export const IS_FIRST_OPEN = isFirst("j.id", OPEN);
 
-/** The plan holds the state of a recurring job. */
+/** State of a job. The plan holds the state of a recurring job. */
 const STATE = `CASE WHEN j.deleted_at IS NOT NULL THEN 'DELETED' WHEN p.job_id IS NULL THEN
   CASE WHEN ${IS_ACTIVE} THEN 'ACTIVE' ELSE 'FINISHED' END END`;
 
 export const SUMMARY = `j.id, j.tenant, ${STATE}, j.version, j.created_at, j.updated_at, ${PLAN_COLUMNS}, ${DEFINITION_COLUMNS}`;
 export const TABLES = "jobs j LEFT JOIN plans p ON p.job_id = j.id";
 
-/** @param isActive of a one-time job `j`, in place of a look for its executions */
+/** @param isActive condition for a one-time job `j`, instead of a lookup of its executions */
 export function stateCondition(state: JobState, isActive: string = IS_ACTIVE): string {
   switch (state) {
     case "ACTIVE":
@@ -40,10 +44,10 @@ type SummaryRow = [
   version: number,
   createdAt: number,
   updatedAt: number,
-  /** null: a one-time job. */
+  /** Version of the plan; null: a one-time job. */
   planVersion: number | null,
 ];
-/** Up to the plan. */
+/** Number of columns before those of the plan. */
 const SUMMARY_LENGTH = 6;
 
 export function jobSummary(row: Row): JobSummary {

@@ -6,10 +6,13 @@ import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { policyText, requiresText } from "./job-columns.ts";
 import { lockJob } from "./locked-job.ts";
 
-/** Locked before its job, as replays do it: what a replay in flight has made is seen, and a later one finds the letter settled. */
+/**
+ * The statement locks the execution before its job, as replays do. So this transaction sees the effect of a replay in
+ * progress, and a later replay finds the letter settled.
+ */
 const LOCK = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
 
-/** An execution that runs again is no dead letter any more. */
+/** A dead letter whose execution runs again leaves the list. */
 const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
   WHERE id = $1 AND state = ${STATE_CODES.DEAD} AND settled IS NULL`;
 
@@ -20,14 +23,14 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, ${STATE_CODES.PENDING}, $10, $11, $12, $13,
     $14, $15, $16, $17, $18, $19, $20, $21)`;
 
-/** See StoreJobs.run; within a transaction. */
+/** See StoreJobs.run; runs within a transaction. */
 export async function run(session: Session, asked: NewRun): Promise<RunOutcome> {
   const { retryOf } = asked;
   const isKnown = retryOf === null || (await session.run({ text: LOCK, values: [retryOf, asked.jobId] })).length > 0;
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.state === "DELETED") return { kind: "DELETED" };
-  // Executions of a recurring job do not wait for each other unless its schedule says so.
+  // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.definition.recurrence === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   if (job.version !== asked.jobVersion) return { kind: "OTHER_VERSION", version: job.version };

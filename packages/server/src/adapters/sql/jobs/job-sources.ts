@@ -4,12 +4,15 @@ import type { Session, Statement } from "../connection/connections.ts";
 import { FIRST_ID, type IdRange } from "../executions/list-walk.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 
-/** Ids of jobs by an index, newest first, of a range; `rest`: whether there are more. */
+/** Ids of jobs of a range by an index, the newest first; `rest`: whether there are more. */
 export type JobSource = (range: IdRange, max: number) => Promise<{ ids: string[]; rest: boolean }>;
 
 const KINDS_MAX = 100;
 
-/** The index that leads to the fewest jobs of those that a filter takes; null: there is none. */
+/**
+ * Reader of the ids that match a filter, by the index that is expected to leave the fewest jobs to look at. null: no
+ * index fits, or upkeep has not built it yet.
+ */
 export async function jobSource(session: Session, tenant: string, filter: JobFilter): Promise<JobSource | null> {
   const { name, state, type, handler, pool } = filter;
   if (name !== undefined) return ordered(session, named(tenant, name));
@@ -20,7 +23,7 @@ export async function jobSource(session: Session, tenant: string, filter: JobFil
   return type === "CRON" || type === "INTERVAL" ? ordered(session, typed(type)) : null;
 }
 
-/** Recurring jobs that have come to their end. */
+/** Recurring jobs that have ended. */
 export function finishedPlans(session: Session): JobSource {
   return ordered(session, stopped(PLAN_STATE_CODES.FINISHED));
 }
@@ -34,7 +37,8 @@ function ordered(session: Session, select: Select): JobSource {
   };
 }
 
-// Bounds are rows, and not equations: those would let the planner take the order of the primary key for the index's.
+// Bounds are row comparisons, because equations would let the planner use the primary key's order instead of the
+// index's.
 
 const deleted: Select = ({ from, until }, max) => ({
   text: `SELECT j.id FROM jobs j WHERE j.deleted_at IS NOT NULL AND j.id >= $1 AND j.id < $2 ORDER BY j.id DESC LIMIT ${max}`,
@@ -68,7 +72,7 @@ const named =
 
 type Kind = [handler: string, pool: string];
 
-/** Jobs by handler and pool, of each kind that there is; null: there are too many kinds. */
+/** Jobs by each combination of handler and pool; null: there are too many combinations. */
 async function kinds(session: Session, { handler, pool }: JobFilter): Promise<JobSource | null> {
   const all = handler !== undefined && pool !== undefined ? [[handler, pool] as Kind] : await kindsOf(session, handler);
   if (all === null) return null;
@@ -88,7 +92,10 @@ const ofKinds = (wanted: readonly Kind[], { from, until }: IdRange, each: number
   values: [wanted.map(([name]) => name), wanted.map(([, name]) => name), from, until],
 });
 
-/** Where a kind has more rows than were read, rows older than its last read row are unknown. */
+/**
+ * Merges the newest rows of all kinds. If a kind has more rows than were read, its rows older than the last one read
+ * are unknown.
+ */
 function newestOfAll(rows: readonly [id: string, kind: number][], each: number): { ids: string[]; rest: boolean } {
   const last = new Map<number, { id: string; count: number }>();
   for (const [id, kind] of rows) last.set(kind, { id, count: (last.get(kind)?.count ?? 0) + 1 });
@@ -98,7 +105,7 @@ function newestOfAll(rows: readonly [id: string, kind: number][], each: number):
   return { ids: ids.sort((a, b) => (a < b ? 1 : -1)), rest: cut.length > 0 };
 }
 
-/** The next kind after another, by one look into the index. */
+/** The next kind after another, by one index lookup. */
 const nextKind = (after: string) =>
   `SELECT j.handler, j.pool FROM jobs j WHERE ${after} ORDER BY j.handler, j.pool LIMIT 1`;
 

@@ -4,9 +4,10 @@ import type { JobDefinition, JobState } from "../../../domain/job.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { planStateOf, QUEUE_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
+import { executionsOf } from "../executions/of-job.ts";
 import { DEFINITION_COLUMNS, definitionFrom } from "./job-definitions.ts";
 
-/** A job that nobody else changes until the transaction ends. */
+/** A job whose row this transaction has locked, so that no other transaction changes it. */
 export interface LockedJob {
   jobId: JobId;
   shard: ShardId;
@@ -15,20 +16,29 @@ export interface LockedJob {
   definition: JobDefinition;
   payload: Uint8Array | null;
   /**
-   * Its executions that are not final. The lock does not delay executions of a recurring job that its schedule creates.
+   * Executions of the job that are not final. The lock does not delay executions that a recurring job's schedule
+   * creates.
    */
   open: ExecutionId[];
 }
 
-/** Every statement that inserts executions of an existing job locks the job's row as well, so none is overlooked. */
+/**
+ * Locks the job. Every statement that inserts executions of an existing job locks the job's row too, so none is
+ * overlooked.
+ */
 const LOCK = `
   SELECT j.version, j.deleted_at, j.payload, (SELECT p.state FROM plans p WHERE p.job_id = j.id), ${DEFINITION_COLUMNS}
   FROM jobs j WHERE j.id = $1 AND j.tenant = $2 FOR UPDATE`;
 
-const OPEN = `SELECT id FROM executions e WHERE e.job_id = $1 AND e.queue <> ${QUEUE_CODES.NONE}`;
+const IS_OPEN = `e.queue <> ${QUEUE_CODES.NONE}`;
+export const OPEN = executionsOf("$1::uuid", "e.id", IS_OPEN);
 
-/** The bound says nothing new, but it tells of the index that has those alone, and not a million that ended long ago. */
-export const OPEN_OF_RECURRING = `${OPEN} AND e.job_id >= '80000000-0000-0000-0000-000000000000'`;
+/**
+ * The bound is redundant, but it leads the planner to the index that has only these rows, and not a million that ended
+ * long ago.
+ */
+export const OPEN_OF_RECURRING = `SELECT e.id FROM executions e
+  WHERE e.job_id = $1 AND ${IS_OPEN} AND e.job_id >= '80000000-0000-0000-0000-000000000000'`;
 
 export async function lockJob(session: Session, tenant: string, jobId: JobId): Promise<LockedJob | null> {
   const [row] = await session.run({ name: "lock_job", text: LOCK, values: [jobId, tenant] });

@@ -2,7 +2,6 @@ import type { EpochMs, JobId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import type { NewRecurringJob } from "../../../ports/store.ts";
 import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../../ports/store-jobs.ts";
-import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
 import { lockKey } from "../schema/locks.ts";
 import { insertStatement } from "../submit/insert.ts";
@@ -12,18 +11,17 @@ import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { replaceJob } from "./job-changes.ts";
 import { isRecurring } from "./job-columns.ts";
 import { claimNames, readName } from "./job-names.ts";
+import { IS_ACTIVE } from "./job-rows.ts";
 
-/** Two puts of one name that arrive together must not both find that there is none. */
+/** Locks a name, so that two concurrent puts of one name do not both find that there is no job. */
 const LOCK_NAME = `SELECT pg_advisory_xact_lock(hashtextextended($1, ${lockKey(0)}))`;
 
-const ACTIVE = `
+export const ACTIVE = `
   SELECT j.id FROM jobs j
-  WHERE j.tenant = $1 AND j.name = $2 AND j.deleted_at IS NULL AND j.recurrence IS NULL AND EXISTS (
-    SELECT FROM executions x WHERE x.job_id = j.id AND (x.queue = ${QUEUE_CODES.WAITING}
-      OR x.queue = ${QUEUE_CODES.READY} OR x.queue = ${QUEUE_CODES.HELD}))
+  WHERE j.tenant = $1 AND j.name = $2 AND j.deleted_at IS NULL AND j.recurrence IS NULL AND ${IS_ACTIVE}
   ORDER BY j.id LIMIT 2`;
 
-/** See StoreJobs.putNamed; within a transaction. */
+/** See StoreJobs.putNamed; runs within a transaction. */
 export async function putNamed(
   session: Session,
   { job, commandId }: NamedPut,
@@ -46,7 +44,7 @@ export async function putNamed(
   return { kind: "CREATED" };
 }
 
-/** Active jobs that have the name, two at most, jobs of the same kind first. */
+/** Active jobs with the name, at most two, jobs of the same kind first. */
 async function bearers(session: Session, job: NamedPut["job"]): Promise<JobId[]> {
   const { tenant, definition } = job;
   const recurring = async () => (await readName(session, tenant, definition.name as string)) ?? [];
@@ -56,14 +54,14 @@ async function bearers(session: Session, job: NamedPut["job"]): Promise<JobId[]>
   return found.length > 0 ? found : [await second()].flat();
 }
 
-/** It may have ended since it was found. A recurring job that has come to its end keeps its name until it is deleted. */
+/** Whether the job has ended since it was found. A recurring job that has ended keeps its name until it is deleted. */
 function hasEnded(jobId: JobId, outcome: ReplaceOutcome): boolean {
   if (outcome.kind === "NOT_FOUND") return true;
   return outcome.kind === "WRONG_STATE" && (outcome.state === "DELETED" || !isRecurringJobId(jobId));
 }
 
 async function createRecurring(session: Session, job: NewRecurringJob): Promise<NamedOutcome> {
-  // Submitted a moment ago, by somebody who does not wait for our lock.
+  // Another client submitted a job with this name a moment ago, without waiting for this lock.
   if ((await claimNames(session, [job])).size > 0) throw new KeyVanished("The name was just taken");
   await session.run(insertRecurringStatement([job]));
   return { kind: "CREATED" };

@@ -3,7 +3,10 @@ import type { Replacement, RowChange } from "../../../ports/store.ts";
 import { int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { policyText, requiresText } from "./job-columns.ts";
 
-/** Parts of the commit statement for ticks in which executions follow a change of their job; see commit-statement.ts. */
+/**
+ * Parts of the commit statement for ticks in which executions get a new definition of their job; see
+ * commit-statement.ts.
+ */
 
 export const REPLACED = `, replaced AS MATERIALIZED (
   SELECT unnest($36::uuid[]) AS id, unnest($37::int4[]) AS job_version, unnest($38::int8[]) AS lane,
@@ -15,7 +18,7 @@ export const REPLACED = `, replaced AS MATERIALIZED (
 const COLUMNS = ["job_version", "lane", "pool", "handler", "requires", "priority", "scheduled_at", "policy"];
 COLUMNS.push("concurrency_limit", "payload_bytes");
 
-/** NULL is a value like any other, so it is asked whether there is a replacement. */
+/** NULL is a valid value of a column, so the statement asks whether there is a replacement. */
 export const DEFINITION = COLUMNS.map((column) => {
   return `,\n    ${column} = CASE WHEN r.id IS NULL THEN e.${column} ELSE r.${column} END`;
 }).join("");

@@ -11,11 +11,11 @@ const EXECUTIONS = `
   WHERE e.job_id = $1 AND e.scheduled_at >= $2 AND e.scheduled_at < $3 AND ${IS_PLANNED}
   ORDER BY e.scheduled_at DESC LIMIT $4`;
 
-/** Instants of it that were made up for later. */
+/** Number of instants of a range for which a catch-up or backfill created executions later. */
 const MADE_UP = `(SELECT count(*) FROM executions e
   WHERE e.job_id = s.job_id AND e.scheduled_at BETWEEN s.from_at AND s.to_at AND ${IS_PLANNED})`;
 
-/** Stretches do not overlap, so one at most began before `since` and reaches beyond it. */
+/** Ranges of skipped instants do not overlap, so at most one began before `since` and reaches beyond it. */
 const SKIPS = `
   SELECT from_at, to_at, rest, reason FROM (
     SELECT s.from_at, s.to_at, s.count - ${MADE_UP} AS rest, s.reason FROM skips s
@@ -32,7 +32,8 @@ export async function ledger(
   { after, limit }: Page,
 ): Promise<Listing<LedgerItem>> {
   const start = ledgerStart(until, after);
-  // In this order: what is made up for in between is told twice rather than not at all.
+  // The queries run in this order, so that an instant that a backfill creates in between is listed twice rather than
+  // not at all.
   const skips = await db.run("query", { text: SKIPS, values: [jobId, since, start.skips, limit + 1] });
   const executions = await db.run("query", { text: EXECUTIONS, values: [jobId, since, start.executions, limit + 1] });
   return ledgerPage(executions.map(summaryFrom), skips.map(skipFrom), limit);

@@ -3,7 +3,7 @@ import type { OverdueJob } from "../../../ports/store-queries.ts";
 import type { Connections } from "../connection/connections.ts";
 import { IS_DUE } from "./recurrences.ts";
 
-/** Greatest number of due rows to look at. Due rows are a short range of an index where the scheduler keeps up. */
+/** Largest number of due rows to examine. Due rows are a short range of an index if the scheduler keeps up. */
 const LOOKED_AT = 10_000;
 const OVERDUE = `
   SELECT d.job_id, j.name, d.next_fire_at FROM (

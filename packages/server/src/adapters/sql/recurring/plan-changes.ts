@@ -1,24 +1,25 @@
 import type { ShardId } from "../../../domain/ids.ts";
 import type { Skip } from "../../../domain/recurrence.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
-import type { Birth, PlanChange } from "../../../ports/store-recurrences.ts";
+import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
 import { float8s, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { PLAN_STATE_CODES, QUEUE_CODES, SKIP_REASON_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import { policyText, requiresText } from "../jobs/job-columns.ts";
 import { catchUpsText } from "./plan-rows.ts";
 
-/** Parts of the commit statement for ticks in which plans move on; see commit-statement.ts. */
+/** Parts of the commit statement for ticks in which plans change; see commit-statement.ts. */
 
 /**
- * `IS TRUE`, or the planner makes a join of it, which without hash joins (connections.ts) compares each with each. As it is,
- * it looks up in a table of hashes.
+ * Without `IS TRUE`, the planner makes this a join, which without hash joins (connections.ts) compares each row with
+ * each. With it, the planner uses a hash lookup.
  */
 const isOfPlanned = (jobId: string) => `(${jobId} IN (SELECT job_id FROM planned)) IS TRUE`;
 
 /**
- * Plans, and what their instants became. Keys are claimed after those of this commit were released: a job's next execution is often
- * born when the one before has ended. One that is there already claims nothing, because nobody would release it.
- * @param holds whether the shard in a column is among those whose fence holds
+ * Writes plans and the outcomes of their instants. The statement claims unique keys after it has released those of this
+ * commit, because a job's next execution is often created when the previous one has ended. An execution that exists
+ * already claims nothing, because nothing would release the key.
+ * @param holds SQL condition that the fence of the shard in a column holds
  */
 export const planned = (holds: (column: string) => string) => `, plan AS MATERIALIZED (
   SELECT unnest($47::int2[]) AS shard, unnest($48::uuid[]) AS job_id, unnest($49::int4[]) AS was_revision,
@@ -69,7 +70,7 @@ export const planned = (holds: (column: string) => string) => `, plan AS MATERIA
   ON CONFLICT DO NOTHING
 )`;
 
-/** Which plans were not as expected, and who was not born of those that were. */
+/** Plans that were not as expected, and occurrences that were not created. */
 export const plannedAnswer = (holds: (column: string) => string) => `,
   CASE WHEN (SELECT count(*) FROM planned) < (SELECT count(*) FROM plan n WHERE ${holds("n.shard")}) THEN
     ARRAY(SELECT n.job_id FROM plan n WHERE ${holds("n.shard")} EXCEPT SELECT p.job_id FROM planned p)
@@ -88,18 +89,18 @@ interface OfJob extends Skip {
 
 export function plannedValues(batch: readonly ShardCommit[]): unknown[] {
   const plans: OfShard[] = [];
-  const births: Birth[] = [];
+  const created: CreatedOccurrence[] = [];
   const skips: OfJob[] = [];
   for (const { shard, plans: own } of batch) {
     for (const change of own) {
       plans.push({ ...change, shard });
-      births.push(...change.births);
+      created.push(...change.created);
       for (const skip of change.skips) skips.push({ ...skip, jobId: change.jobId });
     }
   }
-  // Neighbours lie together in every index.
-  births.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
-  return [...planValues(plans), ...birthValues(births), ...skipValues(skips)];
+  // Rows in the order of their ids are adjacent in every index.
+  created.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+  return [...planValues(plans), ...createdValues(created), ...skipValues(skips)];
 }
 
 function planValues(plans: readonly OfShard[]): unknown[] {
@@ -119,28 +120,28 @@ function planValues(plans: readonly OfShard[]): unknown[] {
   ];
 }
 
-function birthValues(births: readonly Birth[]): unknown[] {
+function createdValues(created: readonly CreatedOccurrence[]): unknown[] {
   return [
-    uuids(births, (b) => b.row.id),
-    uuids(births, (b) => b.row.jobId),
-    int8s(births, (b) => b.laneHash),
-    float8s(births, (b) => b.row.rank),
-    int8s(births, (b) => b.row.dueAt),
-    int8s(births, (b) => b.row.scheduledAt),
-    int8s(births, (b) => b.createdAt),
-    int4s(births, (b) => b.row.concurrencyLimit),
-    int4s(births, (b) => b.row.payloadBytes),
-    int2s(births, (b) => b.row.shard),
-    int2s(births, (b) => b.row.priority),
-    int2s(births, (b) => TRIGGER_CODES[b.trigger]),
-    texts(births, (b) => b.row.tenant),
-    texts(births, (b) => b.row.pool),
-    texts(births, (b) => b.row.handler),
-    texts(births, (b) => requiresText(b.row.requires)),
-    texts(births, (b) => policyText(b.row.policy)),
-    texts(births, (b) => b.row.concurrencyKey),
-    int4s(births, (b) => b.row.jobVersion),
-    texts(births, (b) => b.uniqueKey),
+    uuids(created, (b) => b.row.id),
+    uuids(created, (b) => b.row.jobId),
+    int8s(created, (b) => b.laneHash),
+    float8s(created, (b) => b.row.rank),
+    int8s(created, (b) => b.row.dueAt),
+    int8s(created, (b) => b.row.scheduledAt),
+    int8s(created, (b) => b.createdAt),
+    int4s(created, (b) => b.row.concurrencyLimit),
+    int4s(created, (b) => b.row.payloadBytes),
+    int2s(created, (b) => b.row.shard),
+    int2s(created, (b) => b.row.priority),
+    int2s(created, (b) => TRIGGER_CODES[b.trigger]),
+    texts(created, (b) => b.row.tenant),
+    texts(created, (b) => b.row.pool),
+    texts(created, (b) => b.row.handler),
+    texts(created, (b) => requiresText(b.row.requires)),
+    texts(created, (b) => policyText(b.row.policy)),
+    texts(created, (b) => b.row.concurrencyKey),
+    int4s(created, (b) => b.row.jobVersion),
+    texts(created, (b) => b.uniqueKey),
   ];
 }
 

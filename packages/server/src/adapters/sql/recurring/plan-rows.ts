@@ -2,7 +2,7 @@ import type { CatchUp, Plan } from "../../../domain/recurrence.ts";
 import { planStateOf } from "../connection/codes.ts";
 import type { Row } from "../connection/connections.ts";
 
-/** The columns of a plan, which its row in memory is made of by `planFrom`. */
+/** Columns of a plan, from which `planFrom` makes the plan in memory. */
 export const PLAN_COLUMNS = `p.version, p.state, p.next_fire_at, p.fired, p.previous, p.buffered_at, p.catch_ups, p.tzdata`;
 export const PLAN_LENGTH = 8;
 
@@ -17,7 +17,7 @@ type PlanRow = [
   tzdata: string,
 ];
 
-/** @param row PLAN_COLUMNS */
+/** @param row values of PLAN_COLUMNS */
 export function planFrom(row: Row): Plan {
   const [version, state, nextFireAt, fired, previous, bufferedAt, catchUps, tzdata] = row as PlanRow;
   return {
@@ -26,7 +26,7 @@ export function planFrom(row: Row): Plan {
   };
 }
 
-/** NULL where there are none: a partial index tells those that have some. */
+/** Catch-ups as JSON text; NULL: there are none, because a partial index selects plans that have some. */
 export function catchUpsText(catchUps: readonly CatchUp[]): string | null {
   return catchUps.length === 0 ? null : JSON.stringify(catchUps);
 }

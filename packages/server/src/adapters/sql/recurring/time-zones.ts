@@ -12,7 +12,7 @@ const READ = "SELECT version, released_on, zones FROM tzdata_versions WHERE vers
 
 const VERSIONS = "SELECT version FROM tzdata_versions ORDER BY version";
 
-/** The number is the lock: of two nodes one has it. */
+/** The number of the changeover is unique, so of two concurrent nodes one succeeds. */
 const CHANGE_OVER = `
   WITH kept AS (
     INSERT INTO tzdata_versions (version, released_on, zones)

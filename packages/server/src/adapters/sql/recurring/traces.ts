@@ -6,7 +6,7 @@ import { FIRST_RECURRING_ID } from "../executions/list-walk.ts";
 import { definitionOf, jobSummary, SUMMARY } from "../jobs/job-rows.ts";
 import { IS_PLANNED } from "./recurrences.ts";
 
-/** One look into the index of plans for each job, whatever the planner believes: it may read all plans for each page. */
+/** One index lookup of the plan for each job, because the planner might otherwise read all plans for each page. */
 const JOBS = `
   SELECT ${SUMMARY} FROM (
     SELECT r.* FROM jobs r WHERE r.id > $1 AND r.id >= '${FIRST_RECURRING_ID}' AND r.deleted_at IS NULL
@@ -24,7 +24,10 @@ export async function recurringJobs(db: Connections, after: JobId | null, limit:
   });
 }
 
-/** One look into each index for each stretch, whatever the planner believes; ranges of skipped instants do not overlap. */
+/**
+ * One lookup in each index for each range, because the planner might choose otherwise. Ranges of skipped instants do
+ * not overlap.
+ */
 const TRACES = `
   SELECT w.place, t.is_skip, t.from_at, t.to_at
   FROM unnest($1::uuid[], $2::int8[], $3::int8[]) WITH ORDINALITY w (job_id, since, until, place), LATERAL (

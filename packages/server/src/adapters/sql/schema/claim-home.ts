@@ -5,14 +5,14 @@ import { explained } from "../connection/preflight.ts";
 import { DEFAULT_SCHEMA, type Home, homeAmong, isVisible, storesIn } from "./home.ts";
 
 export interface HomeOptions extends Omit<ConnectionsOptions, "schema">, Pick<ClaimOptions, "isShared"> {
-  /** MAINSPRING_STORE_SCHEMA; null, the default: not set. */
+  /** Value of MAINSPRING_STORE_SCHEMA; null, the default: not set. */
   schema?: string | null;
 }
 
 /**
- * Finds the store in the database, or the schema for a new one, and claims it.
- * @param outside connections that go by the search path of the user
- * @throws {StoreUnusable} another server uses it, or it is not clear which store is meant
+ * Finds the store in the database, or chooses the schema of a new store, and claims it.
+ * @param outside connections that use the user's search path
+ * @throws {StoreUnusable} another server uses the store, or several stores are possible
  */
 export async function claimHome(outside: Connections, options: HomeOptions): Promise<{ home: Home; claim: Claim }> {
   const { schema: setting = null, log } = options;
@@ -21,7 +21,7 @@ export async function claimHome(outside: Connections, options: HomeOptions): Pro
   const claim = new Claim({ ...options, ...home, isVisible: await isVisible(outside, home.schema) });
   await claim.take();
   try {
-    // The store may have been moved while the claim was waited for.
+    // The store may have been moved during the wait for the claim.
     const { schema } = await find();
     if (schema !== home.schema) throw new StoreUnavailable(`The store was moved to the schema ${schema} just now`);
   } catch (error) {
@@ -35,7 +35,10 @@ export async function claimHome(outside: Connections, options: HomeOptions): Pro
   return { home, claim };
 }
 
-/** @throws {StoreUnusable} what is between drops settings of the session: tables would be made in another schema */
+/**
+ * Checks that session settings reach PostgreSQL.
+ * @throws {StoreUnusable} a proxy drops settings of the session, so tables would be made in another schema
+ */
 export async function checkSearchPath(db: Connections, schema: string): Promise<void> {
   const [row] = await explained(() => db.run("maintain", { text: "SELECT current_setting('search_path')" }));
   if (row?.[0] === searchPath(schema)) return;

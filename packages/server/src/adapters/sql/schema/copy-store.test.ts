@@ -118,7 +118,7 @@ describe("copying a store into another database", () => {
   });
 
   describe("leaves nothing behind half way", () => {
-    /** Lets a copy come to a table that somebody else has locked, and ends it there. */
+    /** Starts a copy, lets it wait for a table that another session has locked, and ends it there. */
     const ending = async (end: (other: pg.Client, to: pg.ClientConfig) => unknown, signal?: AbortSignal) => {
       const [from, to] = [await filled(server), await server.newDatabase()];
       const other = new pg.Client(from);
@@ -156,7 +156,7 @@ function unusable(message: RegExp): (error: unknown) => boolean {
   };
 }
 
-/** A store of a year ago and of now, with something in every table. */
+/** A store with rows of a year ago and of now in every table. */
 async function filled(server: TestServer): Promise<pg.ClientConfig> {
   const database = await server.newDatabase();
   const now = systemRuntime().now();
@@ -165,7 +165,13 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     const store = await openTestStore(database, runtime);
     const scene = await Scene.open({ store, runtime, close: () => store.close() });
     for (const payload of [EVERY_BYTE, Buffer.alloc(0), null]) {
-      await scene.submitted({ payload, labels: { [AWKWARD]: "é" }, concurrencyKey: AWKWARD });
+      const { shard, executionId } = await scene.submitted({
+        ...{ payload, labels: { [AWKWARD]: "é" }, concurrencyKey: AWKWARD },
+      });
+      const record = { kind: "RESULT" as const, attempt: 1, number: 1, at, data: payload };
+      await scene.applied(shard, { steps: [{ executionId, name: AWKWARD, ...record }] });
+      const lines = [{ at, level: "info", line: AWKWARD }];
+      await store.logs.keep([{ executionId, attempt: 1, part: at, lines, received: 3 }]);
     }
     const job = await planned(scene, { name: `${AWKWARD} ${at}`, payload: EVERY_BYTE });
     const skips = [{ from: 1, to: 9, count: 101, reason: "PAUSED" as const }];
@@ -183,6 +189,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO job_payloads VALUES (${id}, 7, convert_to($1, 'UTF8'))`,
     "INSERT INTO tzdata_versions VALUES ('2026f', '2026-10-30', $1)",
     "INSERT INTO tzdata_changeovers VALUES (1, $1, 5)",
+    "INSERT INTO handler_policies VALUES ('default', $1, true, '{}', 1, 2, 3)",
   ]) {
     await asked(database, statement, [AWKWARD]);
   }
@@ -194,7 +201,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
   return database;
 }
 
-/** All rows of all tables, as PostgreSQL writes them. */
+/** All rows of all tables, in PostgreSQL's text format. */
 async function rowsOf(database: pg.ClientConfig): Promise<Record<string, unknown[]>> {
   const rows: Record<string, unknown[]> = {};
   for (const [table] of await asked(database, TABLES)) {

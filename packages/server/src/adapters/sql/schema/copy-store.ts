@@ -18,14 +18,14 @@ import { applyMigrations, schemaVersion } from "./migrate.ts";
 import { createPartition, monthNamed, PARTITIONED, PARTITIONS } from "./partitions.ts";
 
 export interface CopyOptions extends Omit<ConnectionsOptions, "connection" | "schema"> {
-  /** A store that no server uses, nor will while this runs: the caller sees to that. Nothing is written there. */
+  /** Source store. The caller ensures that no server uses it while the copy runs; the copy writes nothing there. */
   from: Connection;
   to: Connection;
-  /** Schema for the copy, as MAINSPRING_STORE_SCHEMA names it; null: not set. */
+  /** Schema of the copy, as MAINSPRING_STORE_SCHEMA names it; null: not set. */
   schema: string | null;
-  /** Told of each table once all of it is there. */
+  /** Called for each table once all its rows are copied. */
   onTable: (table: CopiedTable) => void;
-  /** Gives up, and leaves nothing behind; too late once everything was compared. */
+  /** Signal that ends the copy without a trace, until everything has been compared. */
   signal: AbortSignal;
 }
 
@@ -37,7 +37,7 @@ export interface CopiedTable {
 const BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const BEGIN_WRITING = "BEGIN";
 
-/** Large tables take their time, and what is compared must be written the same way by both servers. */
+/** Copying large tables takes long, and both servers must print values in the same way for the comparison. */
 const SETTINGS = `
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
@@ -45,10 +45,10 @@ const SETTINGS = `
   SET LOCAL extra_float_digits = 1;`;
 
 /**
- * Copies a whole store into a database that has none, byte by byte, in one transaction there: a copy that ends early,
- * however that happens, has changed nothing. The schema keeps its version; the server that opens it next upgrades it.
- * @throws {StoreUnusable} the target cannot take it (in use, not empty, too old …) or the source has nothing
- * @throws {StoreUnavailable} one of the two does not answer; when that was at the very end, all of it may be there
+ * Copies a whole store into a database that has none, byte by byte, in one transaction of the target. A copy that ends
+ * early, for whatever reason, changes nothing. The schema keeps its version; the server that opens it next upgrades it.
+ * @throws {StoreUnusable} the target cannot take the copy (in use, not empty, too old …), or the source has no store
+ * @throws {StoreUnavailable} one of the two does not answer; if that happens at the very end, the copy may be complete
  */
 export async function copyStore(options: CopyOptions): Promise<CopiedTable[]> {
   const outside = new Connections({ ...options, connection: options.to, schema: null });
@@ -80,7 +80,7 @@ async function copyInto(options: CopyOptions, schema: string): Promise<CopiedTab
   );
 }
 
-/** @returns the schema of the store that is copied */
+/** @returns schema of the source store */
 async function sourceOf(options: CopyOptions): Promise<string> {
   const outside = new Connections({ ...options, connection: options.from, schema: null });
   try {
@@ -105,7 +105,7 @@ async function copyAll(from: Side, to: Side, home: string, { onTable }: CopyOpti
   return copied;
 }
 
-/** @returns the tables that were made; they are empty */
+/** @returns tables that were created; they are empty */
 async function makeSchema(from: Side, to: Side, home: string): Promise<Table[]> {
   const version = await schemaVersion(from.session);
   const before = new Set((await tablesOf(to)).map(({ name }) => name));
@@ -113,7 +113,7 @@ async function makeSchema(from: Side, to: Side, home: string): Promise<Table[]> 
   await makeMonths(from, to);
   before.add("schema_migrations");
   const made = (await tablesOf(to)).filter(({ name }) => !before.has(name));
-  // Rows that migrations write, such as those of the shards, come with the copy.
+  // Rows that migrations write, such as those of the shards, are part of the copy.
   await to.session.run({ text: `TRUNCATE ${made.map(({ name }) => pg.escapeIdentifier(name)).join(", ")}` });
   return made;
 }
@@ -142,7 +142,7 @@ async function compare(from: Side, to: Side, table: Table): Promise<number> {
   );
 }
 
-/** Begins a transaction on a connection of its own, which has no limit of time but the signal. */
+/** Begins a transaction on a connection of its own, which is limited only by the signal. */
 async function begun<T>(
   { signal }: CopyOptions,
   login: Login,
@@ -155,7 +155,7 @@ async function begun<T>(
   signal.addEventListener("abort", giveUp);
   const commit = async () => {
     signal.throwIfAborted();
-    // An interrupted commit would leave its outcome unknown.
+    // After an interrupted commit, the outcome would be unknown.
     signal.removeEventListener("abort", giveUp);
     await client.query("COMMIT").catch(unknownEnd);
   };

@@ -3,7 +3,7 @@ import pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import type { Session } from "../connection/connections.ts";
 
-/** A client of our own in a transaction: `session` for statements, `client` for streams. */
+/** A client in a transaction: `session` for statements, `client` for streams. */
 export interface Side {
   client: pg.Client;
   session: Session;
@@ -15,8 +15,8 @@ export interface Table {
 }
 
 /**
- * Partitions are reached through their table; the history of the schema is written by the migrations themselves.
- * Unlogged tables say which nodes live at the moment, and are of no use elsewhere.
+ * Tables to copy. Partitions are copied as part of their table. Migrations themselves write the history of the schema.
+ * Unlogged tables list the nodes that live at the moment and are of no use elsewhere.
  */
 const TABLES = `
   SELECT c.relname::text, json_agg(a.attname ORDER BY a.attnum)::text
@@ -25,22 +25,22 @@ const TABLES = `
     AND c.relpersistence = 'p'
   GROUP BY 1 ORDER BY 1`;
 
-/** The tables of a database's first schema, whosever they are. */
+/** All tables of the search path's first schema, of any program. */
 export async function tablesOf({ session }: Side): Promise<Table[]> {
   const rows = await session.run({ text: TABLES });
   return rows.map(([name, columns]) => ({ name: name as string, columns: JSON.parse(columns as string) }));
 }
 
-/** Streams all rows; memory holds a few of them at a time. */
+/** Streams all rows, so that memory holds only a few at a time. */
 export async function copyRows(from: Side, to: Side, { name, columns }: Table): Promise<void> {
   const [table, list] = [pg.escapeIdentifier(name), listOf(columns)];
-  // A partitioned table can be copied into, but out of it only a query can.
+  // COPY can write into a partitioned table, but reads only from a query on it.
   const source = from.client.query(copyTo(`COPY (SELECT ${list} FROM ${table}) TO STDOUT`));
   await pipeline(source, to.client.query(copyFrom(`COPY ${table} (${list}) FROM STDIN`)));
 }
 
 /**
- * Digest that tells whether two tables hold the same rows: their number, and the sum of a digest of each row,
+ * Digest that shows whether two tables hold the same rows: their number, and the sum of a digest of each row,
  * independent of order.
  */
 export async function digestOf({ session }: Side, { name, columns }: Table): Promise<{ rows: number; digest: string }> {

@@ -1,28 +1,28 @@
 import { StoreUnusable } from "../../../ports/store.ts";
 import type { Connections } from "../connection/connections.ts";
 
-/** Schema of new stores. */
+/** Default schema of new stores. */
 export const DEFAULT_SCHEMA = "mainspring";
-/** Schema in which programs made their stores that knew no other one. */
+/** Schema of stores made by programs that do not know the setting of a schema. */
 export const FORMER_SCHEMA = "public";
 
-/** Schema of the database in which the tables of a store are, or will be. */
+/** Schema of the database that has, or will have, the tables of a store. */
 export interface Home {
   schema: string;
   /** Whether there is no store yet. */
   isNew: boolean;
-  /** Whether the store was found by the search path of the user, where programs that know no setting find it too. */
+  /** Whether the user's search path finds the store, so that programs that do not know the setting find it too. */
   isFormer: boolean;
 }
 
-/** A schema with a store in it. */
+/** A schema that contains a store. */
 export interface FoundStore {
   schema: string;
-  /** Position in the user's own search path; null: not in it. */
+  /** Position of the schema in the user's search path; null: not in it. */
   position: number | null;
 }
 
-/** Several tables together: other programs have tables `jobs` and `schema_migrations` as well. */
+/** Finds stores by several tables together, because other programs have tables `jobs` and `schema_migrations` too. */
 const STORES = `
   SELECT n.nspname::text, array_position(current_schemas(false), n.nspname) FROM pg_namespace n
   WHERE has_schema_privilege(n.oid, 'USAGE') AND 5 = (
@@ -30,7 +30,7 @@ const STORES = `
       ('schema_migrations', 'r'), ('jobs', 'p'), ('executions', 'p'), ('shards', 'r'), ('journal', 'r')))
   ORDER BY 2 NULLS LAST, 1`;
 
-/** @param outside connections that go by the search path of the user */
+/** @param outside connections that use the user's search path */
 export async function storesIn(outside: Connections): Promise<FoundStore[]> {
   const rows = await outside.run("maintain", { text: STORES });
   return rows.map(([schema, position]) => ({ schema, position }) as FoundStore);
@@ -39,21 +39,21 @@ export async function storesIn(outside: Connections): Promise<FoundStore[]> {
 const IS_VISIBLE = `SELECT $1::text = ANY(current_schemas(false)::text[])
   OR ($1::text = current_user::text AND current_setting('search_path') LIKE '%"$user"%')`;
 
-/** Whether a schema is, or will be once it is made, in the search path of the user. */
+/** Whether a schema is in the user's search path, or will be once it exists. */
 export async function isVisible(outside: Connections, schema: string): Promise<boolean> {
   const [row] = await outside.run("maintain", { text: IS_VISIBLE, values: [schema] });
   return row?.[0] === true;
 }
 
-/** The store that programs find which know no setting. */
+/** The store that programs find which do not know the setting of a schema. */
 export function formerOf(stores: readonly FoundStore[]): FoundStore | undefined {
   return stores.find(({ position }) => position !== null);
 }
 
 /**
- * Where the store is. A store that is there stays where it is, and a second store in a database needs a name.
- * @param setting MAINSPRING_STORE_SCHEMA; null: not set
- * @throws {StoreUnusable} the setting may mean something else than what is there; says what to do
+ * Chooses the schema of the store. An existing store stays where it is, and a second store in a database needs a name.
+ * @param setting value of MAINSPRING_STORE_SCHEMA; null: not set
+ * @throws {StoreUnusable} the setting does not fit the existing stores; the message says what to do
  */
 export function homeAmong(stores: readonly FoundStore[], setting: string | null): Home {
   const schema = setting ?? DEFAULT_SCHEMA;

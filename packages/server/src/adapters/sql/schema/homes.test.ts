@@ -13,12 +13,12 @@ import { type MoveSchemaOptions, moveSchema } from "./move-schema.ts";
 
 const MAIN = "mainspring";
 const OTHER = "other_store";
-/** Everything that somebody has made in a schema. */
+/** Everything that users have created in a schema. */
 const OBJECTS = `
   SELECT 'relation', relname::text, relkind::text FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname !~ '^pg_toast'
   UNION ALL SELECT 'type', typname::text, typtype::text FROM pg_type WHERE typnamespace = to_regnamespace($1)
   UNION ALL SELECT 'function', proname::text, prokind::text FROM pg_proc WHERE pronamespace = to_regnamespace($1) ORDER BY 1, 2`;
-/** Tables that another program may well have. */
+/** Tables that another program may have. */
 const OF_AN_APPLICATION = `CREATE TABLE jobs (id serial PRIMARY KEY, title text); INSERT INTO jobs (title) VALUES ('mine');
   CREATE TABLE schema_migrations (version varchar PRIMARY KEY); INSERT INTO schema_migrations VALUES ('20240101120000');
   CREATE TABLE pools (depth integer)`;
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** A database of a user for whom no schema is named: the search path of that user is that of most users. */
+/** A database of a user without a configured schema, whose search path is the usual one. */
 async function newDatabase(): Promise<pg.ClientConfig> {
   const database = await server.newDatabase();
   await asked(database, "DO $$ BEGIN CREATE ROLE clerk LOGIN SUPERUSER; EXCEPTION WHEN duplicate_object THEN END $$");
@@ -55,7 +55,7 @@ async function submitted(store: SqlStore, name: string): Promise<string> {
 const isIn = (store: SqlStore, id: string) => store.queries.getExecution("default", id).then((found) => found !== null);
 const objects = (database: pg.ClientConfig, schema: string) => asked(database, OBJECTS, [schema]);
 
-/** A store where programs make it that know no other schema, with an execution in it. */
+/** A store where older programs make it, with an execution in it. */
 async function formerStore(): Promise<{ database: pg.ClientConfig; id: string }> {
   const database = await newDatabase();
   const store = await open(database, { schema: FORMER_SCHEMA });
@@ -143,7 +143,10 @@ describe("the schema of a store", () => {
 });
 
 describe("a program that knows no schema but that of the search path", () => {
-  /** Its way into a store, in short: the version that it finds, and the level that it needs; or its first migration. */
+  /**
+   * The first steps of an older program's start, in short: reads the store's version and the level that it needs, or
+   * runs its first migration.
+   */
   const start = async (database: pg.ClientConfig) => {
     const [found] = await asked(database, "SELECT to_regclass('schema_migrations') IS NOT NULL");
     if (found?.[0] === true) return await asked(database, "SELECT version, needs_level FROM schema_migrations");

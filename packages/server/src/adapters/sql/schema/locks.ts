@@ -1,8 +1,9 @@
 const SCHEMA = "current_setting('search_path')";
 
 /**
- * SQL for the key of an advisory lock. PostgreSQL has one space of keys for a whole database, and each store in it needs locks of
- * its own. A store in `public` has the bare numbers, which programs hold that know no other schema.
+ * SQL for the key of an advisory lock. PostgreSQL has one space of keys for a whole database, and each store in it
+ * needs its own locks. A store in `public` uses the bare numbers, as programs do that do not know the setting of a
+ * schema.
  * @param number SQL for the number of the lock
  */
 export function lockKey(number: number | string): string {

@@ -1,25 +1,25 @@
 import pg from "pg";
 import type { Connections, Session } from "../connection/connections.ts";
 
-/** Name that the first migration of every program gives to an index, and no other program to anything. */
+/** Name that the first migration of every version of the program gives to an index, and no other program uses. */
 const VIEW = "executions_unsuccessful";
-/** Table in which every program looks for the version of its store. */
+/** Table in which every version of the program looks for the version of its store. */
 const HISTORY = "schema_migrations";
-/** Beginning of the comment on each mark. */
+/** Start of the comment on each mark. */
 const COMMENT = "Mainspring: the store is in the schema";
-/** Version and feature level that no program has. */
+/** Version and feature level above those of every program. */
 const BEYOND = 1_000_000;
-/** Two nodes of a cluster must not make a mark at the same time. */
+/** Lock that keeps two nodes of a cluster from making a mark at the same time. */
 const MARK_LOCK = 7_303_014_006;
 
-/** Schema in which a program makes a store that goes by the search path of the user. */
+/** Schema in which a program makes a store if it uses the user's search path. */
 const FORMER_PLACE = `SELECT current_schema()::text
   WHERE has_schema_privilege(current_schema()::text, 'CREATE') AND to_regclass('${VIEW}') IS NULL`;
 
 /**
- * Leaves a view where a program that knows no other schema would make a second store: that program fails with `relation
- * "executions_unsuccessful" already exists`, and changes nothing.
- * @param outside connections that go by the search path of the user
+ * Leaves a view where a program that does not know the setting would make a second store. That program then fails with
+ * `relation "executions_unsuccessful" already exists`, and changes nothing.
+ * @param outside connections that use the user's search path
  */
 export async function leaveView(outside: Connections, home: string): Promise<void> {
   await outside.transaction("maintain", async (session) => {
@@ -34,7 +34,10 @@ export async function leaveView(outside: Connections, home: string): Promise<voi
   });
 }
 
-/** Leaves a history where a store was: a program that knows no other schema finds a store that is too new for it, and says so. */
+/**
+ * Leaves a history where a store was. A program that does not know the setting then finds a store that is too new for
+ * it, and reports that.
+ */
 export async function leaveHistory(session: Session, place: string, home: string): Promise<void> {
   const [table, note] = [named(place, HISTORY), pg.escapeLiteral(noteOn(home))];
   await session.run({
@@ -45,7 +48,7 @@ export async function leaveHistory(session: Session, place: string, home: string
   });
 }
 
-/** Removes marks from a schema in which a store is about to be. */
+/** Removes marks from a schema in which a store will be made. */
 export async function removeMarks(session: Session, place: string): Promise<void> {
   for (const [name, kind] of [
     [VIEW, "VIEW"],

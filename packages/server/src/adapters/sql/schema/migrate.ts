@@ -6,24 +6,24 @@ import { lockKey } from "./locks.ts";
 import { removeMarks } from "./marks.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
-/** Advisory lock of a migration; any number that nothing else in the database uses. */
+/** Number of a migration's advisory lock. Any number works that nothing else in the database uses. */
 const MIGRATION_LOCK = lockKey(7_303_014_003);
 
-/** The newest that this program knows. */
+/** Newest version that this program knows. */
 const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
 
 const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
   version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
-/** Which programs can work with what a migration has made: read by programs that do not know it. */
+/** Adds the feature level that each migration needs, which programs read that do not know the migration. */
 const ADD_LEVELS = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS needs_level integer NOT NULL DEFAULT 1";
 
 /**
- * Brings the schema to this program's version, forwards only. All that is missing is done at once or not at all, and by
- * one program at a time. A newer schema is left as it is, where a program of this level can work with it: so a node that
- * has not been upgraded yet can be started again while others have been.
- * @param home schema of PostgreSQL that the store is in, or will be
- * @param level of the program
- * @throws {StoreUnusable} the schema is too new for the program; nothing was touched
+ * Brings the schema to this program's version, forwards only. All missing migrations apply in one transaction, by one
+ * program at a time. A newer schema stays as it is if a program of this level can work with it, so that a node that is
+ * not upgraded yet can restart while other nodes are.
+ * @param home schema of PostgreSQL that has, or will have, the store
+ * @param level feature level of the program
+ * @throws {StoreUnusable} the schema is too new for the program; nothing was changed
  */
 export async function migrate(db: Connections, home: string, level: number = FEATURE_LEVEL): Promise<void> {
   await db.transaction("maintain", async (session) => {
@@ -37,7 +37,7 @@ export async function migrate(db: Connections, home: string, level: number = FEA
   });
 }
 
-/** Applies what is missing up to a version, within a transaction of the caller's. */
+/** Applies missing migrations up to a version, within the caller's transaction. */
 export async function applyMigrations(session: Session, home: string, until: number = KNOWN): Promise<void> {
   await prepare(session, home);
   await applyMissing(session, until);
@@ -67,8 +67,8 @@ async function prepare(session: Session, home: string): Promise<void> {
 }
 
 /**
- * Makes a schema of PostgreSQL for a store, where it is missing.
- * @throws {StoreUnusable} the user may not make it; says who can
+ * Creates a schema of PostgreSQL for a store if it is missing.
+ * @throws {StoreUnusable} the user may not create it; the message says who can
  */
 export async function makeHome(session: Session, home: string): Promise<void> {
   const schema = pg.escapeIdentifier(home);
@@ -85,8 +85,8 @@ export async function makeHome(session: Session, home: string): Promise<void> {
 }
 
 /**
- * The version of the schema that is there; 0: none.
- * @throws {StoreUnusable} it is newer than the program
+ * Version of the existing schema; 0: none.
+ * @throws {StoreUnusable} the schema is newer than the program
  */
 export async function schemaVersion(session: Session): Promise<number> {
   const found = await foundVersion(session);

@@ -10,14 +10,14 @@ import { applyMigrations, makeHome, schemaVersion } from "./migrate.ts";
 import { PARTITIONED, PARTITIONS } from "./partitions.ts";
 
 export interface MoveSchemaOptions extends Omit<ConnectionsOptions, "schema"> {
-  /** Schema to move from; null: the one in which a program finds the store that knows no setting. */
+  /** Schema to move from; null: the schema in which a program finds the store without the setting. */
   from: string | null;
-  /** MAINSPRING_STORE_SCHEMA; null: not set. */
+  /** Value of MAINSPRING_STORE_SCHEMA; null: not set. */
   schema: string | null;
 }
 
 export interface MovedSchema {
-  /** null: the store was there already. */
+  /** Schema from which the store was moved; null: the store was there already. */
   from: string | null;
   to: string;
   /** Number of tables that were moved, partitions included. */
@@ -27,15 +27,15 @@ export interface MovedSchema {
 interface Way {
   from: string;
   to: string;
-  /** Whether programs that know no setting would not find the store there. */
+  /** Whether programs that do not know the setting cannot find the store there. */
   isHidden: boolean;
 }
 
-/** Tables of a store at the newest version, without partitions. Indexes and types go with their table. */
+/** Tables of a store at the newest version, without partitions. Indexes and types move with their table. */
 const TABLES = [
   ...["schema_migrations", "jobs", "executions", "shards", "journal", "commands", "idempotency_keys", "unique_keys"],
   ...["pools", "dead_letter_runs", "job_payloads", "nodes", "plans", "job_names", "skips"],
-  ...["tzdata_versions", "tzdata_changeovers"],
+  ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "execution_steps", "attempt_logs"],
 ];
 const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
 
@@ -46,7 +46,7 @@ const STOP_ALL = "stop all servers of the store, and run this again. Nothing was
 
 /**
  * Moves a store to another schema of the same database, all of it or nothing, while no server uses it. Safe to repeat.
- * @throws {StoreUnusable} a server uses the store, there is none, or the schema cannot take it; says what to do
+ * @throws {StoreUnusable} a server uses the store, there is none, or the schema cannot take it; the message says what to do
  * @throws {StoreUnavailable} PostgreSQL does not answer
  */
 export async function moveSchema(options: MoveSchemaOptions): Promise<MovedSchema> {
@@ -63,7 +63,7 @@ export async function moveSchema(options: MoveSchemaOptions): Promise<MovedSchem
   }
 }
 
-/** @returns null: the store is where it should be */
+/** @returns store to move; null: the store is already in the right schema */
 function sourceOf(stores: readonly FoundStore[], from: string | null, to: string): FoundStore | null {
   const others = stores.filter(({ schema }) => schema !== to);
   const source = from === null ? formerOf(others) : others.find(({ schema }) => schema === from);
@@ -80,7 +80,7 @@ function sourceOf(stores: readonly FoundStore[], from: string | null, to: string
   throw new StoreUnusable(`There is no store to move in ${from ?? "the schemas that the user looks into"}${found}.`);
 }
 
-/** Holds the claims to both schemas, so that no server starts meanwhile. */
+/** Runs work while holding the claims to both schemas, so that no server starts meanwhile. */
 async function claimed<T>(
   options: MoveSchemaOptions,
   schemas: readonly FoundStore[],
@@ -112,7 +112,7 @@ async function move(options: MoveSchemaOptions, way: Way): Promise<MovedSchema> 
 }
 
 async function moveWithin(session: Session, { from, to, isHidden }: Way): Promise<MovedSchema> {
-  // The list of tables is that of the newest version.
+  // The list of tables applies only to the newest version.
   await schemaVersion(session);
   await applyMigrations(session, from);
   await checkNobodyLives(session);
@@ -134,7 +134,7 @@ async function checkNobodyLives(session: Session): Promise<void> {
   throw new StoreUnusable(`The lease of the node ${name} has ${seconds} s left: ${STOP_ALL}`);
 }
 
-/** Names that lead to the partitions from here, whichever schema they are in. */
+/** Names of the partitions that work from this session, whichever schema they are in. */
 async function partitions(session: Session): Promise<string[]> {
   const names: string[] = [];
   for (const table of PARTITIONED) {
@@ -143,7 +143,10 @@ async function partitions(session: Session): Promise<string[]> {
   return names;
 }
 
-/** An empty schema that comes first in the search path of a user would get what other programs of the user make. */
+/**
+ * Drops a schema if it is empty. An empty schema at the front of a user's search path would receive the tables of that
+ * user's other programs.
+ */
 async function dropEmpty(session: Session, schema: string): Promise<void> {
   await session.run({ text: "SAVEPOINT whole" });
   try {

@@ -4,6 +4,7 @@ import pg from "pg";
 import { fire, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
 import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
+import type { LogPart } from "../../../ports/store-logs.ts";
 import { uuidSource } from "../../system/system-runtime.ts";
 import { isLockTimeout } from "../connection/errors.ts";
 import type { SqlStore } from "../sql-store.ts";
@@ -13,6 +14,10 @@ const DAY_MS = 86_400_000;
 const RETENTION = { days: 30, deadDays: 90 };
 const JANUARY = Date.UTC(2030, 0, 15);
 
+function logged({ executionId }: NewJob): LogPart {
+  return { executionId, attempt: 1, part: 1, lines: [{ at: 1, level: "info", line: "one" }], received: 1 };
+}
+
 describe("retention on PostgreSQL", () => {
   let server: TestServer;
   let database: pg.ClientConfig;
@@ -21,7 +26,7 @@ describe("retention on PostgreSQL", () => {
   before(async () => {
     server = await startTestServer();
   });
-  // Everything happens in January 2030; then the calendar is turned by telling `maintain` another day.
+  // Everything happens in January 2030; the tests then pass another day to `maintain`.
   beforeEach(async () => {
     database = await server.newDatabase();
     const runtime = hurriedRuntime(JANUARY);
@@ -51,6 +56,8 @@ describe("retention on PostgreSQL", () => {
     await finish(over, JANUARY);
     await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
     assert.deepEqual(await known(living, over), [true, false]);
+    assert.notEqual(await store.queries.getJob(TENANT, living.jobId), null);
+    assert.equal(await store.queries.getJob(TENANT, over.jobId), null);
     await finish(living, Date.UTC(2030, 5, 1));
     await store.maintain(Date.UTC(2030, 6, 2), RETENTION);
     assert.deepEqual(await known(living), [false]);
@@ -92,6 +99,30 @@ describe("retention on PostgreSQL", () => {
     await store.close();
   });
 
+  it("drops the log lines of a month with its executions, also if a node of the release before dropped these", async () => {
+    const [living, over] = [await scene.submitted(), await scene.submitted()];
+    await finish(over, JANUARY);
+    await store.logs.keep([living, over].map(logged));
+    await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    const kept = async ({ executionId }: NewJob) => (await store.logs.read(executionId, 1)).length;
+    assert.deepEqual([await kept(living), await kept(over)], [1, 0]);
+    await asked(database, "DROP TABLE mainspring.executions_2030_01");
+    await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    assert.equal(await kept(living), 0);
+    assert.ok(!(await partitions()).some((name) => name.endsWith("2030_01")));
+    await store.close();
+  });
+
+  it("keeps log lines of executions whose month is older than the table of the lines", async () => {
+    const job = await scene.submitted();
+    await asked(database, "DROP TABLE mainspring.attempt_logs_2030_01");
+    await store.close();
+    const later = await openTestStore(database, hurriedRuntime(Date.UTC(2030, 5, 15)));
+    await later.logs.keep([logged(job)]);
+    assert.deepEqual(await later.logs.read(job.executionId, 1), [logged(job)]);
+    await later.close();
+  });
+
   it("makes the month of a clock that has leapt, when a statement needs it", async () => {
     let now = JANUARY;
     const leaping = { ...hurriedRuntime(JANUARY), now: () => now, uuid: uuidSource(() => now) };
@@ -108,7 +139,7 @@ describe("retention on PostgreSQL", () => {
     await other.submit([{ idempotency: null, jobs: [job] }]);
     now = JANUARY + 800 * DAY_MS;
     const [outcome] = await other.commit([later.tick(job.shard, { plans: [fire(later, job)] })]);
-    assert.deepEqual([outcome?.status, outcome?.notBorn, outcome?.missedPlans], ["APPLIED", [], []]);
+    assert.deepEqual([outcome?.status, outcome?.notCreated, outcome?.missedPlans], ["APPLIED", [], []]);
     await other.close();
   });
 

@@ -104,6 +104,8 @@ it("makes the months around the current one, in the months' own borders", async 
   );
   const months = ["2031_11", "2031_12", "2032_01", "2032_02"];
   assert.deepEqual(names.flat(), [
+    ...months.map((month) => `attempt_logs_${month}`),
+    ...months.map((month) => `execution_steps_${month}`),
     ...months.map((month) => `executions_${month}`),
     ...months.map((month) => `jobs_${month}`),
   ]);

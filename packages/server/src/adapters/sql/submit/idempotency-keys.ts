@@ -3,12 +3,20 @@ import { texts } from "../connection/arrays.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { KeyVanished } from "./key-vanished.ts";
 
-type Gated = Submission & { idempotency: NonNullable<Submission["idempotency"]> };
+export type Idempotency = NonNullable<Submission["idempotency"]>;
+type Gated = Submission & { idempotency: Idempotency };
 
-const CLAIM = `
+/**
+ * Claims free idempotency keys, and returns them. @param first number of the first of the statement's five parameters
+ */
+export function claimKeys(first: number): string {
+  const [tenants, keys, hashes, responses] = [0, 1, 2, 3].map((place) => `unnest($${first + place}::text[])`);
+  return `
   INSERT INTO idempotency_keys (tenant, key, request_hash, response, created_at)
-  SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), $5
+  SELECT ${tenants}, ${keys}, ${hashes}, ${responses}, $${first + 4}::int8
   ON CONFLICT DO NOTHING RETURNING tenant, key`;
+}
+const CLAIM = claimKeys(1);
 
 const READ = `
   SELECT k.tenant, k.key, k.request_hash, k.response
@@ -21,29 +29,43 @@ const REWRITE = `
   WHERE k.tenant = w.tenant AND k.key = w.key`;
 
 /**
- * Takes the keys that are free, with the answer that their submission will get. A key that another transaction is about
- * to take is waited for.
- * @returns the outcomes of those whose key was taken before
+ * Claims free idempotency keys, each with the answer that its submission will get. The statement waits for a key that
+ * another transaction is claiming.
+ * @returns outcomes of submissions whose key was claimed before
  */
 export async function claimIdempotencyKeys(
   session: Session,
   batch: readonly Submission[],
   now: number,
 ): Promise<Map<Submission, SubmitOutcome>> {
-  const gated = batch.filter((submission): submission is Gated => submission.idempotency !== null).sort(byKey);
+  const gated = batch.filter((submission): submission is Gated => submission.idempotency !== null);
   const outcomes = new Map<Submission, SubmitOutcome>();
   if (gated.length === 0) return outcomes;
-  const values = [
+  const claimed = await session.run({ name: "claim_keys", text: CLAIM, values: claimValues(gated, now) });
+  const taken = withoutClaimed(gated, claimed);
+  if (taken.length > 0) await readTaken(session, taken, outcomes);
+  return outcomes;
+}
+
+/** Values of `claimKeys`, in the order in which every transaction claims keys. */
+export function claimValues(submissions: readonly Gated[], now: number): unknown[] {
+  const gated = submissions.toSorted(byKey);
+  return [
     texts(gated, (s) => s.idempotency.tenant),
     texts(gated, (s) => s.idempotency.key),
     texts(gated, (s) => s.idempotency.requestHash),
     texts(gated, (s) => responseText(s.jobs.map((job) => ({ ...job, deduplicated: false })))),
     now,
   ];
-  const claimed = new Set((await session.run({ name: "claim_keys", text: CLAIM, values })).map(nameOf));
-  const taken = gated.filter((submission) => !claimed.has(keyName(submission)));
-  if (taken.length > 0) await readTaken(session, taken, outcomes);
-  return outcomes;
+}
+
+/** Submissions whose keys were claimed before. @param claimed rows that `claimKeys` has returned */
+export function withoutClaimed<S extends Gated>(
+  submissions: readonly S[],
+  claimed: readonly (readonly unknown[])[],
+): S[] {
+  const names = new Set(claimed.map(nameOf));
+  return submissions.filter((submission) => !names.has(keyName(submission)));
 }
 
 async function readTaken(session: Session, taken: readonly Gated[], outcomes: Map<Submission, SubmitOutcome>) {
@@ -71,7 +93,7 @@ function repeatedOutcome(row: readonly unknown[], requestHash: string): SubmitOu
   return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(response) };
 }
 
-/** The answers in which unique keys and names put other ids than those that were stored when the key was taken. */
+/** Updates stored answers that, because of unique keys and names, have other ids than at the time of the claim. */
 export async function rewriteResponses(
   session: Session,
   accepted: ReadonlyMap<Submission, { jobs: readonly AcceptedJob[] }>,

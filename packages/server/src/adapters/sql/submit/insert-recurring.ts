@@ -4,7 +4,7 @@ import { PLAN_STATE_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
 
-/** Job and plan of each, in one statement: neither is ever seen without the other. */
+/** Inserts job and plan in one statement, so that neither is ever visible without the other. */
 const TEXT = `
 WITH n AS MATERIALIZED (
   SELECT ${JOB_COLUMNS}, unnest($17::text[]) AS recurrence, unnest($18::int8[]) AS first_fire_at,
@@ -15,10 +15,10 @@ WITH n AS MATERIALIZED (
   SELECT job_id, created_at, created_at, scheduled_at, concurrency_limit, priority, tenant, name, pool, handler,
     requires, policy, labels, concurrency_key, unique_key, recurrence, payload FROM n
 )
-INSERT INTO plans (job_id, next_fire_at, created_at, revision, version, fired, shard, state, tzdata)
-SELECT job_id, first_fire_at, created_at, 1, 1, 0, shard, ${PLAN_STATE_CODES.ACTIVE}, tzdata FROM n`;
+INSERT INTO plans (job_id, next_fire_at, created_at, revision, version, fired, shard, state, tzdata, tenant, pool)
+SELECT job_id, first_fire_at, created_at, 1, 1, 0, shard, ${PLAN_STATE_CODES.ACTIVE}, tzdata, tenant, pool FROM n`;
 
-/** Inserts recurring jobs and their plans, in order of their ids: neighbours lie together in every index. */
+/** Inserts recurring jobs and their plans, in order of their ids, so that adjacent rows are adjacent in every index. */
 export function insertRecurringStatement(jobs: readonly NewRecurringJob[]): Statement {
   const rows = [...jobs].sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
   return {

@@ -1,4 +1,4 @@
-/** Somebody who held a key let go of it between two statements; all is to be tried again. */
+/** Error: the holder of a key released it between two statements, so the whole submit is tried again. */
 export class KeyVanished extends Error {
   override readonly name = "KeyVanished";
 }

@@ -8,7 +8,7 @@ import type { Connections, Session } from "../connection/connections.ts";
 import { isOnce } from "../jobs/job-columns.ts";
 import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
 import { insertStatement } from "./insert.ts";
-import { submitKeyed } from "./submit-keyed.ts";
+import { submitKeyed, submitSingle } from "./submit-keyed.ts";
 
 let server: TestServer;
 let connection: pg.ClientConfig;
@@ -57,7 +57,41 @@ it("gives up when that goes on, and has written nothing", async () => {
   assert.deepEqual(await scene.store.load([job.executionId]), []);
 });
 
-/** Submits, with something happening just before the statement of that name, and perhaps just after it. */
+it("writes single jobs with keys in one statement, and answers repeats with what was written", async () => {
+  const submission = (key: string, requestHash = "h") => ({
+    idempotency: { tenant: TENANT, key, requestHash },
+    jobs: [scene.job()] as const,
+  });
+  const before = submission("single-0");
+  await scene.store.submit([before]);
+  const [one, two, twin, other] = [
+    submission("single-1"),
+    submission("single-2"),
+    submission("single-1"),
+    submission("single-2", "another"),
+  ];
+  const asked = [one, submission("single-0"), two, twin, other];
+  const outcomes = await submitSingle(db, asked, runtime.now(), async (session, jobs) => {
+    await session.run(insertStatement(jobs.filter(isOnce)));
+  });
+  assert.deepEqual(
+    outcomes.map((outcome) =>
+      outcome.kind === "ACCEPTED" ? [outcome.jobs[0]?.jobId, outcome.replayed] : outcome.kind,
+    ),
+    [
+      [one.jobs[0].jobId, false],
+      [before.jobs[0].jobId, true],
+      [two.jobs[0].jobId, false],
+      [one.jobs[0].jobId, true],
+      "KEY_REUSED",
+    ],
+  );
+  const ids = asked.map(({ jobs: [job] }) => job.executionId);
+  const rows = await scene.store.load(ids);
+  assert.deepEqual(rows.map(({ id }) => id).sort(), [one, two].map(({ jobs: [job] }) => job.executionId).sort());
+});
+
+/** Submits, and runs a function just before the statement of that name, and optionally one just after it. */
 function submit(
   job: ReturnType<Scene["job"]>,
   statement: string,

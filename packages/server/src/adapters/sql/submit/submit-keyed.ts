@@ -10,7 +10,8 @@ import type { Connections, Session } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { claimNames } from "../jobs/job-names.ts";
-import { claimIdempotencyKeys, rewriteResponses } from "./idempotency-keys.ts";
+import { claimIdempotencyKeys, rewriteResponses, withoutClaimed } from "./idempotency-keys.ts";
+import { insertClaimedStatement, type KeyedJob } from "./insert.ts";
 import { KeyVanished } from "./key-vanished.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
 
@@ -23,9 +24,37 @@ export function isKeyed({ idempotency, jobs }: Submission): boolean {
   return idempotency !== null || jobs.some((job) => keyOf(job) !== null);
 }
 
+/** Whether the submission is one job that has no key but the submission's own, as most are. */
+export function isSingle(submission: Submission): submission is KeyedJob {
+  const { idempotency, jobs } = submission;
+  const [job] = jobs;
+  return (
+    idempotency !== null && jobs.length === 1 && job !== undefined && isOnce(job) && job.definition.uniqueKey === null
+  );
+}
+
+/** Single jobs in one statement; repeats of submissions of earlier, or of the same batch, in a transaction. */
+export async function submitSingle(
+  db: Connections,
+  batch: readonly KeyedJob[],
+  now: number,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const { first, repeats } = splitRepeats(batch);
+  const claimed = await db.run("submit", insertClaimedStatement(first, now));
+  const later = [...withoutClaimed(first, claimed), ...repeats];
+  const answers = later.length === 0 ? [] : await submitKeyed(db, later, now, insert);
+  const outcomes = new Map(later.map((submission, i) => [submission, answers[i] as SubmitOutcome]));
+  return batch.map((submission) => outcomes.get(submission) ?? takenOutcome(submission));
+}
+
+function takenOutcome({ jobs }: KeyedJob): SubmitOutcome {
+  return { kind: "ACCEPTED", replayed: false, jobs: jobs.map(acceptedAsAsked) };
+}
+
 /**
- * Submissions with keys, in one transaction. Deadlocks are ruled out by the order in which everybody takes keys: first
- * all idempotency keys, then all unique keys, then all names, each sorted.
+ * Submits submissions with keys, in one transaction. The order in which all transactions claim keys rules out
+ * deadlocks: first all idempotency keys, then all unique keys, then all names, each sorted.
  */
 export async function submitKeyed(
   db: Pick<Connections, "transaction">,
@@ -47,11 +76,14 @@ export async function submitKeyed(
   return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
 }
 
-/** Submissions whose idempotency key came before in the same batch are answered from what the first one stored. */
-function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repeats: Submission[] } {
+/**
+ * Separates repeats: a submission whose idempotency key appears earlier in the same batch gets the answer that the
+ * first one stored.
+ */
+function splitRepeats<S extends Submission>(batch: readonly S[]): { first: S[]; repeats: S[] } {
   const seen = new Set<string>();
-  const first: Submission[] = [];
-  const repeats: Submission[] = [];
+  const first: S[] = [];
+  const repeats: S[] = [];
   for (const submission of batch) {
     const { idempotency } = submission;
     const name = idempotency === null ? null : JSON.stringify([idempotency.tenant, idempotency.key]);
@@ -61,7 +93,7 @@ function splitRepeats(batch: readonly Submission[]): { first: Submission[]; repe
   return { first, repeats };
 }
 
-/** Released between two looks at it. */
+/** Whether a key was released between two reads of it. */
 export function isVanishedKey(error: unknown): boolean {
   return error instanceof StoreUnavailable && error.cause instanceof KeyVanished;
 }

@@ -1,21 +1,21 @@
 import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import { bisected } from "../connection/bisect.ts";
+import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
-import { type PackLimit, packed } from "../connection/packs.ts";
 import { isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { insertStatement } from "./insert.ts";
 import { insertRecurringStatement } from "./insert-recurring.ts";
-import { isKeyed, submitKeyed } from "./submit-keyed.ts";
+import { isKeyed, isSingle, submitKeyed, submitSingle } from "./submit-keyed.ts";
 
 type AnyJob = NewJob | NewRecurringJob;
 
 /**
- * Greatest content of one statement, so that neither side needs unbounded memory for it, nor holds the event loop while
- * building it.
+ * Largest content of one statement, so that neither side needs unbounded memory for it, nor building it blocks the
+ * event loop.
  */
-const STATEMENT: PackLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
+const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
-/** See Store.submit. Submissions without keys need no transaction of several statements, so they go together. */
+/** See Store.submit. Submissions without keys need no transaction of several statements, so they share statements. */
 export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
@@ -23,7 +23,11 @@ export async function submit(db: Connections, batch: readonly Submission[], now:
     const answers = await bisected(group, (some) => submitPlain(db, some), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
-  const keyed = batch.filter(isKeyed);
+  for (const group of groups(batch.filter(isSingle))) {
+    const answers = await bisected(group, (some) => submitSingle(db, some, now, insertAll), refused);
+    for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  const keyed = batch.filter((submission) => isKeyed(submission) && !isSingle(submission));
   for (const group of groups(keyed)) {
     const answers = await bisected(group, (some) => submitKeyed(db, some, now, insertAll), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
@@ -51,16 +55,19 @@ async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<voi
   for (const write of writesOf(jobs)) await session.run(write());
 }
 
-/** Neighbours that fit into one statement; a larger submission is a group by itself. */
-function groups(submissions: readonly Submission[]): Submission[][] {
-  return packed(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
+/** Groups of consecutive submissions that fit into one statement; a larger submission is a group of its own. */
+function groups<S extends Submission>(submissions: readonly S[]): S[][] {
+  return chunked(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
 }
 
-/** Statements that are made when it is their turn: all of them at once would hold the event loop, and twice the memory of the jobs. */
+/**
+ * Functions that each create a statement when it is its turn. Creating all of them at once would block the event loop
+ * and need twice the memory of the jobs.
+ */
 function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
   const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
-  const once = packed(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
-  const recurring = packed(jobs.filter(isRecurring), STATEMENT, weigh);
+  const once = chunked(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
+  const recurring = chunked(jobs.filter(isRecurring), STATEMENT, weigh);
   return once.concat(recurring.map((pack) => () => insertRecurringStatement(pack)));
 }
 

@@ -16,9 +16,9 @@ const READ = `
 type KeyHolder = AcceptedJob & { executionId: string };
 
 /**
- * Takes the unique keys that are free, for the first job that asks for each; those that are being taken or released by
- * others are waited for.
- * @returns the jobs that are not to be written, with the ids that hold their key
+ * Claims free unique keys, each for the first job that asks for it. The statement waits for keys that another
+ * transaction is claiming or releasing.
+ * @returns jobs that must not be written, with the ids that hold their key
  */
 export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[]): Promise<Map<NewJob, KeyHolder>> {
   const asking = jobs.filter((job) => job.definition.uniqueKey !== null);
@@ -37,7 +37,7 @@ export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[])
   return holders;
 }
 
-/** @returns by key, who holds what could not be taken */
+/** @returns holders of the keys that could not be claimed, by key */
 async function claim(session: Session, firsts: ReadonlyMap<string, NewJob>) {
   const sorted = [...firsts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, job]) => job);
   const values = [...keyValues(sorted), uuids(sorted, (job) => job.executionId), uuids(sorted, (job) => job.jobId)];

@@ -3,7 +3,7 @@ import { storeConformance } from "../../../ports/conformance/store.conformance.t
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openTestStore, type TestServer } from "./databases.ts";
 
-/** The port's conformance suite on a server, with a database of its own for each test. */
+/** Runs the port's conformance suite on a server, with a database of its own for each test. */
 export function testConformance(name: string, start: () => Promise<TestServer>): void {
   describe(`the sql store on ${name}`, () => {
     let server: TestServer;

@@ -10,11 +10,14 @@ import { type Connection, Connections } from "../connection/connections.ts";
 import { DEFAULT_SCHEMA } from "../schema/home.ts";
 import { openSqlStore, type SqlStore } from "../sql-store.ts";
 
-/** A PostgreSQL for a file of tests, on which each test has databases of its own. */
+/** A PostgreSQL for one file of tests, with databases of its own for each test. */
 export interface TestServer {
   /** An empty database. */
   newDatabase(): Promise<pg.ClientConfig>;
-  /** One with the tables of a store for the current month: a copy, which is made in half the time that migrating takes. */
+  /**
+   * Creates a database with the tables of a store for the current month: a copy, which takes half the time of the
+   * migrations.
+   */
   newStoreDatabase(): Promise<pg.ClientConfig>;
   stop(): Promise<void>;
 }
@@ -23,7 +26,7 @@ export const silent = Object.fromEntries(
   ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, () => undefined]),
 ) as unknown as Logger;
 
-/** The embedded server on a new data folder. */
+/** Starts the embedded server on a new data folder. */
 export async function startTestServer(): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "sql-store-"));
   const embedded = await startEmbedded({ dataDir: join(folder, "data"), runtime: systemRuntime(), log: silent });
@@ -33,7 +36,7 @@ export async function startTestServer(): Promise<TestServer> {
   });
 }
 
-/** Any server on which we may make databases. */
+/** Uses any server on which the tests may create databases. */
 export function testServer(connection: pg.ClientConfig, stop: () => Promise<void>): TestServer {
   let count = 0;
   const newDatabase = async (template = "template0") => {
@@ -54,7 +57,7 @@ export function testServer(connection: pg.ClientConfig, stop: () => Promise<void
   };
 }
 
-/** Connections to the schema of new stores, without a store around them. */
+/** Connections to the schema of new stores, without a store. */
 export function testConnections(
   connection: Connection,
   runtime: Runtime = systemRuntime(),
@@ -63,7 +66,7 @@ export function testConnections(
   return new Connections({ connection, schema: DEFAULT_SCHEMA, incarnation, runtime, log: silent });
 }
 
-/** Asks over a connection of its own, as somebody else would. */
+/** Runs a query over a connection of its own, as another program would. */
 export async function asked(connection: pg.ClientConfig, text: string, values: unknown[] = []): Promise<unknown[][]> {
   const client = new pg.Client({ ...connection, application_name: "a test" });
   await client.connect();
@@ -74,7 +77,7 @@ export async function asked(connection: pg.ClientConfig, text: string, values: u
   }
 }
 
-/** A store on a database, by default a new one, for the current month unless the runtime says otherwise. */
+/** Opens a store on a database, by default a new one, for the current month unless the runtime says otherwise. */
 export async function openTestStore(
   connection: pg.ClientConfig,
   runtime: Runtime = systemRuntime(),
@@ -85,8 +88,8 @@ export async function openTestStore(
 }
 
 /**
- * A pause is over at once, and the clock jumps there: what goes on after seconds goes on in a moment.
- * @param pauseMaxMs what is longer is a limit to how long something may take, and takes its time
+ * A runtime whose pauses end at once with a leap of the clock, so that a wait of seconds takes a moment.
+ * @param pauseMaxMs longest such pause, in milliseconds; a longer timer is a time limit and takes its time
  */
 export function hurriedRuntime(now = systemRuntime().now(), pauseMaxMs = 900): Runtime {
   const runtime = systemRuntime();

@@ -1,6 +1,6 @@
 import type { Session } from "../connection/connections.ts";
 
-/** A node of a plan, as EXPLAIN (FORMAT JSON) tells it. */
+/** A node of a plan in the output of EXPLAIN (FORMAT JSON). */
 interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
@@ -12,7 +12,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** One access to a table: `Index Scan executions_2026_07 by executions_2026_07_pkey`. */
+/** One access to a table, such as `Index Scan executions_2026_07 by executions_2026_07_pkey`. */
 export interface Access {
   how: string;
   table: string;
@@ -20,7 +20,7 @@ export interface Access {
   loops: number;
 }
 
-/** How a statement, prepared on this session and planned without values, gets at its rows. */
+/** Accesses of a statement that is prepared on this session and planned without values. */
 export async function preparedPlan(session: Session, name: string, text: string): Promise<Access[]> {
   await session.run({ text: `PREPARE ${name} AS ${text}` });
   const parameters = Math.max(...[...text.matchAll(/\$(\d+)/g)].map((match) => Number(match[1])));
@@ -29,12 +29,12 @@ export async function preparedPlan(session: Session, name: string, text: string)
   return accesses(rows);
 }
 
-/** Plan of a statement with the rows that it really visited; the function executes the statement. */
+/** Executes a statement, and returns its plan with the number of rows that it visited. */
 export async function executedPlan(session: Session, text: string, values: readonly unknown[]): Promise<Access[]> {
   return accesses(await session.run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values }));
 }
 
-/** How many rows of tables a statement visited, shown or not, and how; it is executed. */
+/** Executes a statement, and returns how many rows of tables it visited, shown or not, and how. */
 export async function visitedRows(
   session: Session,
   text: string,

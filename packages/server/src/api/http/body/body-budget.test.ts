@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { ProblemError } from "../errors.ts";
 import { BodyBudget } from "./body-budget.ts";
-import { ProblemError } from "./errors.ts";
 
 const LARGE_BYTES = 60_000;
 

@@ -1,11 +1,17 @@
-import { busy } from "./errors.ts";
+import { busy } from "../errors.ts";
 
-/** Bodies of all requests under way together. Without it every connection could hold a batch in memory. */
+/**
+ * Largest total of the bodies of all requests in progress, in bytes. Without it, every connection could hold a batch in
+ * memory.
+ */
 export const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
-/** Smaller bodies are not counted: the number of connections bounds them. */
+/** Size below which bodies are not counted, in bytes, because the number of connections bounds them. */
 const SMALL_BYTES = 16 * 1024;
 
-/** The memory that bodies take, counted as it is taken: what a request announces and does not send costs nothing. */
+/**
+ * Budget for the memory of bodies, counted as it is allocated, so a request that announces a large body and does not
+ * send it costs nothing.
+ */
 export class BodyBudget {
   readonly #maxBytes: number;
   #takenBytes = 0;
@@ -18,13 +24,13 @@ export class BodyBudget {
     return this.#takenBytes;
   }
 
-  /** A share that begins with nothing. */
+  /** Creates a share without any bytes. */
   share(): BodyShare {
     let bytes = 0;
     const growTo = (wantedBytes: number) => {
       const counted = wantedBytes > SMALL_BYTES ? wantedBytes : 0;
       const others = this.#takenBytes - bytes;
-      // A body that is alone is taken whatever the budget.
+      // A single body is accepted whatever its size.
       if (counted > bytes && others > 0 && others + counted > this.#maxBytes) {
         throw busy("too-many-requests", "other large requests fill the memory for bodies", 1);
       }
@@ -35,9 +41,9 @@ export class BodyBudget {
   }
 }
 
-/** One body's part of the budget. */
+/** One body's share of the budget. */
 export interface BodyShare {
-  /** @throws {ProblemError} 429 while others leave no room */
+  /** Raises the share. @throws {ProblemError} 429 while other bodies leave no room */
   growTo(bytes: number): void;
   release(): void;
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { ProblemError } from "../errors.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { BodyReader } from "./body-reader.ts";
-import { ProblemError } from "./errors.ts";
 import { OversizeJson } from "./json-body.ts";
 import { BatchParts, type BodyParts, groupsOf, JobParts, type JobSlice, parseJobs } from "./json-parts.ts";
 
@@ -26,7 +26,7 @@ function detailOf(read: () => unknown): string {
   }
 }
 
-/** The payloads and jobs of a batch, read as the route does. */
+/** Reads the payloads and jobs of a batch, as the route does. */
 function readBatch(text: string, pieceBytes = 11) {
   const { bytes, parts } = received(text, new BatchParts(), pieceBytes);
   const value = parts.valueOf(bytes) as { jobs?: JobSlice[] };

@@ -1,17 +1,19 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { DEPTH_MAX } from "@mainspring/contract/limits";
+import { ProblemError, problem } from "../errors.ts";
 import type { BodyShare } from "./body-budget.ts";
-import { ProblemError, problem } from "./errors.ts";
 import { malformed, malformedBecause } from "./json-body.ts";
 import type { BodyParts } from "./json-parts.ts";
 import { JsonFault, JsonScanner } from "./json-scanner.ts";
 
-/** A body that has come in and is JSON. */
+/** A body that has arrived completely and is valid JSON. */
 export interface ReceivedBody {
   bytes: Buffer;
   parts: BodyParts;
-  /** Hash in hexadecimal that a repeat by idempotency key must have as well; null: the request has no such key. */
+  /**
+   * Hash in hexadecimal, which a repeat with the same idempotency key must match; null: the request has no such key.
+   */
   hash: string | null;
 }
 
@@ -19,15 +21,20 @@ interface BodyTerms {
   limitBytes: number;
   parts: BodyParts;
   share: BodyShare;
-  /** Text at the beginning of the hashed content; null: no hash is wanted. */
+  /** Text that precedes the body in the hash; null: no hash is needed. */
   hashed: string | null;
+}
+
+/** Text that is hashed before a body, so that a request with the same key on another path is not taken for a repeat. */
+export function hashedLine(path: string): string {
+  return `POST ${path}\n`;
 }
 
 const FIRST_BYTES = 64 * 1024;
 
 /**
- * Takes a body in as it arrives: counts it, proves it and hashes it piece by piece, so that no body holds the event loop for
- * longer than a piece of it takes, and a bad one is refused at its first bad byte.
+ * Reads a body as it arrives: counts, validates and hashes it piece by piece. No body blocks the event loop for longer
+ * than one piece takes, and an invalid body is refused at its first wrong byte.
  */
 export class BodyReader {
   readonly #terms: BodyTerms;
@@ -35,7 +42,7 @@ export class BodyReader {
   readonly #hash: Hash | null;
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
-  /** Up to here it is known to be UTF-8. */
+  /** Number of bytes that are known to be UTF-8. */
   #utf8Until = 0;
 
   constructor(terms: BodyTerms) {
@@ -48,7 +55,7 @@ export class BodyReader {
     return this.#length === 0;
   }
 
-  /** @throws {ProblemError} the body is refused; nothing more is to be given */
+  /** Takes the next piece. @throws {ProblemError} the body is refused; do not call again */
   take(piece: Buffer): void {
     if (this.#length + piece.length > this.#terms.limitBytes) {
       throw tooLarge();
@@ -59,7 +66,7 @@ export class BodyReader {
     this.#scan(() => this.#scanner.scan(this.#bytes, this.#length));
   }
 
-  /** @throws {ProblemError} the body is not complete */
+  /** Ends the body. @throws {ProblemError} the body is not complete */
   end(): ReceivedBody {
     this.#checkUtf8(this.#length);
     this.#scan(() => this.#scanner.end());
@@ -71,7 +78,7 @@ export class BodyReader {
     const wanted = this.#length + piece.length;
     if (this.#length === 0) {
       this.#terms.share.growTo(piece.length);
-      // A copy: the piece is a view of memory that others share.
+      // The piece is copied, because it is a view of shared memory.
       this.#bytes = Buffer.from(piece);
     } else {
       if (wanted > this.#bytes.length) this.#grow(wanted);
@@ -80,7 +87,7 @@ export class BodyReader {
     this.#length = wanted;
   }
 
-  /** Doubled each time, so that no more than half of a body is ever copied at once. */
+  /** Doubles the buffer each time, so that at most half of a body is copied at once. */
   #grow(wanted: number): void {
     const size = Math.min(Math.max(wanted, 2 * this.#bytes.length, FIRST_BYTES), this.#terms.limitBytes);
     this.#terms.share.growTo(size);
@@ -106,10 +113,10 @@ export class BodyReader {
   }
 }
 
-/** The members of a job of a batch. */
+/** Depth of the members of a batch's jobs. */
 const WATCHED_DEPTH = 3;
 
-/** Where the last character that is complete ends: of up to three bytes the rest may be still to come. */
+/** End of the last complete character; up to three bytes of another one may follow in the next piece. */
 function characterEnd(bytes: Buffer, length: number): number {
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] as number;

@@ -1,15 +1,15 @@
 import { DEPTH_MAX, PARSED_BYTES_MAX } from "@mainspring/contract/limits";
-import { type FieldError, ProblemError, problem } from "./errors.ts";
+import { type FieldError, ProblemError, problem } from "../errors.ts";
 import { type JsonFault, JsonScanner, type JsonWatcher } from "./json-scanner.ts";
 
-/** The head of a body that is too large to be parsed; its faults are looked for there. */
+/** Size of the head of a body that is too large to be parsed, in bytes. Faults are looked for in the head. */
 const HEAD_BYTES = 32 * 1024;
-/** The line and column of a fault further inside would take too long to count. */
+/** Size above which line and column of a fault are not counted, in bytes, because that would take too long. */
 const COUNTED_BYTES_MAX = 1024 * 1024;
 
-/** A body, or a part of one, that is JSON and too large to be parsed as a whole. */
+/** A JSON body, or a part of one, that is too large to be parsed as a whole. */
 export class OversizeJson {
-  /** The value of its first bytes, with all that is open closed. */
+  /** Value of the first bytes, with all open containers closed. */
   readonly head: unknown;
   readonly fault: FieldError;
 
@@ -21,8 +21,8 @@ export class OversizeJson {
 }
 
 /**
- * The value of JSON that was proven.
- * @param json without the payload, which stays as it came
+ * Value of JSON that was validated.
+ * @param json text without the payload, whose bytes stay as they came
  */
 export function parseProven(json: Buffer): unknown {
   if (json.length > PARSED_BYTES_MAX) return new OversizeJson(json);
@@ -35,10 +35,10 @@ function headOf(json: Buffer): unknown {
   return JSON.parse(scanner.closed(json));
 }
 
-/** For a text of which only the proof is wanted. */
+/** Watcher for a text that only needs validation. */
 export const NOBODY: JsonWatcher = { key: () => undefined, value: () => undefined };
 
-/** @param what how a complaint names it */
+/** @param what name of the text in the error */
 export function malformed(what: string, { kind, at }: JsonFault, json: Buffer): ProblemError {
   if (kind === "DEPTH") return malformedBecause(`${what} is nested deeper than ${DEPTH_MAX} levels`);
   return malformedBecause(`${what} is not JSON: ${at === null ? "it ends too early" : placeOf(json, at)}`);
@@ -48,7 +48,7 @@ export function malformedBecause(detail: string): ProblemError {
   return new ProblemError(problem("malformed-json", detail));
 }
 
-/** The place alone: the text around it may be secret. */
+/** Position of the fault, without the text around it, which may be secret. */
 function placeOf(json: Buffer, at: number): string {
   if (at > COUNTED_BYTES_MAX) return `look at position ${at}`;
   const before = json.subarray(0, at);

@@ -1,22 +1,22 @@
 import { BATCH_JOBS_MAX } from "@mainspring/contract/limits";
-import { invalid, ProblemError } from "./errors.ts";
+import { invalid, ProblemError } from "../errors.ts";
 import { OversizeJson, parseProven } from "./json-body.ts";
 import type { JsonWatcher, Slice } from "./json-scanner.ts";
 
-/** Finds the parts of a body while it comes in, and makes its value once it is there. */
+/** Finds the parts of a body while it arrives, and creates its value once it is complete. */
 export interface BodyParts extends JsonWatcher {
-  /** How deep the outermost value that is judged by itself lies in the body. */
+  /** Depth in the body of the outermost value that is judged separately. */
   readonly depth: number;
-  /** Name of the present place, for error messages. */
+  /** Name of the present position, for error messages. */
   what(): string;
-  /** The body's value as its schema judges it. */
+  /** Value of the body, in the form that its schema judges. */
   valueOf(json: Buffer): unknown;
 }
 
-/** A body that may be a job: all of it but its payload is parsed. */
+/** A body that may be a job: everything except its payload is parsed. */
 export class JobParts implements BodyParts {
   readonly depth = 0;
-  /** null: none. The last of repeated keys counts, as for JSON.parse. */
+  /** Position of the payload; null: none. With repeated keys, the last one counts, as in JSON.parse. */
   payload: Slice | null = null;
   #isPayload = false;
 
@@ -37,18 +37,18 @@ export class JobParts implements BodyParts {
   }
 }
 
-/** A job of a batch: where it lies in the body. */
+/** Position of a job of a batch in the body. */
 export interface JobSlice extends Slice {
   payload: Slice | null;
 }
 
-/** A batch: its jobs are found, and parsed later, in turns. */
+/** A batch, whose jobs are located first and parsed later, in turns of the event loop. */
 export class BatchParts implements BodyParts {
   readonly depth = 2;
   #list: Slice | null = null;
   #jobs: JobSlice[] = [];
   #payload: Slice | null = null;
-  /** Whether the present value is the member `jobs` of the body, and whether it has no keys, as a list. */
+  /** Whether the present value is the member `jobs` of the body, and whether it is a list and so has no keys. */
   #isJobs = false;
   #isList = false;
   #isPayload = false;
@@ -85,7 +85,7 @@ export class BatchParts implements BodyParts {
     return this.#isJobs && this.#isList ? `jobs[${this.#jobs.length}]` : "the body";
   }
 
-  /** The body with a `JobSlice` for each of `jobs`; one without a list of jobs is parsed as it is. */
+  /** The body with a `JobSlice` for each of `jobs`; a body without a list of jobs is parsed as it is. */
   valueOf(json: Buffer): unknown {
     if (this.#list === null) return parseProven(json);
     const { start, end } = this.#list;
@@ -94,15 +94,15 @@ export class BatchParts implements BodyParts {
   }
 }
 
-/** The jobs of neighbouring slices, as values without their payloads. */
+/** Parses the jobs of consecutive slices, without their payloads. */
 export function parseJobs(json: Buffer, slices: readonly JobSlice[]): unknown[] {
   const texts = slices.map((slice) => without(json, slice, slice.payload));
   if (texts.length === 1) return texts.map(parseProven);
-  // Together, because each parse costs as much as a small job.
+  // The jobs are parsed together, because each parse costs as much as a small job.
   return JSON.parse(`[${texts.map((text) => text.toString("utf8")).join(",")}]`) as unknown[];
 }
 
-/** The jobs of a batch in groups that are parsed at once: of so many bytes, or one. */
+/** Groups the jobs of a batch for parsing: up to a number of bytes, or a single job. */
 export function groupsOf(slices: readonly JobSlice[]): JobSlice[][] {
   const groups: JobSlice[][] = [];
   let bytes = Infinity;
@@ -123,7 +123,7 @@ function parsedBytesOf({ start, end, payload }: JobSlice): number {
   return end - start - (payload === null ? 0 : payload.end - payload.start);
 }
 
-/** A value's bytes with `null` in place of a part of it. */
+/** Bytes of a value with `null` in place of a part of it. */
 function without(json: Buffer, { start, end }: Slice, part: Slice | null): Buffer {
   if (part === null) return json.subarray(start, end);
   return Buffer.concat([json.subarray(start, part.start), NULL, json.subarray(part.end, end)]);
@@ -134,10 +134,10 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
 function isKey(json: Buffer, start: number, end: number, key: string): boolean {
-  // An escaped letter takes up to six bytes.
+  // An escaped character takes up to six bytes.
   if (end - start - 2 > key.length * 6) return false;
   const raw = json.subarray(start + 1, end - 1);
   if (!raw.includes(BACKSLASH)) return raw.toString("latin1") === key;
-  // A key may be written with escapes: "p\u0061yload" is `payload` too.
+  // A key may contain escapes: "p\u0061yload" is `payload` too.
   return JSON.parse(json.toString("utf8", start, end)) === key;
 }

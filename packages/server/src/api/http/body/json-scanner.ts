@@ -1,13 +1,13 @@
 /**
- * Proves that bytes are JSON while they come in: as strict as JSON.parse, but in as many steps as the bytes take to arrive,
- * and without making values of them. The scanner checks a client's payload, and nothing parses it.
+ * Validates JSON as its bytes arrive: as strict as JSON.parse, but in as many steps as the bytes take to arrive, and
+ * without creating values. The scanner checks a client's payload, which the server never parses.
  */
 
-/** The text is no JSON at `at`, or nested too deeply there. */
+/** Error: the text is no JSON at `at`, or is nested too deeply there. */
 export class JsonFault extends Error {
   override readonly name = "JsonFault";
   readonly kind: "SYNTAX" | "DEPTH";
-  /** In bytes from the beginning; null: the text ends too early. */
+  /** Position in bytes from the beginning; null: the text ends too early. */
   readonly at: number | null;
 
   constructor(kind: JsonFault["kind"], at: number | null) {
@@ -18,16 +18,16 @@ export class JsonFault extends Error {
 }
 
 /**
- * Told of what lies near the outside of a text, in order. A key is told before its value.
- * @param depth how many arrays and objects are around it: 0 is the whole text
- * @param end behind its last byte
+ * Receives the outer values of a text in order. A key comes before its value.
+ * @param depth number of arrays and objects around the value: 0 is the whole text
+ * @param end position after the value's last byte
  */
 export interface JsonWatcher {
   key(json: Buffer, depth: number, start: number, end: number): void;
   value(json: Buffer, depth: number, start: number, end: number): void;
 }
 
-/** The bytes of a value, from `start` up to and not including `end`. */
+/** Bytes of a value, from `start` up to but not including `end`. */
 export interface Slice {
   start: number;
   end: number;
@@ -44,7 +44,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Small integers, because a switch over them takes a third of the time. */
+/** States as small integers, because a switch over these takes a third of the time. */
 const STATE = {
   VALUE: 0,
   VALUE_OR_END: 1,
@@ -61,7 +61,7 @@ const STATE = {
 } as const;
 type State = (typeof STATE)[keyof typeof STATE];
 
-/** Parts of a number; those of NUMBER_ENDS may be its last. */
+/** Parts of a number. A number may end with one of NUMBER_ENDS. */
 type NumberPart = "MINUS" | "ZERO" | "WHOLE" | "DOT" | "FRACTION" | "E" | "SIGN" | "EXPONENT";
 const NUMBER_ENDS: ReadonlySet<NumberPart> = new Set(["ZERO", "WHOLE", "FRACTION", "EXPONENT"]);
 const WORDS = new Map([
@@ -73,21 +73,23 @@ const ESCAPED = new Set(Buffer.from('"\\/bfnrtu'));
 
 export class JsonScanner {
   readonly #watcher: JsonWatcher;
-  /** The scanner does not report deeper places. */
+  /** Depth below which the scanner does not report values. */
   readonly #watchedDepth: number;
-  /** The first byte of each container around the present place; negative, less one, for an object. */
+  /**
+   * Position of the first byte of each container around the present position; for an object, minus that and minus one.
+   */
   readonly #open: Int32Array;
   #depth = 0;
   #json: Buffer = Buffer.alloc(0);
   #state: State = STATE.VALUE;
   #at = 0;
-  /** Where the present string, number or word begins. */
+  /** Start of the present string, number or word. */
   #start = 0;
   #isKey = false;
   #hexLeft = 0;
   #part: NumberPart = "MINUS";
   #word: Buffer = Buffer.alloc(0);
-  /** Behind the last value or opened container, and the depth there. */
+  /** Position after the last value or opened container, and the depth there. */
   #safeAt = 0;
   #safeDepth = 0;
 
@@ -98,15 +100,15 @@ export class JsonScanner {
   }
 
   /**
-   * Goes on where it stopped.
-   * @param json the text from its beginning; what was scanned before must be the same
-   * @param until how much of it is there
+   * Continues where the last scan stopped.
+   * @param json the text from its beginning; scanned bytes must be unchanged
+   * @param until number of bytes that have arrived
    * @throws {JsonFault}
    */
   scan(json: Buffer, until: number): void {
     this.#json = json;
     while (this.#at < until) {
-      // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- all others read one byte
+      // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- all other states read one byte
       switch (this.#state) {
         case STATE.STRING:
           this.#passString(json, until);
@@ -129,15 +131,15 @@ export class JsonScanner {
     }
   }
 
-  /** @throws {JsonFault} the text is not complete */
+  /** Ends the text. @throws {JsonFault} the text is not complete */
   end(): void {
     if (this.#state === STATE.NUMBER && NUMBER_ENDS.has(this.#part)) this.#endValue(this.#at);
     if (this.#state !== STATE.DONE) throw new JsonFault("SYNTAX", null);
   }
 
   /**
-   * The text up to here, made whole: a string or number that is cut stays as far as it came, what else is not complete is left
-   * out, and what is open is closed. For a text whose scan has not failed.
+   * The text up to this position, made complete: an unfinished string or number stays as far as it came, other
+   * unfinished values are omitted, and open containers are closed. Only for a text whose scan has not failed.
    */
   closed(json: Buffer): string {
     const cut = this.#state === STATE.NUMBER && NUMBER_ENDS.has(this.#part);
@@ -152,7 +154,7 @@ export class JsonScanner {
       this.#at++;
       return;
     }
-    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the states within a value are read elsewhere
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- states within a value have functions of their own
     switch (this.#state) {
       case STATE.KEY:
       case STATE.KEY_OR_END:
@@ -289,7 +291,7 @@ export class JsonScanner {
   }
 }
 
-/** null: the number ends before this byte, or is none. */
+/** Next part of a number; null: the number ends before this byte, or is invalid. */
 function partAfter(part: NumberPart, byte: number): NumberPart | null {
   if (isDigit(byte)) return partAfterDigit(part, byte);
   if (byte === 0x2e) return part === "ZERO" || part === "WHOLE" ? "DOT" : null;

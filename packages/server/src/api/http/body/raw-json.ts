@@ -1,4 +1,4 @@
-/** A JSON text that is written into an answer as it is. */
+/** A JSON text that an answer contains unchanged. */
 export class RawJson {
   readonly bytes: Uint8Array;
 
@@ -7,12 +7,22 @@ export class RawJson {
   }
 }
 
-/** A payload or result as an answer shows it: its own bytes, or null. */
+/** A payload or result as an answer shows it: its original bytes, or null. */
 export function rawOrNull(bytes: Uint8Array | null): RawJson | null {
   return bytes === null ? null : new RawJson(bytes);
 }
 
-/** JSON.stringify, but members of the outermost object may be `RawJson`. */
+/** Text of an object that has `RawJson` among its members, for a member of an answer's outermost object. */
+export function nested<T extends object>(value: T): T {
+  return new RawJson(Buffer.from(writeJson(value))) as unknown as T;
+}
+
+/** The same for a list of such objects. */
+export function nestedList<T extends object>(values: readonly T[]): T[] {
+  return new RawJson(Buffer.from(`[${values.map(writeJson).join(",")}]`)) as unknown as T[];
+}
+
+/** Like JSON.stringify, except that members of the outermost object may be `RawJson`. */
 export function writeJson(value: unknown): string {
   if (!holdsRaw(value)) return JSON.stringify(value);
   const members: string[] = [];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { it } from "node:test";
 import type { FastifyRequest } from "fastify";
-import { systemRuntime } from "../adapters/system/system-runtime.ts";
+import { systemRuntime } from "../../../adapters/system/system-runtime.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { JobParts } from "./json-parts.ts";
 import { type BodyScope, takeBodies } from "./take-bodies.ts";

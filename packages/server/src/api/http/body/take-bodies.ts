@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { atEndOfTurn, type Runtime } from "../ports/runtime.ts";
+import { atEndOfTurn, type Runtime } from "../../../ports/runtime.ts";
+import { ProblemError, problem } from "../errors.ts";
+import type { RequestTurns } from "../request-turns.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { BodyReader, tooLarge } from "./body-reader.ts";
-import { ProblemError, problem } from "./errors.ts";
+import { BodyReader, hashedLine, tooLarge } from "./body-reader.ts";
 import type { BodyParts } from "./json-parts.ts";
-import type { RequestTurns } from "./request-turns.ts";
 
 export type BodyScope = Pick<FastifyInstance, "removeAllContentTypeParsers" | "addContentTypeParser">;
 
@@ -15,28 +15,29 @@ interface Means {
   turns: Pick<RequestTurns, "enter">;
 }
 
-/** How much of a body is taken at once, and in one turn of the event loop. */
+/** Number of bytes of a body that are read at once, and in one turn of the event loop. */
 const PIECE_BYTES = 64 * 1024;
 const TURN_BYTES = 256 * 1024;
 
-/** Reads the bodies of a scope's routes as they come in. */
+/** Reads the bodies of a scope's routes as they arrive. */
 export function takeBodies(scope: BodyScope, make: () => BodyParts, { budget, runtime, turns }: Means): void {
   scope.removeAllContentTypeParsers();
-  // A parser without a promise: thousands of bodies may end in one turn, and the time of what follows a promise does not count in it.
+  // The parser uses no promise: thousands of bodies may end in one turn, and the time of work after a promise does not
+  // count in the turn.
   scope.addContentTypeParser("application/json", (request: FastifyRequest, payload: IncomingMessage, done) => {
     const refused = refusalOf(request);
     if (refused !== null) return done(refused);
     const { url = "", bodyLimit: limitBytes } = request.routeOptions;
     const share = budget.share();
-    // Until the answer has left, because it may refer to the body's bytes.
+    // The share lasts until the answer has left, because the answer may refer to the body's bytes.
     request.response?.once("close", share.release);
-    const hashed = request.headers["idempotency-key"] === undefined ? null : `POST ${url}\n`;
+    const hashed = request.headers["idempotency-key"] === undefined ? null : hashedLine(url);
     const reader = new BodyReader({ limitBytes, parts: make(), share, hashed });
     takeAll(payload, reader, runtime, (error) => turns.enter(() => handOn(request, reader, error, done)));
   });
 }
 
-/** @returns why no byte of the body is read; null: it is */
+/** @returns reason to read no byte of the body; null: it is read */
 function refusalOf({ headers, routeOptions }: FastifyRequest): ProblemError | null {
   const encoding =
     headers["content-encoding"] ?? headers["transfer-encoding"]?.replace(/(^|,)\s*chunked\s*$/i, "") ?? "";
@@ -51,7 +52,7 @@ function encoded(): ProblemError {
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** @param error why the body is refused; null: it is whole */
+/** @param error reason for which the body is refused; null: it is complete */
 function handOn(request: FastifyRequest, reader: BodyReader, error: Error | null, done: Done): void {
   if (error !== null) return done(error);
   let body: unknown;
@@ -64,7 +65,7 @@ function handOn(request: FastifyRequest, reader: BodyReader, error: Error | null
   done(null, body);
 }
 
-/** @param done called once: with the refusal, or with null when all was taken */
+/** @param done called once: with the refusal, or with null when the whole body was read */
 function takeAll(
   payload: IncomingMessage,
   reader: BodyReader,

@@ -10,7 +10,7 @@ import { readCron } from "./cron-text.ts";
 describe("checked cases", () => {
   for (const { name, cron, timezone, after, next, why } of cases) {
     it(`${name}: ${why}`, () => {
-      // A case without fires is of an expression that has none, ever.
+      // A case without fires has an expression that never fires.
       if (next.length === 0) return assert.ok("message" in readCron(cron));
       const clock = cronClock({ type: "CRON", cron, timezone, dst: DEFAULT_DST });
       let from = Date.parse(after);

@@ -2,10 +2,10 @@ import { refuse, refuseAt, type ScheduleRefusal } from "../refusal.ts";
 import { patternOf } from "./cron-pattern.ts";
 import { type EntryKind, remedyFor } from "./cron-remedy.ts";
 
-/** One field of an expression, as it was written. */
+/** One field of an expression, as written. */
 export interface CronField {
   text: string;
-  /** Position of its first character, counted from 1. */
+  /** Position of the field's first character, counted from 1. */
   position: number;
 }
 
@@ -13,7 +13,7 @@ interface FieldKind extends EntryKind {
   takes: string;
 }
 
-/** Characters of an entry that a message repeats. */
+/** Number of characters of an entry that a message quotes. */
 const SHOWN_MAX = 24;
 const RANGES = "a range 1-5, a step */2 or 1-9/2, or a list of these with commas";
 const KINDS: readonly FieldKind[] = [
@@ -30,7 +30,10 @@ const KINDS: readonly FieldKind[] = [
   },
 ];
 
-/** Which entry of which field is wrong. @param fields five or six that are no expression together */
+/**
+ * Finds the entry that is wrong, and its field.
+ * @param fields five or six fields that are not a valid expression together
+ */
 export function faultIn(fields: readonly CronField[]): ScheduleRefusal {
   const first = KINDS.length - fields.length;
   for (const [index, { text, position }] of fields.entries()) {
@@ -61,7 +64,7 @@ function firstBadEntry(kind: number, text: string): { entry: string; offset: num
   return { entry: entries[good] as string, offset };
 }
 
-/** "?" stands for any day, and in no list with others. */
+/** Finds a "?" in a list. It means any day, and must stand alone. */
 function strayQuestionMark(text: string): { entry: string; offset: number } | null {
   const entries = text.split(",");
   const index = entries.indexOf("?");

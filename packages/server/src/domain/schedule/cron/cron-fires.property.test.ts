@@ -14,7 +14,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const seed = 20_260_329;
 
-/** 48 hours around a clock change, walked with a day more on each side, so that the oracle sees what comes twice. */
+/**
+ * 48 hours around a clock change. The walk has another day on each side, so that the oracle sees local times that occur
+ * twice.
+ */
 interface Scene {
   timezone: string;
   from: number;

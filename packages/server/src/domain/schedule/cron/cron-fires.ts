@@ -8,11 +8,11 @@ import { readTimeZone } from "../zones/zone-names.ts";
 import type { CronPlan } from "./cron-plan.ts";
 import { readCron } from "./cron-text.ts";
 
-/** The end of the year 9998: with every shift it is a time that can be written. */
+/** End of the year 9998: an instant before it can be written as text with any shift. */
 export const PLANNED_MAX_MS = Date.UTC(9999, 0, 1);
 const PLANNED_MAX_SEC = PLANNED_MAX_MS / 1_000;
 
-/** A schedule by cron, ready to be stepped through. */
+/** A cron expression with its time zone, prepared for stepping through its fires. */
 export interface CronClock {
   plan: CronPlan;
   zone: TimeZone;
@@ -21,12 +21,12 @@ export interface CronClock {
 
 const DAY_SEC = 86_400;
 /**
- * How far ahead a fire is looked for. The rarest date, 29 February on a given weekday, comes after 40 years at most;
- * who finds nothing in 50 has only times that clock changes take away.
+ * Period in seconds that is searched for the next fire. The rarest date, 29 February on a given weekday, comes after 40
+ * years at most. An expression without a fire in 50 years has only times that clock changes remove.
  */
 const HORIZON_SEC = 50 * 366 * DAY_SEC;
 
-/** @param times which have been found good. @param tzdata as in Schedule */
+/** @param times valid times @param tzdata as in Schedule */
 export function cronClock({ cron, timezone, dst }: CronTimes, tzdata?: string): CronClock {
   const plan = readCron(cron);
   const zone = readTimeZone(timezone, tzdata);
@@ -34,12 +34,12 @@ export function cronClock({ cron, timezone, dst }: CronTimes, tzdata?: string): 
   return { plan, zone, dst };
 }
 
-/** The first fire after this instant; null: none within 50 years. */
+/** First fire after this instant; null: none within 50 years. */
 export function nextCronFire(clock: CronClock, after: EpochMs): EpochMs | null {
   let from = Math.floor(after / 1_000) + 1;
   const horizon = Math.min(from + HORIZON_SEC, PLANNED_MAX_SEC);
   while (from < horizon) {
-    // From a time on the wall to its instant it is less than a day: stretches between here and there need no look.
+    // A local time and its instant differ by less than a day, so stretches before this local time can be skipped.
     const wall = nextWall(clock.plan, from - OFFSET_MAX_SEC, horizon);
     if (wall === null) return null;
     from = Math.max(from, wall - OFFSET_MAX_SEC);
@@ -51,7 +51,7 @@ export function nextCronFire(clock: CronClock, after: EpochMs): EpochMs | null {
   return null;
 }
 
-/** The first fire in this stretch at or after `from`. */
+/** First fire in this stretch at or after `from`; null: none. */
 function fireWithin(clock: CronClock, stretch: Stretch, from: EpochSec): EpochSec | null {
   if (from === stretch.start && makesUp(clock) && nextInGap(clock.plan, stretch) !== null) return from;
   const { offsetSec } = stretch;
@@ -60,12 +60,14 @@ function fireWithin(clock: CronClock, stretch: Stretch, from: EpochSec): EpochSe
   return wall === null ? null : wall - offsetSec;
 }
 
-/** Whether what falls into a gap fires after it. */
+/** Whether times that fall into a gap fire after the gap. */
 export function makesUp({ plan, dst }: CronClock): boolean {
   return plan.fixedTime && dst.gap === "SHIFT";
 }
 
-/** Times on the wall that this stretch fires for: those that come twice may be another stretch's. */
+/**
+ * Local times that this stretch fires for, as a range. A local time that occurs twice may belong to another stretch.
+ */
 function firingWalls({ plan, dst }: CronClock, stretch: Stretch): [first: number, end: number] {
   const { start, end, offsetSec, offsetBeforeSec, offsetAfterSec } = stretch;
   if (!plan.fixedTime || dst.fold === "BOTH") return [start + offsetSec, end + offsetSec];
@@ -73,7 +75,9 @@ function firingWalls({ plan, dst }: CronClock, stretch: Stretch): [first: number
   return [start + offsetSec, end + Math.min(offsetSec, offsetAfterSec)];
 }
 
-/** The first planned time, at or after `from`, that the clock change at the start of this stretch left out. */
+/**
+ * First planned local time at or after `from` that the clock change at the start of this stretch skipped; null: none.
+ */
 export function nextInGap(
   plan: CronPlan,
   { start, offsetSec, offsetBeforeSec }: Stretch,

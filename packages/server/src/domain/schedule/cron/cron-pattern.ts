@@ -1,9 +1,13 @@
 import { CronPattern } from "croner";
 
-/** The last two that a field may have `?` for, as other schedulers want it: day of month, day of week. */
+/** Positions from the end of the fields that may be `?`, as other schedulers write it: day of month and day of week. */
 const DAY_FIELDS_FROM_END = [3, 1];
 
-/** @param fields five, six, or one of the names as @daily. @returns null where they are no expression */
+/**
+ * Reads an expression with croner.
+ * @param fields five or six fields, or one name such as @daily
+ * @returns null: the fields are not an expression
+ */
 export function patternOf(fields: readonly string[]): CronPattern | null {
   const [rest, hasLastWeekday] = withoutLastWeekday(fields);
   const stray = fields.some((field, index) => field.includes("?") && !isOpenDay(field, fields.length - index));
@@ -14,22 +18,28 @@ export function patternOf(fields: readonly string[]): CronPattern | null {
     pattern.lastWeekday ||= hasLastWeekday;
     return pattern;
   } catch {
-    // It says why, but neither where nor what would be right.
+    // croner's message names the reason, but neither the place nor the correction.
     return null;
   }
 }
 
-/** croner takes LW alone, and no list that has it: it is taken out of the list, and added to what the rest means. */
+/**
+ * Removes LW from a list of days of the month. croner accepts LW alone and not in a list, so the caller adds it to the
+ * meaning of the other days.
+ */
 function withoutLastWeekday(fields: readonly string[]): [fields: readonly string[], hasLastWeekday: boolean] {
   const index = fields.length - (DAY_FIELDS_FROM_END[0] as number);
   const entries = fields.length < 5 ? [] : (fields[index] ?? "").split(",");
   const others = entries.filter((entry) => entry.toUpperCase() !== "LW");
   if (others.length === entries.length || others.includes("")) return [fields, false];
-  // Without any other day, one LW stays.
+  // If the list has no other day, one LW stays.
   return [fields.with(index, others.length === 0 ? "LW" : others.join(",")), true];
 }
 
-/** A range that begins and ends with Sunday is one day, whichever of its names stand there; croner counts it to the next Sunday. */
+/**
+ * Corrects ranges from Sunday to Sunday, which are one day whatever its names, and which croner counts up to the next
+ * Sunday.
+ */
 function sundayRanges(field: string): string {
   return field.replace(/(^|,)(?:SUN|0)-SUN(?=[,/#L]|$)/gi, (_, before: string) => `${before}0-0`);
 }

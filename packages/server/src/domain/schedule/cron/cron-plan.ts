@@ -1,34 +1,42 @@
 import type { CronPattern } from "croner";
 
 /**
- * A cron expression, ready to be stepped through. Table for each field of the time of day: the smallest allowed value
- * at or above the index, -1 where there is none; it is one longer than the field has values.
+ * A cron expression, prepared for stepping. Each field of the time of day has a table: the smallest allowed value at or
+ * above the index, or -1 if there is none. The table has one entry more than the field has values.
  */
 export interface CronPlan {
   second: Int8Array;
   minute: Int8Array;
   hour: Int8Array;
-  /** Bit 0 is January. */
+  /** Allowed months as bits; bit 0 is January. */
   months: number;
   days: DayRule;
-  /** Neither its minute nor its hour has a `*` or a step: it means times of day. Others mean elapsed time. */
+  /**
+   * Whether neither the minute nor the hour has a `*` or a step. Such an expression means times of day; others mean
+   * elapsed time.
+   */
   fixedTime: boolean;
 }
 
-/** Which days of a month. Bit 0 is the first. */
+/** Allowed days of a month. In `dates`, bit 0 is the first. */
 export interface DayRule {
   dates: number;
-  /** The weekdays that are nearest to these dates, within the month. */
+  /** Dates as bits, for each of which the nearest weekday within the month is meant. */
   nearestWeekdays: number;
   lastDate: boolean;
   lastWeekday: boolean;
-  /** Bits for each weekday from Sunday on: bits 0 to 4 stand for its first to fifth in the month, bit 5 for its last. */
+  /**
+   * Bits of each weekday from Sunday on: bits 0 to 4 mean its first to fifth occurrence in the month, bit 5 its last.
+   */
   weekdays: readonly number[];
-  /** A day must satisfy dates and weekdays, as one of the two fields is unrestricted; else one of them is enough. */
+  /**
+   * Whether a day must satisfy both dates and weekdays, because one of the two fields is unrestricted. Otherwise one of
+   * them is enough.
+   */
   both: boolean;
 }
 
-/** @param fields the texts of minute, hour, day of month, month, day of week */
+/** @param fields texts of minute, hour, day of month, month and day of week */
 export function planOf(pattern: CronPattern, [minute = "", hour = "", date = "", , weekday = ""]: string[]): CronPlan {
   return {
     second: nextTable(pattern.second),
@@ -41,7 +49,7 @@ export function planOf(pattern: CronPattern, [minute = "", hour = "", date = "",
       lastDate: pattern.lastDayOfMonth,
       lastWeekday: pattern.lastWeekday,
       weekdays: pattern.dayOfWeek.slice(0, 7),
-      // As Vixie's cron has it: what starts with a star is unrestricted, a star with a step too.
+      // As in Vixie cron, a field that starts with a star is unrestricted, even with a step.
       both: /^[*?]/.test(date) || /^[*?]/.test(weekday),
     },
     fixedTime: !/[*/]/.test(minute + hour),

@@ -1,11 +1,11 @@
-/** Field of an expression, as far as its remedies differ. */
+/** Properties of a field on which its remedies depend. */
 export interface EntryKind {
   name: string;
   min: number;
   max: number;
 }
 
-/** Beginning or end of a range. */
+/** First or last value of a range. */
 interface Bound {
   value: number;
   isName: boolean;
@@ -15,7 +15,9 @@ const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "
 const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const WEEKDAY_FIELD = "day of week";
 
-/** A sentence for what people write who know other schedulers; null: there is none. */
+/**
+ * Explanation of an entry that is valid in other schedulers, with its correct form; null: the entry is none of these.
+ */
 export function remedyFor(entry: string, kind: EntryKind): string | null {
   if (entry === "") return "is no entry: a comma stands between two";
   if (kind.name === WEEKDAY_FIELD && entry.toUpperCase() === "L")
@@ -24,7 +26,7 @@ export function remedyFor(entry: string, kind: EntryKind): string | null {
   return lacksEnd(entry, kind) ?? runsBackwards(entry, kind);
 }
 
-/** 5/15 and MON/2, as other schedulers take them. */
+/** Explains 5/15 and MON/2, which other schedulers accept. */
 function lacksEnd(entry: string, kind: EntryKind): string | null {
   const [, from = "", step] = /^(\d{1,2}|[A-Z]{3})[/](\d{1,2})$/i.exec(entry) ?? [];
   const begin = boundOf(from, kind);
@@ -34,7 +36,7 @@ function lacksEnd(entry: string, kind: EntryKind): string | null {
   return `lacks the end of its range: write ${from.toUpperCase()}-${end}/${step}`;
 }
 
-/** 22-2 and FRI-MON, which are two ranges. */
+/** Explains 22-2 and FRI-MON, which must be written as two ranges. */
 function runsBackwards(entry: string, kind: EntryKind): string | null {
   const [from = "", to = "", ...rest] = entry.toUpperCase().split("-");
   const [begin, end] = [boundOf(from, kind), boundOf(to, kind)];
@@ -46,7 +48,7 @@ function twoRanges(from: Bound & { text: string }, to: Bound & { text: string },
   const range = (begin: string, end: string) => (begin === end ? begin : `${begin}-${end}`);
   const toTheEnd = range(from.text, lastIn(kind, from.isName));
   if (kind.name !== WEEKDAY_FIELD) return `${toTheEnd},${range(firstIn(kind, to.isName), to.text)}`;
-  // Sunday begins the week as 0, and ends it as 7.
+  // Sunday is 0 as the first day of the week, and 7 as the last.
   if (from.value === 7) return to.value === 0 ? "0" : range(to.isName ? "SUN" : "0", to.text);
   return to.value === 0 ? toTheEnd : `${toTheEnd},${range(to.isName ? "MON" : "1", to.text)}`;
 }
@@ -60,7 +62,7 @@ function boundOf(text: string, { name, min, max }: EntryKind): Bound | null {
   return index < 0 ? null : { value: name === WEEKDAY_FIELD ? index : index + 1, isName: true };
 }
 
-/** A week that is cut in two ends with Sunday. */
+/** Last value of a field whose backward range is split in two. A week then ends with Sunday. */
 function lastIn({ name, max }: EntryKind, isName: boolean): string {
   if (!isName) return String(max);
   return name === WEEKDAY_FIELD ? "SUN" : (namesOf(name).at(-1) as string);

@@ -5,18 +5,21 @@ import { type CronField, faultIn } from "./cron-fault.ts";
 import { patternOf } from "./cron-pattern.ts";
 import { type CronPlan, planOf } from "./cron-plan.ts";
 
-/** Characters of a cron expression. */
+/** Longest cron expression in characters. */
 const CRON_LENGTH_MAX = 256;
 
 const SHAPE = "five fields (minute, hour, day of month, month, day of week), or six with the second before them";
 const NICKNAMES = "@yearly, @annually, @monthly, @weekly, @daily, @midnight or @hourly";
 const NO_DATE = "never fires, as none of these months has such a day; the last of each month is L";
-/** Expressions differ little between jobs, and reading one costs more than stepping through it. */
+/**
+ * Number of cached expressions. Many jobs have the same expression, and reading one costs more than stepping through
+ * it.
+ */
 const KNOWN_MAX = 10_000;
 const known = new Map<string, CronPlan>();
 
-// The first expression with a fault costs some milliseconds until the platform has compiled its reader, so the module
-// reads one at once and no request pays for it.
+// Reading the first faulty expression takes some milliseconds, until the platform has compiled the reader. The module
+// reads one when it is loaded, so that no request pays for it.
 parse(`${"1,".repeat(120)}99 * * * *`);
 
 /** Reads a cron expression. Good expressions are cached, so that the next read costs nothing. */
@@ -38,7 +41,7 @@ function parse(text: string): CronPlan | ScheduleRefusal {
   return hasDates(plan) ? plan : refuseAt("schedule", "day of month", fields.at(-3)?.position ?? 1, NO_DATE);
 }
 
-/** @param pattern what a name as @daily stands for, where it was one */
+/** @param pattern the expression; for a name such as @daily, the expression that it stands for */
 function planIn(pattern: CronPattern): CronPlan {
   const fields = fieldsOf(pattern.pattern).map(({ text }) => text);
   return planOf(pattern, fields.slice(-5));

@@ -1,7 +1,7 @@
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/** Whether a minute on the wall is one that an expression of five or six fields means. The seconds are left out. */
+/** Whether an expression of five or six fields matches a minute of local time. The seconds are ignored. */
 export function matchesWall(cron: string, wallMinute: number): boolean {
   const [minute = "", hour = "", date = "", month = "", weekday = ""] = cron.toUpperCase().split(" ").slice(-5);
   const time = new Date(wallMinute * 60_000);
@@ -13,7 +13,7 @@ export function matchesWall(cron: string, wallMinute: number): boolean {
   );
 }
 
-/** The seconds of a minute that an expression means. */
+/** Seconds of a minute that an expression matches. */
 export function secondsOf(cron: string): number[] {
   const fields = cron.split(" ");
   const second = fields.length === 6 ? (fields[0] as string) : "0";
@@ -38,7 +38,7 @@ function matchesDate(entry: string, time: Date): boolean {
   return matchesNumber(entry, date, 1, 31);
 }
 
-/** The weekday (Monday to Friday) of the month that is closest to a date. */
+/** Date in the month that is a weekday (Monday to Friday) and closest to the wanted date. */
 function nearestWorkday(wanted: number, time: Date): number {
   const dates = Array.from({ length: lastDate(time) }, (_, index) => index + 1);
   const workdays = dates.filter((date) => ![0, 6].includes(weekdayOf(date, time)));
@@ -54,7 +54,7 @@ function matchesWeekday(entry: string, time: Date): boolean {
   return isWeekday(entry, weekday);
 }
 
-/** Sunday is 0 and 7. */
+/** Whether an entry matches a weekday. Sunday is both 0 and 7. */
 function isWeekday(entry: string, weekday: number): boolean {
   return (
     matchesNumber(entry, weekday, 0, 6) ||

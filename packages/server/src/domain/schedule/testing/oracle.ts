@@ -3,8 +3,8 @@ import { matchesWall, secondsOf } from "./match.ts";
 import type { WalkedMinute } from "./walk.ts";
 
 /**
- * Judges schedules without a thought of speed, and shares no code with what it judges: every minute of a walk is
- * compared with every field, as text. Results within a day of the walk's ends are not reliable.
+ * Computes fires without regard to speed, and shares no code with the tested module: it compares every minute of a walk
+ * with every field, as text. Results within a day of the walk's ends are not reliable.
  * @returns all instants at which the expression fires, in order
  */
 export function oracleFires(cron: string, dst: DstPolicy, walked: readonly WalkedMinute[]): number[] {
@@ -39,7 +39,7 @@ function fixedMinutes(cron: string, { fold }: DstPolicy, walked: readonly Walked
     });
 }
 
-/** The first instants after gaps that hold a planned time. */
+/** First instants after gaps that contain a planned time. */
 function madeUp(cron: string, walked: readonly WalkedMinute[]): number[] {
   const shown = new Set(walked.map(({ wall }) => wall));
   const fires: number[] = [];

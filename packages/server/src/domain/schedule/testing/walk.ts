@@ -1,13 +1,16 @@
-/** One minute of a zone, as Intl tells it. */
+/** One minute of a zone, as Intl reports it. */
 export interface WalkedMinute {
   at: number;
-  /** Wall clock time: minutes since 1970-01-01T00:00 on that clock. */
+  /** Local time: minutes since 1970-01-01T00:00 on the local clock. */
   wall: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Every minute of a zone from one instant to another, both of whole minutes. Nothing is worked out, all is asked for. */
+/**
+ * Every minute of a zone from one instant to another, both whole minutes. Nothing is computed; Intl is asked for every
+ * minute.
+ */
 export function walk(timezone: string, from: number, until: number): WalkedMinute[] {
   const wallOf = wallClock(timezone);
   const minutes: WalkedMinute[] = [];
@@ -15,7 +18,7 @@ export function walk(timezone: string, from: number, until: number): WalkedMinut
   return minutes;
 }
 
-/** The instants of a year at which the clocks of a zone jump, to the minute. */
+/** Instants of a year at which the clocks of a zone change, to the minute. */
 export function clockChanges(timezone: string, year: number): number[] {
   const wallOf = wallClock(timezone);
   const changes: number[] = [];

@@ -1,7 +1,7 @@
-/** A file that is no TZif file; the message says which part is wrong. */
+/** A file is not a valid TZif file; the message says which part is wrong. */
 export class BadTzif extends Error {
   override readonly name = "BadTzif";
 }
 
-/** No clock was ever further from UTC. */
+/** Largest offset from UTC in seconds; no local time ever differed by more. */
 export const OFFSET_MAX_SEC = 16 * 3_600;

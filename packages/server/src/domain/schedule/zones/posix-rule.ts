@@ -1,16 +1,19 @@
 import { BadTzif, OFFSET_MAX_SEC } from "./bad-tzif.ts";
 import type { EpochSec } from "./time-zone.ts";
 
-/** When a year's clocks are set, as the footer of a TZif file says it: `CET-1CEST,M3.5.0,M10.5.0/3`. */
+/** Rule of a year's clock changes, from the footer of a TZif file: `CET-1CEST,M3.5.0,M10.5.0/3`. */
 export interface PosixRule {
   standardSec: number;
   /** null: the clocks are never set. */
   daylight: { offsetSec: number; from: YearDay; to: YearDay } | null;
 }
 
-/** A day of each year, and the local time of that day in seconds, which may lie days away. */
+/** A day of each year with a local time in seconds, which may lie days before or after that day. */
 interface YearDay {
-  /** MONTH: the nth weekday of a month, the fifth is the last. JULIAN: without 29 February, from 1. PLAIN: with it, from 0. */
+  /**
+   * MONTH: the nth weekday of a month; the fifth is the last. JULIAN: day of the year without 29 February, from 1.
+   * PLAIN: day of the year with it, from 0.
+   */
   kind: "MONTH" | "JULIAN" | "PLAIN";
   month: number;
   week: number;
@@ -36,7 +39,7 @@ export function posixRule(text: string): PosixRule | null {
   return { standardSec, daylight: { offsetSec, from: dayOf(from), to: dayOf(to) } };
 }
 
-/** The changes of a year, ascending. @param year of the local date */
+/** Clock changes of a year, ascending. @param year of the local date */
 export function changesOf(rule: PosixRule, year: number): { at: EpochSec; offsetSec: number }[] {
   const { standardSec, daylight } = rule;
   if (daylight === null) return [];
@@ -45,7 +48,7 @@ export function changesOf(rule: PosixRule, year: number): { at: EpochSec; offset
   return begin.at < end.at ? [begin, end] : [end, begin];
 }
 
-/** POSIX counts offsets to the west. */
+/** Reads an offset. POSIX counts offsets to the west, so the sign changes. */
 function offsetOf(text: string): number {
   const offset = -secondsOf(text);
   if (Math.abs(offset) >= OFFSET_MAX_SEC)
@@ -73,7 +76,7 @@ function dayOf(text: string): YearDay {
   return { kind, month: Number(month ?? 1), week: Number(week ?? 1), day, timeSec };
 }
 
-/** As if local time were UTC. */
+/** Time of a year day in seconds, counted as if local time were UTC. */
 function instantOf({ kind, month, week, day, timeSec }: YearDay, year: number): number {
   if (kind === "MONTH") return weekdayOf(year, month, week, day) + timeSec;
   const isLeap = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1;

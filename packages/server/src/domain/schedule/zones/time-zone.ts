@@ -4,30 +4,30 @@ import type { ZoneRules } from "./tzif.ts";
 /** Seconds since 1970-01-01T00:00:00Z. */
 export type EpochSec = number;
 
-/** A time in which a zone's offset from UTC stays the same, and the offsets beside it. */
+/** A period in which a zone's offset from UTC stays the same, with the adjacent offsets. */
 export interface Stretch {
   start: EpochSec;
-  /** The first instant after it. */
+  /** First instant after the period. */
   end: EpochSec;
   offsetSec: number;
-  /** Other than `offsetSec` only where the clocks were set at `start`. */
+  /** Offset before the period. It differs from `offsetSec` only if the clocks were set at `start`. */
   offsetBeforeSec: number;
-  /** Other than `offsetSec` only where the clocks are set at `end`. */
+  /** Offset after the period. It differs from `offsetSec` only if the clocks are set at `end`. */
   offsetAfterSec: number;
 }
 
-/** Before and after all instants that are planned or read. */
+/** Bounds in seconds that lie before and after all instants that are planned or read. */
 const ALWAYS = { start: Date.UTC(1, 0, 1) / 1_000, end: Date.UTC(10_000, 0, 1) / 1_000 };
-/** Years of the rule that are kept. */
+/** Number of cached years of the rule. */
 const YEARS_MAX = 200;
-/** A year is explored with those around it, so that a change near its edge is known on both sides. */
+/** Years that are computed together with a year, so that a change near its edge is known on both sides. */
 const AROUND = [-2, -1, 0, 1, 2];
 type Beginning = ReturnType<typeof changesOf>[number];
 
-/** The clocks of one IANA zone. */
+/** The local time of one IANA zone. */
 export class TimeZone {
   readonly #rules: ZoneRules;
-  /** Where the explicit changes end and the rule begins. */
+  /** Instant at which the explicit changes end and the rule begins. */
   readonly #ruleFrom: EpochSec;
   readonly #years = new Map<number, Stretch[]>();
 
@@ -36,7 +36,7 @@ export class TimeZone {
     this.#ruleFrom = rules.changes.at(-1) ?? ALWAYS.start;
   }
 
-  /** The stretch that holds this instant. */
+  /** The stretch that contains this instant. */
   stretchAt(instant: EpochSec): Stretch {
     const { changes, offsets, rule } = this.#rules;
     if (rule !== null && rule.daylight !== null && instant >= this.#ruleFrom) return this.#byRule(instant);
@@ -57,7 +57,7 @@ export class TimeZone {
     return stretches.find(({ start, end }) => start <= instant && instant < end) as Stretch;
   }
 
-  /** Stretches that hold all of a year, by the changes of the years around it. */
+  /** Stretches that cover a whole year, computed from the changes of the years around it. */
   #explore(year: number): Stretch[] {
     const { offsets, rule } = this.#rules;
     if (rule === null) return [];
@@ -83,7 +83,7 @@ export class TimeZone {
   }
 }
 
-/** How many of the ascending numbers are at most this. */
+/** Counts how many of the ascending numbers are at most `limit`. */
 function countUpTo(ascending: readonly number[], limit: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

@@ -13,7 +13,7 @@ export interface ZoneRules {
 }
 
 const HEADER_BYTES = 44;
-/** The largest file of the database has 3,000 bytes. */
+/** Largest accepted file in bytes; the largest file of the database has 3,000. */
 const BYTES_MAX = 65_536;
 
 /**
@@ -26,7 +26,7 @@ export function readTzif(bytes: Uint8Array): ZoneRules {
   const first = headerAt(view, 0);
   if (first.version < 50)
     throw new BadTzif("has version 1 of the format, which ends in 2037: version 2 or later is needed");
-  // The first block has 32-bit times for old readers; the second one says the same in full.
+  // The first block has 32-bit times for old readers; the second block repeats its content with 64-bit times.
   const second = HEADER_BYTES + blockBytes(first, 4);
   const header = headerAt(view, second);
   const start = second + HEADER_BYTES;
@@ -66,7 +66,10 @@ function blockBytes(header: Header, timeBytes: number): number {
   return timeCount * (timeBytes + 1) + typeCount * 6 + charCount + leapCount * (timeBytes + 4) + isStdCount + isUtCount;
 }
 
-/** Changes of the name or of daylight saving alone are left out: clocks show the same before and after. */
+/**
+ * Reads the changes of the offset. Changes of only the name or the daylight saving flag are left out, because clocks
+ * show the same before and after.
+ */
 function changesIn(view: DataView, start: number, { timeCount, typeCount }: Header) {
   const typesAt = start + timeCount * 9;
   const offsetOf = (type: number) => {

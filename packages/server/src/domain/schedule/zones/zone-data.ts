@@ -2,25 +2,25 @@ import { invariant } from "../../invariant.ts";
 import { TimeZone } from "./time-zone.ts";
 import { readTzif } from "./tzif.ts";
 
-/** One version of the IANA time zone database, wherever it comes from. */
+/** One version of the IANA time zone database, from any source. */
 export interface ZoneFiles {
-  /** As `2026f`. */
+  /** Version, such as `2026f`. */
   version: string;
   /** ISO date of the release; null: not known. */
   releasedOn: string | null;
   /** Names of all zones, links included. */
   names: readonly string[];
-  /** The TZif file of one of `names`. */
+  /** Returns the TZif file of one of `names`. */
   read(name: string): Uint8Array;
 }
 
-/** One version of the database, ready to be asked. Zones are read when they are asked for, and kept. */
+/** One version of the database, prepared for lookups. Zones are read at their first use and cached. */
 export class ZoneData {
   readonly version: string;
   readonly releasedOn: string | null;
   readonly names: readonly string[];
   readonly #files: ZoneFiles;
-  /** Zones by their names in lower case. */
+  /** Names of zones by their lower-case form. */
   readonly #namesByKey: ReadonlyMap<string, string>;
   readonly #zones = new Map<string, TimeZone>();
 
@@ -32,7 +32,7 @@ export class ZoneData {
     this.#namesByKey = new Map(files.names.map((name) => [name.toLowerCase(), name]));
   }
 
-  /** The zone of this name, in any case; null: there is none. */
+  /** The zone of this name, whatever its case; null: there is none. */
   zone(name: string): TimeZone | null {
     const key = name.toLowerCase();
     const known = this.#zones.get(key);
@@ -46,19 +46,19 @@ export class ZoneData {
 }
 
 /**
- * Versions that this process has, by name. A version never changes, so one table serves all parts of a process;
- * schedules name the version that they go by.
+ * Versions that this process has loaded, by name. A version never changes, so all parts of a process share one table;
+ * schedules name their version.
  */
 const versions = new Map<string, ZoneData>();
 let inUse: ZoneData | null = null;
 
-/** Keeps a version. Replaces data that was kept under the same name. */
+/** Stores a version in the table. Replaces data with the same version. */
 export function keepZoneData(data: ZoneData): void {
   versions.set(data.version, data);
   if (inUse === null || inUse.version === data.version) inUse = data;
 }
 
-/** Makes a version that is kept the one that schedules without a version go by. */
+/** Makes a stored version the default, which schedules without a version use. */
 export function useZoneData(version: string): void {
   const data = versions.get(version);
   invariant(data !== undefined, `the time zone data ${version} was not loaded`);
@@ -69,14 +69,14 @@ export function hasZoneData(version: string): boolean {
   return versions.has(version);
 }
 
-/** @param version one that this process does not have, as well as none, stands for the one in use */
+/** @param version left out, or not loaded in this process: the version in use */
 export function zoneData(version?: string): ZoneData {
   const data = (version === undefined ? undefined : versions.get(version)) ?? inUse;
   invariant(data !== null, "no time zone data was loaded");
   return data;
 }
 
-/** The zone of this name in the newest version that has it; null: none has. */
+/** The zone of this name in the newest version that has it; null: no version has it. */
 export function zoneInAny(name: string): TimeZone | null {
   const newestFirst = [...versions.values()].sort((a, b) => (a.version > b.version ? -1 : 1));
   for (const data of newestFirst) {

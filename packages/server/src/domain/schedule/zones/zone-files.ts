@@ -3,23 +3,23 @@ import { TimeZone } from "./time-zone.ts";
 import { readTzif } from "./tzif.ts";
 import type { ZoneFiles } from "./zone-data.ts";
 
-/** A version of the database as plain data: one JSON file, one column of the store. */
+/** A version of the time zone database as plain data: one JSON file, one column of the store. */
 export interface ZoneFilesText {
-  /** As `2026f`. */
+  /** Version, such as `2026f`. */
   version: string;
   /** ISO date of the release; null: not known. */
   releasedOn: string | null;
-  /** TZif files in base64 by the names of zones; `=Europe/Berlin`: as the zone of that name. */
+  /** TZif files in base64 by the names of zones. A value such as `=Europe/Berlin` refers to the zone of that name. */
   zones: Readonly<Record<string, string>>;
 }
 
 const VERSION = /^[0-9]{4}[a-z]{1,2}([.+-][A-Za-z0-9.+-]{1,20})?$/;
 const ZONE_NAME = /^[A-Za-z0-9][A-Za-z0-9_+/-]{0,63}$/;
 const ZONES_MAX = 5_000;
-/** Without them it is another thing than the database. */
+/** Zones that data must have to be accepted as the time zone database. */
 const NEEDED = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
 
-/** @throws {Error} it is not the JSON of a database; the message says where it differs */
+/** @throws {Error} the text is not the JSON of a time zone database; the message says where it differs */
 export function parseZoneFiles(json: string): ZoneFilesText {
   let content: unknown;
   try {
@@ -71,7 +71,7 @@ export function zoneFilesOf({ version, releasedOn, zones }: ZoneFilesText): Zone
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const VALUES = new Map([...DIGITS].map((digit, value) => [digit.charCodeAt(0), value]));
 
-/** The platform's own decoder is not a part of the language yet. */
+/** Decodes base64, because the platform's own decoder is not part of the language yet. */
 function fromBase64(text: string): Uint8Array {
   const digits = text.replace(/=+$/, "");
   const bytes = new Uint8Array(Math.floor((digits.length * 3) / 4));

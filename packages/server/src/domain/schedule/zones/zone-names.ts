@@ -2,11 +2,11 @@ import { refuse, refuseAt, type ScheduleRefusal } from "../refusal.ts";
 import type { TimeZone } from "./time-zone.ts";
 import { zoneData, zoneInAny } from "./zone-data.ts";
 
-/** No name of the time zone database is longer. */
+/** Longest accepted name of a zone in characters; the time zone database has no longer one. */
 const NAME_LENGTH_MAX = 64;
 /**
- * Abbreviations that the database has as names. They never observe daylight saving, although people who write EST mean
- * New York, so that the next release refuses them for new schedules.
+ * Abbreviations that are names in the database, with their replacements. They never observe daylight saving, although
+ * people who write EST mean New York, so the next release refuses them for new schedules.
  */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   EST: "America/New_York with daylight saving, or Etc/GMT+5 without",
@@ -14,18 +14,22 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   HST: "Pacific/Honolulu",
 };
 
-/** The zone of this name of the IANA database, in any case; links such as Asia/Calcutta are names too. @param version see `zoneData`; a
- * zone that it lacks is that of another version, so that no job stands still when an older one comes back into force */
+/**
+ * Finds a zone by its name in the IANA database, whatever its case; links such as Asia/Calcutta are names too. If a
+ * version lacks the zone, another version's is used, so that no job stands still when an older version comes back into
+ * force.
+ * @param version see `zoneData`
+ */
 export function readTimeZone(name: string, version?: string): TimeZone | ScheduleRefusal {
   return zoneData(version).zone(name) ?? zoneInAny(name) ?? refusalOf(name);
 }
 
-/** Reason to refuse the name of a zone in a new schedule; null: none. */
+/** Reason to refuse a zone's name in a new schedule; null: the name is accepted. */
 export function zoneNameRefusal(name: string): ScheduleRefusal | null {
   return zoneData().zone(name) === null ? refusalOf(name) : null;
 }
 
-/** The warning about a name that is taken in this release and refused in the next one; null: there is none. */
+/** Warning about a name that this release accepts and the next one refuses; null: there is none. */
 export function zoneNameWarning(name: string): string | null {
   const abbreviation = name.toUpperCase();
   if (!Object.hasOwn(ABBREVIATIONS, abbreviation)) return null;
@@ -51,7 +55,7 @@ function refusalOf(name: string): ScheduleRefusal {
 
 const EXAMPLES = "give a name of the IANA time zone database, as Europe/Berlin or America/New_York";
 
-/** A zone whose city is called so, or begins so. */
+/** Finds a zone whose city has this name, or a name that begins with it. */
 function alike(name: string): string | undefined {
   const city = lettersOf(cityOf(name));
   if (city.length < 4) return undefined;

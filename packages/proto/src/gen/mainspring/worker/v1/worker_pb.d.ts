@@ -66,6 +66,14 @@ export declare type WorkerMessage = Message<"mainspring.worker.v1.WorkerMessage"
    * @generated from field: mainspring.worker.v1.Holds holds = 9;
    */
   holds?: Holds | undefined;
+
+  /**
+   * Steps that handlers have completed. The worker sends a step again after a reconnect and at `resend_results`, until the
+   * server has acknowledged it or refused its attempt.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Step steps = 10;
+   */
+  steps: Step[];
 };
 
 /**
@@ -135,6 +143,21 @@ export declare type ServerMessage = Message<"mainspring.worker.v1.ServerMessage"
    * @generated from field: repeated mainspring.worker.v1.Token take_back = 9;
    */
   takeBack: Token[];
+
+  /**
+   * Steps that are durable.
+   *
+   * @generated from field: repeated mainspring.worker.v1.StepAck step_acks = 10;
+   */
+  stepAcks: StepAck[];
+
+  /**
+   * Steps that earlier attempts of an execution have recorded, for an Assign that follows in this or a later message of the
+   * stream. The steps of one execution may come in several parts.
+   *
+   * @generated from field: repeated mainspring.worker.v1.RecordedSteps recorded = 11;
+   */
+  recorded: RecordedSteps[];
 };
 
 /**
@@ -294,7 +317,7 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   slots: number;
 
   /**
-   * How many more may wait at the worker; 0 to 100000.
+   * How many more may wait at the worker; 0 to 100000. See FEATURE_AUTO_PREFETCH.
    *
    * @generated from field: uint32 prefetch = 8;
    */
@@ -324,6 +347,20 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   features: number;
 
   /**
+   * Policies that the worker's tasks declare for jobs of their handlers. A gateway of the release before ignores them.
+   *
+   * @generated from field: repeated mainspring.worker.v1.HandlerPolicy policies = 12;
+   */
+  policies: HandlerPolicy[];
+
+  /**
+   * A gateway has welcomed this worker before, so its policies are no news. Sent with FEATURE_POLICIES.
+   *
+   * @generated from field: bool returning = 13;
+   */
+  returning: boolean;
+
+  /**
    * What the worker_id was derived from, so that nobody else can take the worker's place: ids are listed, secrets are not. A
    * worker_id that is a UUID of version 8 asks for it: the first 128 bits of SHA-256("mainspring worker\n" + secret), with
    * version and variant set. 16 to 128 characters; empty: the worker has none.
@@ -338,6 +375,34 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export declare const HelloSchema: GenMessage<Hello>;
+
+/**
+ * @generated from message mainspring.worker.v1.HandlerPolicy
+ */
+export declare type HandlerPolicy = Message<"mainspring.worker.v1.HandlerPolicy"> & {
+  /**
+   * One of `handlers` of the hello; named once.
+   *
+   * @generated from field: string handler = 1;
+   */
+  handler: string;
+
+  /**
+   * JSON text of an object, at most 4 KiB, and 256 KiB in all policies of a hello. Its fields are those of a job that
+   * POST /v1/jobs takes: timeoutSec, cancelGraceSec, maxLost, onWorkerLost, retryPolicy, priority, concurrencyKey,
+   * concurrencyLimit, uniqueKey. Both keys may have placeholders such as {payload.customerId}. Further: pool, which is that of
+   * the hello; jobs of the handler that name no pool then go there. A gateway ignores fields that it does not know.
+   *
+   * @generated from field: bytes policies = 2;
+   */
+  policies: Uint8Array;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.HandlerPolicy.
+ * Use `create(HandlerPolicySchema)` to create a new message.
+ */
+export declare const HandlerPolicySchema: GenMessage<HandlerPolicy>;
 
 /**
  * @generated from message mainspring.worker.v1.Held
@@ -475,6 +540,116 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
  * Use `create(AssignSchema)` to create a new message.
  */
 export declare const AssignSchema: GenMessage<Assign>;
+
+/**
+ * @generated from message mainspring.worker.v1.Step
+ */
+export declare type Step = Message<"mainspring.worker.v1.Step"> & {
+  /**
+   * @generated from field: mainspring.worker.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * Number of the record, from 1, which grows within an attempt.
+   *
+   * @generated from field: uint32 number = 2;
+   */
+  number: number;
+
+  /**
+   * 1 to 256 characters; empty: a checkpoint.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * @generated from field: mainspring.worker.v1.StepKind kind = 4;
+   */
+  kind: StepKind;
+
+  /**
+   * JSON text, at most 256 KiB; empty: undefined.
+   *
+   * @generated from field: bytes data = 5;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.Step.
+ * Use `create(StepSchema)` to create a new message.
+ */
+export declare const StepSchema: GenMessage<Step>;
+
+/**
+ * @generated from message mainspring.worker.v1.StepAck
+ */
+export declare type StepAck = Message<"mainspring.worker.v1.StepAck"> & {
+  /**
+   * @generated from field: mainspring.worker.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * @generated from field: uint32 number = 2;
+   */
+  number: number;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.StepAck.
+ * Use `create(StepAckSchema)` to create a new message.
+ */
+export declare const StepAckSchema: GenMessage<StepAck>;
+
+/**
+ * @generated from message mainspring.worker.v1.RecordedSteps
+ */
+export declare type RecordedSteps = Message<"mainspring.worker.v1.RecordedSteps"> & {
+  /**
+   * @generated from field: mainspring.worker.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * @generated from field: repeated mainspring.worker.v1.RecordedStep steps = 2;
+   */
+  steps: RecordedStep[];
+};
+
+/**
+ * Describes the message mainspring.worker.v1.RecordedSteps.
+ * Use `create(RecordedStepsSchema)` to create a new message.
+ */
+export declare const RecordedStepsSchema: GenMessage<RecordedSteps>;
+
+/**
+ * @generated from message mainspring.worker.v1.RecordedStep
+ */
+export declare type RecordedStep = Message<"mainspring.worker.v1.RecordedStep"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: mainspring.worker.v1.StepKind kind = 2;
+   */
+  kind: StepKind;
+
+  /**
+   * @generated from field: bytes data = 3;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.RecordedStep.
+ * Use `create(RecordedStepSchema)` to create a new message.
+ */
+export declare const RecordedStepSchema: GenMessage<RecordedStep>;
 
 /**
  * @generated from message mainspring.worker.v1.Cancel
@@ -711,12 +886,64 @@ export enum Feature {
    * @generated from enum value: FEATURE_AUTHORITY = 1;
    */
   AUTHORITY = 1,
+
+  /**
+   * `policies` names every handler whose task declares something: a handler that is not named declares nothing.
+   *
+   * @generated from enum value: FEATURE_POLICIES = 2;
+   */
+  POLICIES = 2,
+
+  /**
+   * The gateway measures how many attempts may wait at the worker, about 50 ms of work, and ignores `prefetch`. The worker sets
+   * `prefetch` to the number of attempts that wait now, so that a gateway which does not know this feature accepts its holds.
+   *
+   * @generated from enum value: FEATURE_AUTO_PREFETCH = 4;
+   */
+  AUTO_PREFETCH = 4,
+
+  /**
+   * `steps`, `step_acks` and `recorded`. A handler whose gateway lacks the feature cannot record steps: the call fails. A gateway
+   * returns an attempt of an execution that has recorded steps if the worker lacks the feature.
+   *
+   * @generated from enum value: FEATURE_STEPS = 8;
+   */
+  STEPS = 8,
 }
 
 /**
  * Describes the enum mainspring.worker.v1.Feature.
  */
 export declare const FeatureSchema: GenEnum<Feature>;
+
+/**
+ * @generated from enum mainspring.worker.v1.StepKind
+ */
+export enum StepKind {
+  /**
+   * @generated from enum value: STEP_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The result of a step. The first record of a name counts.
+   *
+   * @generated from enum value: STEP_KIND_RESULT = 1;
+   */
+  RESULT = 1,
+
+  /**
+   * A checkpoint, with an empty name. The newest record counts.
+   *
+   * @generated from enum value: STEP_KIND_CHECKPOINT = 2;
+   */
+  CHECKPOINT = 2,
+}
+
+/**
+ * Describes the enum mainspring.worker.v1.StepKind.
+ */
+export declare const StepKindSchema: GenEnum<StepKind>;
 
 /**
  * @generated from enum mainspring.worker.v1.CancelReason

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file mainspring/worker/v1/worker.proto.
  */
 export const file_mainspring_worker_v1_worker = /*@__PURE__*/
-  fileDesc("CiFtYWluc3ByaW5nL3dvcmtlci92MS93b3JrZXIucHJvdG8SFG1haW5zcHJpbmcud29ya2VyLnYxIpYDCg1Xb3JrZXJNZXNzYWdlEioKBWhlbGxvGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuSGVsbG8SLgoHc3RhcnRlZBgCIAMoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLlN0YXJ0ZWQSMAoIZmluaXNoZWQYAyADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5GaW5pc2hlZBIyCgloZWFydGJlYXQYBCABKAsyHy5tYWluc3ByaW5nLndvcmtlci52MS5IZWFydGJlYXQSMAoIcHJvZ3Jlc3MYBSADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5Qcm9ncmVzcxInCgRsb2dzGAYgAygLMhkubWFpbnNwcmluZy53b3JrZXIudjEuTG9nEhAKCGRyYWluaW5nGAcgASgIEioKBWVuZGVkGAggAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SKgoFaG9sZHMYCSABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ib2xkcyL1AgoNU2VydmVyTWVzc2FnZRIuCgd3ZWxjb21lGAEgASgLMh0ubWFpbnNwcmluZy53b3JrZXIudjEuV2VsY29tZRItCgdhc3NpZ25zGAIgAygLMhwubWFpbnNwcmluZy53b3JrZXIudjEuQXNzaWduEi0KB2NhbmNlbHMYAyADKAsyHC5tYWluc3ByaW5nLndvcmtlci52MS5DYW5jZWwSKQoEYWNrcxgEIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEiwKB3JlZnVzZWQYBSADKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIWCg5yZXNlbmRfcmVzdWx0cxgGIAEoCBINCgVkcmFpbhgHIAEoCBImCgNhc2sYCCABKAsyGS5tYWluc3ByaW5nLndvcmtlci52MS5Bc2sSLgoJdGFrZV9iYWNrGAkgAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4icwoDQXNrEg0KBW5vbmNlGAEgASgEEisKBnRva2VucxgCIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjAKBmVwb2NocxgDIAMoCzIgLm1haW5zcHJpbmcud29ya2VyLnYxLlNoYXJkRXBvY2giKgoKU2hhcmRFcG9jaBINCgVzaGFyZBgBIAEoDRINCgVlcG9jaBgCIAEoBCJBCgVIb2xkcxINCgVub25jZRgBIAEoBBIpCgVob2xkcxgCIAMoCzIaLm1haW5zcHJpbmcud29ya2VyLnYxLkhlbGQiPQoFVG9rZW4SFAoMZXhlY3V0aW9uX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SDQoFc2hhcmQYAyABKA0i+gEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEQoJd29ya2VyX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDAoEcG9vbBgEIAEoCRIQCghoYW5kbGVycxgFIAMoCRIUCgxjYXBhYmlsaXRpZXMYBiADKAkSDQoFc2xvdHMYByABKA0SEAoIcHJlZmV0Y2gYCCABKA0SKQoFaG9sZHMYCSADKAsyGi5tYWluc3ByaW5nLndvcmtlci52MS5IZWxkEhIKCmNvbm5lY3Rpb24YCiABKA0SEAoIZmVhdHVyZXMYCyABKA0SDgoGc2VjcmV0GBQgASgJImkKBEhlbGQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIVCg1zdGFydGVkX2F0X21zGAIgASgDEhAKCGZpbmlzaGVkGAMgASgIEgwKBG92ZXIYBCABKAgiWwoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SDwoHZ2F0ZXdheRgCIAEoCRIOCgZub3dfbXMYAyABKAMSEAoIZmVhdHVyZXMYBCABKA0i0wEKBkFzc2lnbhIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEg8KB2hhbmRsZXIYAiABKAkSDwoHcGF5bG9hZBgDIAEoDBISCgp0aW1lb3V0X21zGAQgASgNEhcKD2NhbmNlbF9ncmFjZV9tcxgFIAEoDRIQCghmYWlsdXJlcxgGIAEoDRIUCgxtYXhfYXR0ZW1wdHMYByABKA0SFwoPc2NoZWR1bGVkX2F0X21zGAggASgDEg0KBWVwb2NoGAkgASgEInoKBkNhbmNlbBIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjIKBnJlYXNvbhgCIAEoDjIiLm1haW5zcHJpbmcud29ya2VyLnYxLkNhbmNlbFJlYXNvbhIQCghncmFjZV9tcxgDIAEoDSJMCgdTdGFydGVkEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SFQoNc3RhcnRlZF9hdF9tcxgCIAEoAyKwAgoIRmluaXNoZWQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIuCgdvdXRjb21lGAIgASgOMh0ubWFpbnNwcmluZy53b3JrZXIudjEuT3V0Y29tZRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhYKDmZpbmlzaGVkX2F0X21zGAQgASgDEg4KBnJlc3VsdBgFIAEoDBIqCgVlcnJvchgGIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLkVycm9yEjEKBmFkdmljZRgHIAEoDjIhLm1haW5zcHJpbmcud29ya2VyLnYxLlJldHJ5QWR2aWNlEhMKC3JldHJ5X2F0X21zGAggASgDEhUKDXN0aWxsX3J1bm5pbmcYCSABKAgiNQoFRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg0KBXN0YWNrGAMgASgJIjEKCUhlYXJ0YmVhdBIPCgdydW5uaW5nGAEgASgNEhMKC2xvb3BfbGFnX21zGAIgASgNIlkKCFByb2dyZXNzEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SEAoIZnJhY3Rpb24YAiABKAESDwoHbWVzc2FnZRgDIAEoCSJdCgNMb2cSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhINCgVhdF9tcxgCIAEoAxINCgVsZXZlbBgDIAEoCRIMCgRsaW5lGAQgASgJKjkKB0ZlYXR1cmUSFwoTRkVBVFVSRV9VTlNQRUNJRklFRBAAEhUKEUZFQVRVUkVfQVVUSE9SSVRZEAEqZwoMQ2FuY2VsUmVhc29uEh0KGUNBTkNFTF9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdDQU5DRUxfUkVBU09OX1JFUVVFU1RFRBABEhsKF0NBTkNFTF9SRUFTT05fVElNRURfT1VUEAIqkQEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfU1VDQ0VFREVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIVChFPVVRDT01FX1RJTUVEX09VVBADEhUKEU9VVENPTUVfQ0FOQ0VMTEVEEAQSFAoQT1VUQ09NRV9SRUxFQVNFRBAFKlgKC1JldHJ5QWR2aWNlEhwKGFJFVFJZX0FEVklDRV9VTlNQRUNJRklFRBAAEhYKElJFVFJZX0FEVklDRV9ORVZFUhABEhMKD1JFVFJZX0FEVklDRV9BVBACMmgKDVdvcmtlclNlcnZpY2USVwoHQ29ubmVjdBIjLm1haW5zcHJpbmcud29ya2VyLnYxLldvcmtlck1lc3NhZ2UaIy5tYWluc3ByaW5nLndvcmtlci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
+  fileDesc("CiFtYWluc3ByaW5nL3dvcmtlci92MS93b3JrZXIucHJvdG8SFG1haW5zcHJpbmcud29ya2VyLnYxIsEDCg1Xb3JrZXJNZXNzYWdlEioKBWhlbGxvGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuSGVsbG8SLgoHc3RhcnRlZBgCIAMoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLlN0YXJ0ZWQSMAoIZmluaXNoZWQYAyADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5GaW5pc2hlZBIyCgloZWFydGJlYXQYBCABKAsyHy5tYWluc3ByaW5nLndvcmtlci52MS5IZWFydGJlYXQSMAoIcHJvZ3Jlc3MYBSADKAsyHi5tYWluc3ByaW5nLndvcmtlci52MS5Qcm9ncmVzcxInCgRsb2dzGAYgAygLMhkubWFpbnNwcmluZy53b3JrZXIudjEuTG9nEhAKCGRyYWluaW5nGAcgASgIEioKBWVuZGVkGAggAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SKgoFaG9sZHMYCSABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ib2xkcxIpCgVzdGVwcxgKIAMoCzIaLm1haW5zcHJpbmcud29ya2VyLnYxLlN0ZXAi3gMKDVNlcnZlck1lc3NhZ2USLgoHd2VsY29tZRgBIAEoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLldlbGNvbWUSLQoHYXNzaWducxgCIAMoCzIcLm1haW5zcHJpbmcud29ya2VyLnYxLkFzc2lnbhItCgdjYW5jZWxzGAMgAygLMhwubWFpbnNwcmluZy53b3JrZXIudjEuQ2FuY2VsEikKBGFja3MYBCADKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIsCgdyZWZ1c2VkGAUgAygLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SFgoOcmVzZW5kX3Jlc3VsdHMYBiABKAgSDQoFZHJhaW4YByABKAgSJgoDYXNrGAggASgLMhkubWFpbnNwcmluZy53b3JrZXIudjEuQXNrEi4KCXRha2VfYmFjaxgJIAMoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjAKCXN0ZXBfYWNrcxgKIAMoCzIdLm1haW5zcHJpbmcud29ya2VyLnYxLlN0ZXBBY2sSNQoIcmVjb3JkZWQYCyADKAsyIy5tYWluc3ByaW5nLndvcmtlci52MS5SZWNvcmRlZFN0ZXBzInMKA0FzaxINCgVub25jZRgBIAEoBBIrCgZ0b2tlbnMYAiADKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIwCgZlcG9jaHMYAyADKAsyIC5tYWluc3ByaW5nLndvcmtlci52MS5TaGFyZEVwb2NoIioKClNoYXJkRXBvY2gSDQoFc2hhcmQYASABKA0SDQoFZXBvY2gYAiABKAQiQQoFSG9sZHMSDQoFbm9uY2UYASABKAQSKQoFaG9sZHMYAiADKAsyGi5tYWluc3ByaW5nLndvcmtlci52MS5IZWxkIj0KBVRva2VuEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg0KBXNoYXJkGAMgASgNIsQCCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhEKCXdvcmtlcl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHBvb2wYBCABKAkSEAoIaGFuZGxlcnMYBSADKAkSFAoMY2FwYWJpbGl0aWVzGAYgAygJEg0KBXNsb3RzGAcgASgNEhAKCHByZWZldGNoGAggASgNEikKBWhvbGRzGAkgAygLMhoubWFpbnNwcmluZy53b3JrZXIudjEuSGVsZBISCgpjb25uZWN0aW9uGAogASgNEhAKCGZlYXR1cmVzGAsgASgNEjUKCHBvbGljaWVzGAwgAygLMiMubWFpbnNwcmluZy53b3JrZXIudjEuSGFuZGxlclBvbGljeRIRCglyZXR1cm5pbmcYDSABKAgSDgoGc2VjcmV0GBQgASgJIjIKDUhhbmRsZXJQb2xpY3kSDwoHaGFuZGxlchgBIAEoCRIQCghwb2xpY2llcxgCIAEoDCJpCgRIZWxkEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SFQoNc3RhcnRlZF9hdF9tcxgCIAEoAxIQCghmaW5pc2hlZBgDIAEoCBIMCgRvdmVyGAQgASgIIlsKB1dlbGNvbWUSHQoVaGVhcnRiZWF0X2ludGVydmFsX21zGAEgASgNEg8KB2dhdGV3YXkYAiABKAkSDgoGbm93X21zGAMgASgDEhAKCGZlYXR1cmVzGAQgASgNItMBCgZBc3NpZ24SKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIPCgdoYW5kbGVyGAIgASgJEg8KB3BheWxvYWQYAyABKAwSEgoKdGltZW91dF9tcxgEIAEoDRIXCg9jYW5jZWxfZ3JhY2VfbXMYBSABKA0SEAoIZmFpbHVyZXMYBiABKA0SFAoMbWF4X2F0dGVtcHRzGAcgASgNEhcKD3NjaGVkdWxlZF9hdF9tcxgIIAEoAxINCgVlcG9jaBgJIAEoBCKMAQoEU3RlcBIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEg4KBm51bWJlchgCIAEoDRIMCgRuYW1lGAMgASgJEiwKBGtpbmQYBCABKA4yHi5tYWluc3ByaW5nLndvcmtlci52MS5TdGVwS2luZBIMCgRkYXRhGAUgASgMIkUKB1N0ZXBBY2sSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIOCgZudW1iZXIYAiABKA0ibgoNUmVjb3JkZWRTdGVwcxIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjEKBXN0ZXBzGAIgAygLMiIubWFpbnNwcmluZy53b3JrZXIudjEuUmVjb3JkZWRTdGVwIlgKDFJlY29yZGVkU3RlcBIMCgRuYW1lGAEgASgJEiwKBGtpbmQYAiABKA4yHi5tYWluc3ByaW5nLndvcmtlci52MS5TdGVwS2luZBIMCgRkYXRhGAMgASgMInoKBkNhbmNlbBIqCgV0b2tlbhgBIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLlRva2VuEjIKBnJlYXNvbhgCIAEoDjIiLm1haW5zcHJpbmcud29ya2VyLnYxLkNhbmNlbFJlYXNvbhIQCghncmFjZV9tcxgDIAEoDSJMCgdTdGFydGVkEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SFQoNc3RhcnRlZF9hdF9tcxgCIAEoAyKwAgoIRmluaXNoZWQSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhIuCgdvdXRjb21lGAIgASgOMh0ubWFpbnNwcmluZy53b3JrZXIudjEuT3V0Y29tZRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhYKDmZpbmlzaGVkX2F0X21zGAQgASgDEg4KBnJlc3VsdBgFIAEoDBIqCgVlcnJvchgGIAEoCzIbLm1haW5zcHJpbmcud29ya2VyLnYxLkVycm9yEjEKBmFkdmljZRgHIAEoDjIhLm1haW5zcHJpbmcud29ya2VyLnYxLlJldHJ5QWR2aWNlEhMKC3JldHJ5X2F0X21zGAggASgDEhUKDXN0aWxsX3J1bm5pbmcYCSABKAgiNQoFRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg0KBXN0YWNrGAMgASgJIjEKCUhlYXJ0YmVhdBIPCgdydW5uaW5nGAEgASgNEhMKC2xvb3BfbGFnX21zGAIgASgNIlkKCFByb2dyZXNzEioKBXRva2VuGAEgASgLMhsubWFpbnNwcmluZy53b3JrZXIudjEuVG9rZW4SEAoIZnJhY3Rpb24YAiABKAESDwoHbWVzc2FnZRgDIAEoCSJdCgNMb2cSKgoFdG9rZW4YASABKAsyGy5tYWluc3ByaW5nLndvcmtlci52MS5Ub2tlbhINCgVhdF9tcxgCIAEoAxINCgVsZXZlbBgDIAEoCRIMCgRsaW5lGAQgASgJKn0KB0ZlYXR1cmUSFwoTRkVBVFVSRV9VTlNQRUNJRklFRBAAEhUKEUZFQVRVUkVfQVVUSE9SSVRZEAESFAoQRkVBVFVSRV9QT0xJQ0lFUxACEhkKFUZFQVRVUkVfQVVUT19QUkVGRVRDSBAEEhEKDUZFQVRVUkVfU1RFUFMQCCpVCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBTVEVQX0tJTkRfUkVTVUxUEAESGAoUU1RFUF9LSU5EX0NIRUNLUE9JTlQQAipnCgxDYW5jZWxSZWFzb24SHQoZQ0FOQ0VMX1JFQVNPTl9VTlNQRUNJRklFRBAAEhsKF0NBTkNFTF9SRUFTT05fUkVRVUVTVEVEEAESGwoXQ0FOQ0VMX1JFQVNPTl9USU1FRF9PVVQQAiqRAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9TVUNDRUVERUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhUKEU9VVENPTUVfVElNRURfT1VUEAMSFQoRT1VUQ09NRV9DQU5DRUxMRUQQBBIUChBPVVRDT01FX1JFTEVBU0VEEAUqWAoLUmV0cnlBZHZpY2USHAoYUkVUUllfQURWSUNFX1VOU1BFQ0lGSUVEEAASFgoSUkVUUllfQURWSUNFX05FVkVSEAESEwoPUkVUUllfQURWSUNFX0FUEAIyaAoNV29ya2VyU2VydmljZRJXCgdDb25uZWN0EiMubWFpbnNwcmluZy53b3JrZXIudjEuV29ya2VyTWVzc2FnZRojLm1haW5zcHJpbmcud29ya2VyLnYxLlNlcnZlck1lc3NhZ2UoATABYgZwcm90bzM");
 
 /**
  * Describes the message mainspring.worker.v1.WorkerMessage.
@@ -62,74 +62,109 @@ export const HelloSchema = /*@__PURE__*/
   messageDesc(file_mainspring_worker_v1_worker, 6);
 
 /**
+ * Describes the message mainspring.worker.v1.HandlerPolicy.
+ * Use `create(HandlerPolicySchema)` to create a new message.
+ */
+export const HandlerPolicySchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 7);
+
+/**
  * Describes the message mainspring.worker.v1.Held.
  * Use `create(HeldSchema)` to create a new message.
  */
 export const HeldSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 7);
+  messageDesc(file_mainspring_worker_v1_worker, 8);
 
 /**
  * Describes the message mainspring.worker.v1.Welcome.
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 8);
+  messageDesc(file_mainspring_worker_v1_worker, 9);
 
 /**
  * Describes the message mainspring.worker.v1.Assign.
  * Use `create(AssignSchema)` to create a new message.
  */
 export const AssignSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 9);
+  messageDesc(file_mainspring_worker_v1_worker, 10);
+
+/**
+ * Describes the message mainspring.worker.v1.Step.
+ * Use `create(StepSchema)` to create a new message.
+ */
+export const StepSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 11);
+
+/**
+ * Describes the message mainspring.worker.v1.StepAck.
+ * Use `create(StepAckSchema)` to create a new message.
+ */
+export const StepAckSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 12);
+
+/**
+ * Describes the message mainspring.worker.v1.RecordedSteps.
+ * Use `create(RecordedStepsSchema)` to create a new message.
+ */
+export const RecordedStepsSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 13);
+
+/**
+ * Describes the message mainspring.worker.v1.RecordedStep.
+ * Use `create(RecordedStepSchema)` to create a new message.
+ */
+export const RecordedStepSchema = /*@__PURE__*/
+  messageDesc(file_mainspring_worker_v1_worker, 14);
 
 /**
  * Describes the message mainspring.worker.v1.Cancel.
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 10);
+  messageDesc(file_mainspring_worker_v1_worker, 15);
 
 /**
  * Describes the message mainspring.worker.v1.Started.
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 11);
+  messageDesc(file_mainspring_worker_v1_worker, 16);
 
 /**
  * Describes the message mainspring.worker.v1.Finished.
  * Use `create(FinishedSchema)` to create a new message.
  */
 export const FinishedSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 12);
+  messageDesc(file_mainspring_worker_v1_worker, 17);
 
 /**
  * Describes the message mainspring.worker.v1.Error.
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 13);
+  messageDesc(file_mainspring_worker_v1_worker, 18);
 
 /**
  * Describes the message mainspring.worker.v1.Heartbeat.
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 14);
+  messageDesc(file_mainspring_worker_v1_worker, 19);
 
 /**
  * Describes the message mainspring.worker.v1.Progress.
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 15);
+  messageDesc(file_mainspring_worker_v1_worker, 20);
 
 /**
  * Describes the message mainspring.worker.v1.Log.
  * Use `create(LogSchema)` to create a new message.
  */
 export const LogSchema = /*@__PURE__*/
-  messageDesc(file_mainspring_worker_v1_worker, 16);
+  messageDesc(file_mainspring_worker_v1_worker, 21);
 
 /**
  * Describes the enum mainspring.worker.v1.Feature.
@@ -144,10 +179,22 @@ export const Feature = /*@__PURE__*/
   tsEnum(FeatureSchema);
 
 /**
+ * Describes the enum mainspring.worker.v1.StepKind.
+ */
+export const StepKindSchema = /*@__PURE__*/
+  enumDesc(file_mainspring_worker_v1_worker, 1);
+
+/**
+ * @generated from enum mainspring.worker.v1.StepKind
+ */
+export const StepKind = /*@__PURE__*/
+  tsEnum(StepKindSchema);
+
+/**
  * Describes the enum mainspring.worker.v1.CancelReason.
  */
 export const CancelReasonSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 1);
+  enumDesc(file_mainspring_worker_v1_worker, 2);
 
 /**
  * @generated from enum mainspring.worker.v1.CancelReason
@@ -159,7 +206,7 @@ export const CancelReason = /*@__PURE__*/
  * Describes the enum mainspring.worker.v1.Outcome.
  */
 export const OutcomeSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 2);
+  enumDesc(file_mainspring_worker_v1_worker, 3);
 
 /**
  * @generated from enum mainspring.worker.v1.Outcome
@@ -171,7 +218,7 @@ export const Outcome = /*@__PURE__*/
  * Describes the enum mainspring.worker.v1.RetryAdvice.
  */
 export const RetryAdviceSchema = /*@__PURE__*/
-  enumDesc(file_mainspring_worker_v1_worker, 3);
+  enumDesc(file_mainspring_worker_v1_worker, 4);
 
 /**
  * @generated from enum mainspring.worker.v1.RetryAdvice

@@ -1,11 +1,11 @@
 /**
- * The first schema. Numbers for states and queues are those of codes.ts; times are milliseconds since 1970, as
- * everywhere in the program, so that nothing is rounded or shifted on the way.
+ * The first schema. Numbers for states and queues are those of codes.ts. Times are milliseconds since 1970, as
+ * everywhere in the program, so that no conversion rounds or shifts them.
  *
  * `jobs` and `executions` are partitioned by the month in their UUIDv7 keys, without a default partition: partitions.ts
- * makes the months ahead of time. Every transition of an execution pays for each index, so there are few:
- * - ready, waiting, held: partial, because a row is in at most one of them and in none at all once it is final;
- * - unsuccessful: the final states that people look for among very many that succeeded.
+ * creates the months ahead of time. Every transition of an execution pays for each index, so there are few:
+ * - ready, waiting, held: partial indexes, because a row is in at most one of them, and in none once it is final;
+ * - unsuccessful: the final states that people search for among very many that succeeded.
  */
 export const initial = `
 CREATE TABLE jobs (

@@ -1,10 +1,10 @@
 /**
  * Operations.
  *
- * - Each pool has its own priority step; it was an hour for all.
- * - A dead letter is a DEAD row until it was settled: replayed (1) or discarded (2). Dead letters that were not settled
+ * - Each pool has its own priority step, which was one hour for all pools before.
+ * - A dead letter is a DEAD row until it is settled: replayed (1) or discarded (2). Dead letters that are not settled
  *   have an index of their own, so that a million discarded ones cost a list nothing.
- * - A run settles all letters that a filter matches, chunk by chunk; the marker is the last letter that it has looked at.
+ * - A run settles all letters that a filter matches, chunk by chunk; the marker is the last letter that the run has examined.
  */
 export const operating = `
 ALTER TABLE pools ADD COLUMN priority_step_ms bigint NOT NULL DEFAULT 3600000;

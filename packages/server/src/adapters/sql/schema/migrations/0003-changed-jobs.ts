@@ -1,8 +1,9 @@
 /**
- * Jobs that change after they were accepted. An execution keeps to the version of its job that it was made by until its owner
- * says otherwise, so payloads of former versions are kept for as long as an execution of that version is.
+ * Jobs that change after they were accepted. An execution keeps the version of its job by which it was created until
+ * its owner changes that. The store therefore keeps payloads of former versions for as long as an execution of that
+ * version.
  *
- * Labels are indexed as `key` and `key=value` by an expression: submits write nothing more for it, and jobs without labels
+ * An expression index holds labels as `key` and `key=value`: submits write nothing more for it, and jobs without labels
  * cost nothing.
  */
 export const changedJobs = `

@@ -1,6 +1,6 @@
 /**
- * The leases of nodes. Unlogged: renewals cost no write to the log, and after a crash or on a promoted standby, where the
- * table is empty, every node that lives writes itself down again within a fraction of a second.
+ * Leases of nodes. The table is unlogged, so that renewals write nothing to the log. After a crash or on a promoted
+ * standby, where the table is empty, every living node inserts its row again within a fraction of a second.
  */
 export const nodes = `
 CREATE UNLOGGED TABLE nodes (

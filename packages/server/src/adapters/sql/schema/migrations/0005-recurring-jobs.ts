@@ -1,12 +1,12 @@
 /**
- * Jobs that recur, and how far each has come.
+ * Recurring jobs and their progress.
  *
- * - Recurring jobs live for years, so their ids are of a range whose partition is never dropped; whoever looks for partitions to
- *   drop goes by the names of months.
- * - A plan is written with every fire, and each of its indexes with it: so it is narrow, and what is unique about a job's name
- *   is kept elsewhere. The two partial indexes are those that owners read by.
- * - The index of a job's executions also tells their planned instants: the ledger of a job that has fired a million times is read
- *   from where it is asked for. An index without executions of one-time jobs finds the open ones.
+ * - Recurring jobs live for years, so their ids are in a range whose partition is never dropped; code that looks for partitions to
+ *   drop selects them by the names of months.
+ * - Every fire writes a plan and each of its indexes, so the table is narrow, and the uniqueness of a job's name is kept
+ *   elsewhere. Owners read by the two partial indexes.
+ * - The index of a job's executions also contains their planned instants: the ledger of a job that has fired a million times is
+ *   read from the requested instant on. An index without executions of one-time jobs finds the open ones.
  */
 export const recurringJobs = `
 ALTER TABLE jobs ADD COLUMN recurrence text;

@@ -1,6 +1,6 @@
 /**
- * Facts that nodes report of themselves, and wishes of operators. Nodes of the release before name the columns that
- * they write, and go on beside this.
+ * Data that nodes report about themselves, and requests of operators. Nodes of the previous release name the columns
+ * that they write, so they keep working with this schema.
  */
 export const cluster = `
 ALTER TABLE nodes

@@ -1,6 +1,7 @@
 /**
- * Which time zone data plans go by. The data is kept too, so that every node plans by the same version, whichever it brings itself, and so that
- * what has passed can be judged by the rules of its time. Nodes of the release before do not look at these tables.
+ * Tables of the time zone data by which plans are computed. The store keeps the data, so that every node plans by the
+ * same version, whichever version it ships with, and so that past instants can be judged by the rules of their time.
+ * Nodes of the previous release can run beside these tables: they do not read them. `since` is in ms since 1970.
  */
 export const timeZoneData = `
 CREATE TABLE tzdata_versions (

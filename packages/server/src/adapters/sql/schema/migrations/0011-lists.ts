@@ -1,13 +1,13 @@
 /**
- * Lists that cost by what they show.
+ * Indexes for lists whose cost depends on what they show.
  *
- * - Executions that are over are found by handler, pool and state, newest first: one entry in the life of an execution, written when it ends.
- *   Executions that are not over are found by the indexes that their owners read by.
+ * - Final executions are found by handler, pool and state, the newest first: one entry in the life of an execution, written when it ends.
+ *   Executions that are not final are found by the indexes by which their owners read.
  * - Jobs are found by handler and pool. Deleted jobs, and recurring jobs that are paused or finished, are few among many.
- * - Types of recurring jobs are indexed by an expression: fires of recurring jobs write nothing for it.
+ * - An expression index holds the types of recurring jobs, so that fires of recurring jobs write nothing for it.
  *
- * `ON ONLY`: an index of months that exist already would hold up all writes while it is made. Upkeep makes those one by one and beside the
- * writes (late-indexes.ts); lists do without an index until every month has it.
+ * `ON ONLY`: creating an index on existing months would block all writes meanwhile. Upkeep creates those one by one, without
+ * blocking writes (late-indexes.ts); lists do without an index until every month has it.
  */
 export const lists = `
 CREATE INDEX executions_over ON ONLY executions (handler, pool, state, id) WHERE queue = 0;

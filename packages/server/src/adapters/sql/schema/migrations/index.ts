@@ -9,14 +9,22 @@ import { timeZoneData } from "./0008-time-zone-data.ts";
 import { reach } from "./0009-reach.ts";
 import { nodeSecrets } from "./0010-node-secrets.ts";
 import { lists } from "./0011-lists.ts";
+import { handlerPolicies } from "./0012-handler-policies.ts";
+import { laterExecutions } from "./0013-later-executions.ts";
+import { steps } from "./0014-steps.ts";
+import { attemptLogs } from "./0015-attempt-logs.ts";
+import { flows } from "./0016-flows.ts";
 
 export interface Migration {
-  /** They grow. */
+  /** Version of the schema after the migration; versions grow. */
   version: number;
   name: string;
-  /** One or more statements. A released migration is never edited; a later one corrects its mistakes. */
+  /** One or more statements. A released migration is never edited; a later migration corrects its mistakes. */
   sql: string;
-  /** Programs of older feature levels cannot work with the schema from here on; default: it changes nothing for them. */
+  /**
+   * Feature level below which programs cannot work with the schema from here on; default: the migration changes nothing
+   * for them.
+   */
   needsLevel?: number;
 }
 
@@ -32,4 +40,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: "reach", sql: reach },
   { version: 10, name: "node secrets", sql: nodeSecrets },
   { version: 11, name: "lists", sql: lists },
+  { version: 12, name: "handler policies", sql: handlerPolicies },
+  { version: 13, name: "later executions", sql: laterExecutions },
+  { version: 14, name: "steps", sql: steps },
+  { version: 15, name: "attempt logs", sql: attemptLogs },
+  { version: 16, name: "flows", sql: flows },
 ];

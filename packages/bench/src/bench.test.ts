@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { mainspringDefault } from "./contenders/mainspring/mainspring.ts";
+import type { Figures } from "./figures.ts";
+import { drainCase } from "./scenarios/drain.ts";
+import { midnight } from "./scenarios/midnight.ts";
+import type { Case, Scale } from "./scenarios/scenario.ts";
+import { Stage } from "./services/stage.ts";
+
+const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, storedJobs: [1, 2] };
+
+/** Small runs with real servers. A run counts its jobs in the worker and in the store, and throws if one is missing. */
+describe("the benchmark on the PostgreSQL of the server", () => {
+  const stage = new Stage(300, "18");
+  after(() => stage[Symbol.asyncDispose]());
+
+  const measured = async (item: Case | undefined): Promise<Figures> =>
+    (await item?.measure(mainspringDefault, stage)) as Figures;
+  const isEach = (figures: Figures, ...names: (keyof Figures)[]) => {
+    for (const name of names) assert.ok((figures[name] ?? 0) > 0, `${name} in ${JSON.stringify(figures)}`);
+  };
+
+  it("drains a backlog, and knows its costs", async () => {
+    isEach(await measured(drainCase(500)), "jobsPerSec", "totalCpuUs", "logBytes", "writesPerThousand");
+  });
+
+  it("measures jobs beside a herd that stays whole", async () => {
+    isEach(await measured(midnight.cases(SCALE)[0]), "p50Ms", "p99Ms", "residentMiB");
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { commandLine, WrongOption } from "./command-line.ts";
+
+const scaleOf = (...args: string[]) => commandLine(args)?.scale;
+const contendersOf = (...args: string[]) => commandLine(args)?.contenders.map(({ name }) => name) ?? [];
+
+describe("the benchmark's command line", () => {
+  it("has smaller sizes for a quick session, unless an option gives them", () => {
+    assert.equal(scaleOf()?.herdJobs, 100_000);
+    assert.equal(scaleOf("--quick")?.herdJobs, 10_000);
+    assert.equal(scaleOf("--quick", "--herd", "10000000")?.herdJobs, 10_000_000);
+    assert.deepEqual([scaleOf()?.backlogJobs, scaleOf("--quick")?.backlogJobs], [1_000_000, 50_000]);
+    assert.deepEqual(scaleOf("--stored", "100,2000")?.storedJobs, [100, 2_000]);
+    assert.deepEqual(scaleOf()?.storedJobs, [1_000_000, 10_000_000]);
+    assert.equal(scaleOf("--backlog", "10000000")?.backlogJobs, 10_000_000);
+  });
+
+  it("refuses a wrong size, an unknown case, an unknown peer and an unknown option, and names it", () => {
+    for (const [args, why] of [
+      [["--herd", "0"], /--herd: must be a whole number from 1, not "0"/],
+      [["--stored", "10"], /--stored: must be a smaller and a larger number, not "10"/],
+      [["--stored", "20,10"], /--stored: must be a smaller and a larger number/],
+      [["--backlog", "1e6"], /--backlog: must be a whole number/],
+      [["--only", "drain,brain"], /--only: there is no "brain"/],
+      [["--peers", "sidekiq"], /--peers: there is no "sidekiq"/],
+      [["--postgres", "13"], /--postgres: there is no "13"/],
+      [["--faster"], /--faster/],
+    ] as const) {
+      assert.throws(
+        () => commandLine([...args]),
+        (error) => error instanceof WrongOption && why.test(error.message),
+      );
+    }
+  });
+
+  it("leaves out all peers if asked, and takes those whose name begins as asked", () => {
+    assert.ok(contendersOf("--peers", "none").every((name) => name.startsWith("mainspring")));
+    const peers = contendersOf("--peers", "pg-boss").filter((name) => !name.startsWith("mainspring"));
+    assert.deepEqual(peers, ["pg-boss-2", "pg-boss-4"]);
+  });
+
+  it("compares the cases whose costs matter most, unless others are named", () => {
+    const compared = commandLine(["--compare", "v1"]);
+    assert.deepEqual(
+      [compared?.compare, ...(compared?.scenarios ?? []).map(({ name }) => name)],
+      ["v1", "drain", "cycle", "submit", "pickup"],
+    );
+    assert.deepEqual(
+      commandLine(["--compare", "v1", "--only", "timers"])?.scenarios.map(({ name }) => name),
+      ["timers"],
+    );
+    assert.throws(() => commandLine(["--compare", "v1", "--report"]), /--compare .* --report/);
+  });
+
+  it("takes the system's PostgreSQL, unless another release is named", () => {
+    assert.deepEqual(
+      [
+        commandLine([])?.postgres,
+        commandLine(["--postgres", "18"])?.postgres,
+        commandLine(["--postgres", "15"])?.postgres,
+      ],
+      ["system", "18", "15"],
+    );
+  });
+
+  it("answers nothing if the user asks for help", () => {
+    assert.equal(commandLine(["--help"]), null);
+  });
+});

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type AttemptLogs, Client, TerminalError, task, Worker } from "@mainspring/sdk";
+import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
+import { Commands, LongCommand } from "./testing/command.ts";
+import { TestLink } from "./testing/link.ts";
+import { serveOn, startServer, type TestServer } from "./testing/server.ts";
+
+const WORKER = fileURLToPath(new URL("testing/worker-process.ts", import.meta.url));
+const NOBODY = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+describe("what handlers have logged", () => {
+  let server: TestServer;
+  let client: Client;
+  before(async () => {
+    server = await startServer();
+    client = new Client({ url: server.httpUrl });
+  });
+  after(() => server.stop());
+
+  const { run, done, json, jsonLines } = new Commands(() => server.clientEnv);
+  /** Ends the server, and starts another one on its data. */
+  const restart = async (signal: "SIGTERM" | "SIGKILL") => {
+    const { command, dataDir, stop } = server;
+    command.signal(signal);
+    await command.done;
+    const again = serveOn(dataDir, {});
+    const [, httpUrl = "", grpcAddress = ""] = await again.says(/api +(\S+)[^]*workers +(\S+)[^]*curl/);
+    const stopBoth = async () => {
+      again.signal("SIGTERM");
+      await again.done;
+      await stop();
+    };
+    const clientEnv = { MAINSPRING_URL: httpUrl, MAINSPRING_GRPC_URL: grpcAddress };
+    server = { ...server, httpUrl, grpcAddress, command: again, clientEnv, stop: stopBoth };
+    client = new Client({ url: httpUrl });
+  };
+  const textsOf = ({ lines }: AttemptLogs) => lines.map(({ line }) => line);
+  const at = "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z";
+
+  it("is shown of a running attempt, and of every attempt when it is over, also after a restart of the server", async (t) => {
+    const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const talks = task({
+      name: "talks",
+      run: async (_: null, ctx) => {
+        ctx.log(`attempt ${ctx.attempt} begins\u001b[2J`);
+        ctx.log("a second line\nof two");
+        await ends[ctx.attempt - 1]?.promise;
+        if (ctx.attempt === 1) throw new Error("once more");
+      },
+    });
+    const worker = new Worker({ url: server.grpcAddress, tasks: [talks], warn: () => undefined });
+    t.after(() => worker.stop());
+    await worker.start();
+    const retryPolicy = { initialDelayMs: 1 };
+    const { executionId } = await client.submit({ target: { handler: "talks" }, retryPolicy });
+    while ((await client.getExecution(executionId)).attempt === 0);
+    while ((await client.getLogs(executionId)).lines.length < 2);
+    const running = await done("executions", "logs", executionId);
+    const line = `^${at}  info  attempt 1 begins\\\\u001b\\[2J\n${at}  info  a second line\\\\nof two\n$`;
+    assert.match(running, new RegExp(line));
+    const follow = new LongCommand(["executions", "logs", executionId, "--follow", "--json"], server.clientEnv);
+    t.after(() => follow.signal("SIGKILL"));
+    const first = new LongCommand(["executions", "logs", executionId, "--follow", "--attempt", "1"], server.clientEnv);
+    t.after(() => first.signal("SIGKILL"));
+    await Promise.all([follow.says(/of two/), first.says(/of two/)]);
+    for (const end of ends) end.resolve();
+    await client.waitForExecution(executionId);
+    const followed = (await follow.done).stdout
+      .trim()
+      .split("\n")
+      .map((text) => JSON.parse(text));
+    assert.deepEqual(
+      followed.map(({ attempt, line }) => `${attempt} ${line.slice(0, 9)}`),
+      ["1 attempt 1", "1 a second ", "2 attempt 2", "2 a second "].map((text) => text.slice(0, 11)),
+    );
+    assert.match((await first.done).stdout, new RegExp(line), "ends with its attempt, and shows each line once");
+    const both = async () => {
+      const [one, two] = [await client.getLogs(executionId, { attempt: 1 }), await client.getLogs(executionId)];
+      return [one.attempt, ...textsOf(one), two.attempt, ...textsOf(two)];
+    };
+    const said = (n: number) => [n, `attempt ${n} begins\u001b[2J`, "a second line\nof two"];
+    assert.deepEqual(await both(), [...said(1), ...said(2)]);
+    await worker.stop();
+    await restart("SIGTERM");
+    assert.deepEqual(await both(), [...said(1), ...said(2)]);
+    const document = await json<AttemptLogs>("executions", "logs", executionId, "--attempt", "1");
+    assert.deepEqual([document.attempt, document.url, document.droppedLines], [1, null, 0]);
+  });
+
+  it("is kept of an attempt whose worker was killed, also when the server is killed after it", async (t) => {
+    const options = { pool: "killed", url: server.grpcAddress };
+    const worker = new LongCommand([], { TEST_WORKER: JSON.stringify(options) }, WORKER);
+    t.after(() => worker.signal("SIGKILL"));
+    await worker.says(/ready/);
+    const { executionId } = await client.submit({ target: { handler: "hold", pool: "killed" }, payload: 600_000 });
+    await worker.says(/start/);
+    while ((await client.getLogs(executionId).catch(() => null))?.lines.length !== 1);
+    worker.signal("SIGKILL");
+    const isLost = async () => (await client.getExecution(executionId)).attempts[0]?.state === "WORKER_LOST";
+    while (!(await isLost()));
+    assert.deepEqual(textsOf(await client.getLogs(executionId, { attempt: 1 })), ["holds for 600000 ms"]);
+    await restart("SIGKILL");
+    assert.deepEqual(textsOf(await client.getLogs(executionId, { attempt: 1 })), ["holds for 600000 ms"]);
+  });
+
+  it("is followed from before the first attempt, until the execution is final", async (t) => {
+    const later = task({
+      name: "later",
+      run: (_: null, ctx) => {
+        ctx.log("only line");
+        throw new TerminalError("not today");
+      },
+    });
+    const { executionId } = await client.submit({ target: { handler: "later", pool: "later" } });
+    const follow = new LongCommand(["executions", "logs", executionId, "--follow"], server.clientEnv);
+    t.after(() => follow.signal("SIGKILL"));
+    const worker = new Worker({ url: server.grpcAddress, pool: "later", tasks: [later], warn: () => undefined });
+    t.after(() => worker.stop());
+    await worker.start();
+    const { stdout, code } = await follow.done;
+    assert.match(stdout, new RegExp(`^${at}  info  only line\n$`));
+    assert.equal(code, 0);
+  });
+
+  it("says so where there is nothing, and where there is no such execution or attempt", async () => {
+    const { executionId } = await json<{ executionId: string }>("submit", "echo", "--wait");
+    assert.equal(await done("executions", "logs", executionId), "attempt 1 has logged nothing\n");
+    assert.deepEqual((await jsonLines<AttemptLogs>("executions", "logs", executionId, "--json"))[0]?.lines, []);
+    const refused = async (...args: string[]) => (await run(["executions", "logs", ...args])).stderr;
+    assert.match(await refused(executionId, "--attempt", "2"), /^mainspring: .*no attempt 2: its newest is 1/);
+    assert.match(await refused(NOBODY), /^mainspring: .*no such execution/);
+    assert.match(await refused(executionId, "--attempt", "0"), /whole number|1 to/);
+  });
+});
+
+it("joins what the nodes of a cluster hear of an attempt whose worker changes its node", async (t) => {
+  const cluster = await TestCluster.open();
+  t.after(() => cluster.close());
+  const env = { MAINSPRING_BUILTIN_WORKER: "off", MAINSPRING_STOP_DELAY_SEC: "0" };
+  const [one, other] = await Promise.all([cluster.node(env), cluster.node(env)]);
+  const client = new Client({ url: other.httpUrl });
+  while ((await client.cluster.status()).nodes.length < 2);
+  const moved = Promise.withResolvers<void>();
+  const talks = task({
+    name: "talks",
+    run: async (_: null, ctx) => {
+      ctx.log("漢字 and \u0007");
+      await moved.promise;
+      ctx.log("after the move");
+    },
+  });
+  const link = new TestLink();
+  t.after(() => link.close());
+  const portOf = ({ grpcAddress }: ClusterNode) => Number(grpcAddress.split(":").at(-1));
+  const worker = new Worker({ url: await link.listen(portOf(one)), tasks: [talks], warn: () => undefined });
+  t.after(() => worker.stop());
+  await worker.start();
+  const { executionId } = await talks.submit(client, null);
+  const texts = async () => (await client.getLogs(executionId).catch(() => null))?.lines.map(({ line }) => line) ?? [];
+  while ((await texts()).length === 0);
+  assert.deepEqual(await texts(), ["漢字 and \u0007"], "asked of the node that has the worker");
+  link.leadTo(portOf(other));
+  link.break();
+  link.mend();
+  const isAtOther = async () =>
+    (await client.cluster.status()).nodes.some(
+      ({ address, workers }) => address === other.grpcAddress && workers === 1,
+    );
+  while (!(await isAtOther()));
+  moved.resolve();
+  assert.equal((await client.waitForExecution(executionId)).attempt, 1);
+  const all = ["漢字 and \u0007", "after the move"];
+  assert.deepEqual(await texts(), all);
+  await worker.stop();
+  one.command.signal("SIGTERM");
+  await one.command.done;
+  assert.deepEqual(await texts(), all, "the node that has gone wrote its lines before");
+});

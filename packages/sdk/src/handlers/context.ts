@@ -1,0 +1,71 @@
+import type { Checkpoint, Steps } from "../steps/step-context.ts";
+
+/** Data about a handler's attempt, and the functions that a running handler can call. */
+export interface TaskContext {
+  readonly executionId: string;
+  /** Number of the attempt, from 1. Every assignment raises it, even after a lost worker or a hand-back. */
+  readonly attempt: number;
+  /**
+   * Number of failures before this attempt, and the number after which the execution is DEAD: `failures + 1 ===
+   * maxAttempts` means the last try.
+   */
+  readonly failures: number;
+  readonly maxAttempts: number;
+  /**
+   * Fencing token, `<execution id>:<attempt>`. The server refuses everything that an older attempt reports. A handler
+   * can protect its own writes likewise: store the attempt number with each write, and write only where the stored
+   * attempt is not greater.
+   */
+  readonly fence: string;
+  /** Time at which the execution was planned to run. */
+  readonly scheduledAt: Date;
+  /** Time at which this attempt times out, as a hard limit. */
+  readonly deadline: Date;
+  /**
+   * Time that the handler has to stop after `signal` has aborted, in milliseconds; after that the server goes on
+   * without the handler.
+   */
+  readonly cancelGraceMs: number;
+  /**
+   * Aborts when the execution is cancelled, times out, or was given to another worker, and when the worker leaves. Its
+   * reason is an `AttemptAborted`. A handler that ignores the signal keeps its slot until the handler really ends.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Waits at least `delayMs` milliseconds (0 or more) by the worker's clock, which costs no time in a simulated test.
+   * When the signal aborts, the wait ends early and rejects with the signal's reason.
+   */
+  sleep(delayMs: number): Promise<void>;
+  /**
+   * Reports the progress of the handler, for people. The worker sends only the latest report, about ten times a second.
+   * @param fraction finished part, 0 to 1; values outside are clamped
+   */
+  progress(fraction: number, message?: string): void;
+  /**
+   * Adds a line of at most 8 KiB to the execution's log, of which the server keeps the last 64 KiB of each attempt. The
+   * worker takes a thousand lines in a tenth of a second and drops further ones.
+   */
+  log(line: string): void;
+  /** Durable steps: parts of the handler that later attempts of the execution do not repeat. */
+  readonly step: Steps;
+  /**
+   * Stores how far the handler has come: `await ctx.checkpoint({ row })`. `ctx.checkpoint.last` is the newest value of
+   * this attempt, else of an earlier one.
+   */
+  readonly checkpoint: Checkpoint;
+}
+
+export type AbortCause = "CANCELLED" | "TIMED_OUT" | "SUPERSEDED" | "WORKER_LEAVES";
+
+/** Reason of `ctx.signal` once it has aborted, and error of steps that wait when their attempt is over. */
+export class AttemptAborted extends Error {
+  // Libraries use this name to tell an abort from a failure.
+  override readonly name = "AbortError";
+  /** ENDED: the handler has returned or thrown, and has not waited for a step. */
+  readonly reason: AbortCause | "ENDED";
+
+  constructor(fence: string, reason: AbortCause | "ENDED") {
+    super(`attempt ${fence} was aborted: ${reason}`);
+    this.reason = reason;
+  }
+}

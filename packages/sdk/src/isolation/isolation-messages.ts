@@ -1,0 +1,52 @@
+import type { AttemptAborted, TaskContext } from "../handlers/context.ts";
+import type { Ending } from "../session/work.ts";
+
+/** Data about a handler's attempt that does not change. */
+export type AttemptFacts = Omit<TaskContext, "signal" | "sleep" | "progress" | "log" | "step" | "checkpoint">;
+
+/** Messages about steps and checkpoints from an isolated handler; `call` tells the calls of an attempt apart. */
+export type StepMessage =
+  | { kind: "STEP"; call: number; name: string }
+  /** The answer to RUN_STEP: the result as JSON text. */
+  | { kind: "STEP_RAN"; call: number; data: string }
+  | { kind: "STEP_THREW"; call: number }
+  | { kind: "CHECKPOINT"; call: number; data: string };
+
+/** The worker's answers to them. */
+export type StepAnswer =
+  /** No attempt has recorded the step: the handler's process runs its function. */
+  | { kind: "RUN_STEP"; call: number }
+  | { kind: "CALL_DONE"; call: number; value: unknown }
+  | { kind: "CALL_FAILED"; call: number; ending: Ending; cause: AttemptAborted["reason"] | null };
+
+/** Messages to the process or thread of an isolated handler. */
+export type ToIsolated =
+  | {
+      kind: "RUN";
+      module: string;
+      exportName: string;
+      payload: unknown;
+      facts: AttemptFacts;
+      /** Newest checkpoint of earlier attempts; absent: none. */
+      lastCheckpoint?: unknown;
+    }
+  | { kind: "ABORT"; cause: AttemptAborted["reason"] }
+  | StepAnswer;
+
+/** Messages from the process or thread of an isolated handler. */
+export type FromIsolated =
+  | { kind: "PROGRESS"; fraction: number; message: string | undefined }
+  | { kind: "LOG"; line: string }
+  | { kind: "ENDED"; ending: Ending }
+  | StepMessage;
+
+/** Checks a message. The handler's own code runs in the process that sends these messages, and can send anything. */
+export function isFromIsolated(message: unknown): message is FromIsolated {
+  const { kind, fraction, line, ending, call, name, data } = Object(message) as Record<string, unknown>;
+  if (kind === "PROGRESS") return typeof fraction === "number";
+  if (kind === "LOG") return typeof line === "string";
+  if (kind === "STEP") return typeof call === "number" && typeof name === "string";
+  if (kind === "STEP_RAN" || kind === "CHECKPOINT") return typeof call === "number" && typeof data === "string";
+  if (kind === "STEP_THREW") return typeof call === "number";
+  return kind === "ENDED" && typeof ending === "object" && ending !== null;
+}

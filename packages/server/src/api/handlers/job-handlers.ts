@@ -1,0 +1,48 @@
+import type { JobSubmission } from "@mainspring/contract";
+import { DEFAULT_POOL } from "../../domain/job.ts";
+import type { Problem } from "../http/errors.ts";
+import type { Idempotency } from "../submit/job-intake.ts";
+import { filledIn } from "./fill-in.ts";
+import { KeptPolicies } from "./kept-policies.ts";
+import { HandlerOffers, type OffersParts } from "./offers.ts";
+
+type Fill = (
+  job: JobSubmission,
+  payload: Uint8Array | null,
+  idempotency?: Idempotency,
+) => Promise<JobSubmission | Problem>;
+
+/** Handlers as the routes that take jobs look at them: what their tasks declare, and who offers them. */
+export class JobHandlers {
+  readonly offers: HandlerOffers;
+  readonly #kept: KeptPolicies;
+
+  constructor(parts: OffersParts & ConstructorParameters<typeof KeptPolicies>[0]) {
+    this.offers = new HandlerOffers(parts);
+    this.#kept = new KeptPolicies(parts);
+  }
+
+  /**
+   * Fills in what jobs of one request leave out.
+   * @param isRepeat whether a submit was answered before: then the policies of today do not matter
+   * @throws {StoreUnavailable}
+   */
+  async filler(isRepeat: (idempotency: Idempotency) => Promise<boolean> = async () => false): Promise<Fill> {
+    const book = await this.#kept.read();
+    const repeats = new Map<Idempotency, Promise<boolean>>();
+    return async (job, payload, idempotency = null) => {
+      const filled = filledIn(job, payload, book);
+      if (!("status" in filled)) return filled;
+      const repeat = repeats.get(idempotency) ?? isRepeat(idempotency);
+      repeats.set(idempotency, repeat);
+      return (await repeat) ? job : filled;
+    };
+  }
+
+  /** The field `warnings` of an answer about the job. @param others warnings that there are already */
+  async warnings({ target }: JobSubmission, others: readonly string[] = []): Promise<{ warnings?: string[] }> {
+    const unserved = await this.offers.warning(target.pool ?? DEFAULT_POOL, target.handler);
+    const warnings = unserved === null ? [...others] : [...others, unserved];
+    return warnings.length === 0 ? {} : { warnings };
+  }
+}

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { BatchBody, BatchEnvelope, BatchSubmission, JobSubmission } from "@mainspring/contract";
+import { BATCH_BODY_BYTES_MAX } from "@mainspring/contract/limits";
+import type { Logger } from "pino";
+import type { TSchema } from "typebox";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import { hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
+import { BatchParts, groupsOf, type JobSlice, parseJobs } from "../http/body/json-parts.ts";
+import { answer, problems } from "../http/documented.ts";
+import { invalid, ProblemError } from "../http/errors.ts";
+import { type HttpApp, validator } from "../http/http-app.ts";
+import { compileCheck } from "../http/validation.ts";
+import { Batch } from "./batch.ts";
+import { type Idempotency, idempotencyOf } from "./job-intake.ts";
+import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitDependencies } from "./submit-route.ts";
+
+/** Route POST /v1/jobs/batch */
+export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger): void {
+  const schema = {
+    operationId: "submitJobs",
+    tags: ["jobs"],
+    summary: "Submit up to 10,000 jobs; bad ones are reported, the good ones are taken",
+    headers: IdempotencyHeaders,
+    body: BatchSubmission,
+    response: {
+      200: answer(BatchBody, "One item a job, in order: what a single submit answers, or its error"),
+      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"),
+    },
+  };
+  const validators: Record<string, ReturnType<typeof validator>> = { body: validator(BatchEnvelope, false) };
+  const options = {
+    schema,
+    bodyLimit: BATCH_BODY_BYTES_MAX,
+    validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
+      validators[httpPart ?? ""] ?? validator(schema, false),
+  };
+  void app.register(async (scope) => {
+    app.takeBodies(scope, () => new BatchParts());
+    (scope as HttpApp).post("/v1/jobs/batch", options, async (request, reply) => {
+      // There is one, because its schema was met: the jobs are what the reader made of them.
+      const received = request.received as ReceivedBody;
+      const slices = request.body.jobs as unknown as JobSlice[];
+      const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
+      const keys = keysOf(request.body, idempotency);
+      const batch = await receive({ bytes: received.bytes, slices, keys }, deps, idempotency);
+      const { replayed } = await batch.take(deps.intake, idempotency, log);
+      await batch.warn((job) => deps.handlers.warnings(job));
+      if (replayed) void reply.header("idempotent-replayed", "true");
+      return { items: batch.items };
+    });
+  });
+}
+
+const jobCheck = compileCheck(JobSubmission);
+
+type Keys = readonly (string | null)[];
+
+/**
+ * Idempotency key of each job; empty: no job has one. @throws {ProblemError} 400 if the keys fit neither the jobs nor
+ * the header
+ */
+function keysOf(
+  { jobs, idempotencyKeys }: { jobs: readonly unknown[]; idempotencyKeys?: Keys },
+  whole: Idempotency,
+): Keys {
+  if (idempotencyKeys === undefined) return [];
+  const field = "idempotencyKeys";
+  if (whole !== null) {
+    const message = "must be left out where the header Idempotency-Key names the batch as a whole: send one of them";
+    throw new ProblemError(invalid([{ field, message }]));
+  }
+  if (idempotencyKeys.length === jobs.length) return idempotencyKeys;
+  const message = `must have one item for each of the ${jobs.length} jobs (null: no key), not ${idempotencyKeys.length}`;
+  throw new ProblemError(invalid([{ field, message }]));
+}
+
+interface ReceivedBatch {
+  bytes: Buffer;
+  slices: readonly JobSlice[];
+  keys: Keys;
+}
+
+/** Checks each job by itself. @throws {ProblemError} there are many jobs, and all of them are wrong */
+async function receive(
+  { bytes, slices, keys }: ReceivedBatch,
+  { intake, pools, runtime, handlers }: SubmitDependencies,
+  whole: Idempotency,
+): Promise<Batch> {
+  const { turns } = intake;
+  const batch = new Batch(slices.length);
+  const fill = await handlers.filler((idempotency) => intake.wasAnswered(idempotency));
+  let index = 0;
+  for (const group of groupsOf(slices)) {
+    for (const [place, given] of parseJobs(bytes, group).entries()) {
+      if (turns.isOver) await turns.next();
+      const slice = group[place] as JobSlice;
+      const payload = bytesOf(bytes, slice.payload);
+      const own = ownIdempotency(keys[index] ?? null, bytes, slice);
+      const job = jobCheck.ok(given)
+        ? await fill(given, payload, own ?? whole)
+        : invalid(jobCheck.errors(given, batch.faultsLeft));
+      const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), pools);
+      if (error !== null) batch.refuse(index, error);
+      else batch.add(index, { job: job as JobSubmission, payload }, own);
+      index++;
+    }
+  }
+  batch.refuseIfHopeless();
+  return batch;
+}
+
+/** Idempotency of a job with its own key: the same as for a request with the same bytes. */
+function ownIdempotency(key: string | null, bytes: Buffer, { start, end }: JobSlice): Idempotency {
+  if (key === null) return null;
+  const requestHash = createHash("sha256")
+    .update(hashedLine("/v1/jobs"))
+    .update(bytes.subarray(start, end))
+    .digest("hex");
+  return { tenant: DEFAULT_TENANT, key, requestHash };
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { Client, task } from "@mainspring/sdk";
+import type pg from "pg";
+import { asked, startTestServer, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { startNode } from "./node.ts";
+import { loadConfig } from "./ops/config.ts";
+
+const WRITES = `SELECT coalesce(sum(n_tup_ins), 0)::int4, coalesce(sum(n_tup_upd), 0)::int4
+  FROM pg_stat_user_tables WHERE relname LIKE 'attempt_logs_%'`;
+
+let server: TestServer;
+let database: pg.ClientConfig;
+let store: string;
+before(async () => {
+  server = await startTestServer();
+  database = await server.newDatabase();
+  const { host = "", port, user = "", password, database: name = "" } = database;
+  const query = new URLSearchParams({ host, port: String(port), user, password: String(password ?? "") });
+  store = `postgres:///${name}?${query}`;
+});
+after(() => server.stop());
+
+it("the store gets one row of an attempt that has logged lines, and none of a hundred that have not", async () => {
+  const free = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
+  const node = await startNode(loadConfig({ ...free, MAINSPRING_STORE: store }));
+  const client = new Client({ url: node.httpUrl });
+  const jobs = Array.from({ length: 100 }, () => ({ target: { handler: "echo" } }));
+  for (const item of await client.submitBatch(jobs)) {
+    assert.ok("executionId" in item);
+    await client.waitForExecution(item.executionId ?? "");
+  }
+  const talks = task({
+    name: "talks",
+    run: (_: null, ctx) => {
+      for (let line = 0; line < 10; line++) ctx.log(`line ${line}`);
+    },
+  });
+  node.attachWorker({ tasks: [talks] }).start();
+  const { executionId } = await talks.submit(client, null);
+  await client.waitForExecution(executionId);
+  const stored = async () => await asked(database, "SELECT received::int4 FROM mainspring.attempt_logs");
+  while ((await stored()).length === 0);
+  assert.deepEqual(await stored(), [[10]]);
+  await node.stop();
+  // The statistics of a session are complete when it has ended.
+  assert.deepEqual(await asked(database, WRITES), [[1, 0]]);
+});

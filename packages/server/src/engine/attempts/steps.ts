@@ -1,0 +1,19 @@
+import type { ReportedStep } from "../../ports/step-messages.ts";
+import type { Step } from "../state.ts";
+import { current, giveOwnRow, refuse } from "./attempts.ts";
+
+/**
+ * Takes a record of a handler. The first record of an execution writes the execution's own row, which from then on says
+ * that there are records; later attempts read them.
+ */
+export function stepReported(step: Step, from: string, report: ReportedStep): void {
+  const { shard, executionId, attempt, workerId, number, name, step: kind, data } = report;
+  const found = current(step, report, workerId);
+  if (found === null) return refuse(step, from, workerId, report);
+  step.batch.record(shard, { executionId, name, kind, attempt, number, at: step.now, data });
+  if (found.entry.row.hasSteps !== true) {
+    found.entry.row.hasSteps = true;
+    giveOwnRow(step, found.entry, true);
+  }
+  step.batch.acknowledgeStep(from, workerId, { shard, executionId, attempt, number });
+}

@@ -1,0 +1,82 @@
+import { isLoopback, isWildcard, type ListenAddress } from "./config-values.ts";
+
+/** Values that may not fit each other; null: not set, or wrong by itself. */
+interface Combined {
+  MAINSPRING_HTTP: ListenAddress | null;
+  MAINSPRING_GRPC: ListenAddress | null;
+  MAINSPRING_ADVERTISE: ListenAddress | null;
+  MAINSPRING_BUS: "memory" | "mesh" | null;
+  MAINSPRING_ROLES: readonly string[] | null;
+  MAINSPRING_STORE: string | null;
+  MAINSPRING_API_KEY: string | null;
+  MAINSPRING_API_KEY_ALSO: string | null;
+  MAINSPRING_CLUSTER_SECRET: string | null;
+  MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
+}
+
+/** Faults of values of the configuration that are valid alone but not together, for people. */
+export function combinationFaults(values: Combined): string[] {
+  return [...exposures(values), ...misfits(values), ...lonelySecrets(values)];
+}
+
+/**
+ * Warnings about keys. Without a key, every program that reaches an address may run jobs, so only this machine may
+ * reach it.
+ */
+function exposures(values: Combined): string[] {
+  if (values.MAINSPRING_API_KEY !== null) return [];
+  return (["MAINSPRING_HTTP", "MAINSPRING_GRPC"] as const)
+    .filter((name) => values[name] !== null && !isLoopback(values[name]))
+    .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
+}
+
+/** Faults of values that are valid alone but not together. */
+function misfits(values: Combined): string[] {
+  const {
+    MAINSPRING_BUS: bus,
+    MAINSPRING_ROLES: roles,
+    MAINSPRING_ADVERTISE: advertise,
+    MAINSPRING_GRPC: grpc,
+  } = values;
+  const errors: string[] = [];
+  if (bus === "memory" && roles !== null && roles.length < 3) {
+    errors.push(
+      "MAINSPRING_ROLES must be api,scheduler,gateway: a server that is alone does it all (MAINSPRING_BUS=mesh makes it a node of a cluster)",
+    );
+  }
+  if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
+    errors.push(
+      "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
+    );
+  }
+  if (bus === "mesh" && advertise === null && grpc !== null && isWildcard(grpc)) {
+    errors.push(
+      "MAINSPRING_ADVERTISE must be set, as 10.0.0.5:8081: MAINSPRING_GRPC listens on every address, and other nodes need one",
+    );
+  }
+  if (bus === "mesh" && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
+    errors.push(
+      "MAINSPRING_ADVERTISE must be an address of this machine, as 10.0.0.5:8081: a loopback address leads every other machine to itself, and MAINSPRING_GRPC is not of the loopback",
+    );
+  }
+  return errors;
+}
+
+/** Faults of secrets: a second value without a first one, and equal secrets. */
+function lonelySecrets(values: Combined): string[] {
+  const { MAINSPRING_API_KEY: apiKey, MAINSPRING_CLUSTER_SECRET: secret } = values;
+  const { MAINSPRING_API_KEY_ALSO: apiKeyAlso, MAINSPRING_CLUSTER_SECRET_ALSO: secretAlso } = values;
+  const errors: string[] = [];
+  if (apiKeyAlso !== null && apiKey === null) {
+    errors.push(
+      "MAINSPRING_API_KEY must be set where MAINSPRING_API_KEY_ALSO is: without it nobody is asked for a key",
+    );
+  }
+  if (secretAlso !== null && secret === null) {
+    errors.push("MAINSPRING_CLUSTER_SECRET must be set where MAINSPRING_CLUSTER_SECRET_ALSO is");
+  }
+  const isShared = [secret, secretAlso].some((own) => own !== null && (own === apiKey || own === apiKeyAlso));
+  if (isShared)
+    errors.push("MAINSPRING_CLUSTER_SECRET must be another value than MAINSPRING_API_KEY: clients have that one");
+  return errors;
+}

@@ -1,0 +1,25 @@
+/** Parts of a node, for programs that compose them differently, such as the test kit. */
+export { memoryBus } from "./adapters/memory/memory-bus.ts";
+export { soloLeases } from "./adapters/memory/solo-leases.ts";
+export { type StoreEvent } from "./adapters/simulated/history.ts";
+export { type ExecutionRow } from "./adapters/simulated/rows/execution-row.ts";
+export { SimMetrics } from "./adapters/simulated/sim-metrics.ts";
+export { SimStore } from "./adapters/simulated/sim-store.ts";
+export { StoreData } from "./adapters/simulated/store-data.ts";
+export { usePackagedZones } from "./adapters/system/time-zone-data.ts";
+export { createApi } from "./api/create-api.ts";
+export { linkTo } from "./builtin-worker.ts";
+export { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
+export { deferred } from "./domain/deferred.ts";
+export { type ExecutionState, isFinal } from "./domain/execution.ts";
+export { Heap } from "./engine/heap.ts";
+export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { LogKeeper } from "./gateway/logs/log-keeper.ts";
+export { HandlerPolicies } from "./handler-policies.ts";
+export { createLog } from "./ops/logging.ts";
+export { type NodeProfile } from "./ports/leases.ts";
+export { type Runtime } from "./ports/runtime.ts";
+export { ALONE } from "./scheduler/ownership/shard-ownership.ts";
+export { Scheduler } from "./scheduler/scheduler.ts";
+export { followStoreClock } from "./scheduler/store-clock.ts";
+export { fixedRules } from "./time-zones.ts";
