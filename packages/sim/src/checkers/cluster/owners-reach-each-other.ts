@@ -26,11 +26,13 @@ export interface Topology {
 /**
  * When links between nodes are broken, one group owns all shards: no shard is without an owner while a node lives, the
  * owners all reach each other, and no larger group of nodes that reach each other stands by without shards. The checker
- * judges when nothing has changed for a while.
+ * judges when nothing has changed for a while, and accuses only if two looks in a row find a fault: shards that move back
+ * to a node whose link has been stable for long enough have no owner for a moment.
  */
 export function ownersReachEachOther(topology: Topology): Checker {
   const links = new Links();
   let disturbedUntilMs = 0;
+  let wasAtFault = false;
   return {
     name: "owners reach each other",
     noticed(event) {
@@ -40,8 +42,10 @@ export function ownersReachEachOther(topology: Topology): Checker {
       const nodes = topology.nodes().filter(({ roles, isLiving }) => roles.includes("scheduler") && isLiving);
       const changedMs = links.look(nowMs, nodes, topology);
       const isSteady = nodes.length > 0 && nodes.every(({ steadyForMs }) => steadyForMs >= SETTLED_AFTER_MS);
-      if (!isSteady || nowMs < disturbedUntilMs + SETTLED_AFTER_MS || nowMs < changedMs) return;
-      judge(nodes, topology);
+      const isSettled = isSteady && nowMs >= disturbedUntilMs + SETTLED_AFTER_MS && nowMs >= changedMs;
+      const fault = isSettled ? faultOf(nodes, topology) : null;
+      if (fault !== null && wasAtFault) throw new Violation(fault);
+      wasAtFault = fault !== null;
     },
   };
 }
@@ -74,25 +78,23 @@ class Links {
   }
 }
 
-function judge(nodes: readonly SeenNode[], { owners, isLinked }: Topology): void {
+/** Fault of the owners, as a sentence; null: there is none. */
+function faultOf(nodes: readonly SeenNode[], { owners, isLinked }: Topology): string | null {
   const owning = new Set<SeenNode>();
   for (const { shard, owner } of owners()) {
     const node = nodes.find(({ incarnation }) => incarnation === owner);
     if (node === undefined)
-      throw new Violation(`shard ${shard} has no owner that lives (${owner}), and nodes live that could own it`);
+      return `shard ${shard} has no owner that lives (${owner}), and nodes live that could own it`;
     owning.add(node);
   }
   const areLinked = (group: readonly SeenNode[]) =>
     group.every((one) => group.every((other) => one === other || isLinked(one.name, other.name)));
-  if (!areLinked([...owning]))
-    throw new Violation(`${namesOf([...owning])} own shards, and do not all reach each other`);
+  if (!areLinked([...owning])) return `${namesOf([...owning])} own shards, and do not all reach each other`;
   const groups = subsetsOf(nodes).filter(areLinked);
   const most = Math.max(...groups.map(({ length }) => length));
   const mayOwn = groups.filter((group) => group.length === most);
-  if (mayOwn.some((group) => [...owning].every((node) => group.includes(node)))) return;
-  throw new Violation(
-    `${namesOf([...owning])} own the shards, though ${most} nodes reach each other: ${mayOwn.map(namesOf)}`,
-  );
+  if (mayOwn.some((group) => [...owning].every((node) => group.includes(node)))) return null;
+  return `${namesOf([...owning])} own the shards, though ${most} nodes reach each other: ${mayOwn.map(namesOf)}`;
 }
 
 /** All subsets; there are few nodes. */
