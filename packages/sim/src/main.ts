@@ -12,7 +12,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --restores            the store is put back by minutes now and then, and the workers live on
        npm run sim -- --tz-changes          the time zone data changes now and then, to newer and to older releases
        npm run sim -- --seed N --shrink     makes a failing seed smaller, and tells its story
-       npm run sim -- --remembered          every seed that ever found something
+       npm run sim -- --remembered          every seed that ever found something; --newest N: the last N of them
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
        npm run sim -- --mutants --recorded  first the recorded seeds, then tests and other seeds; --record writes them down
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     workers: { type: "string", default: "10" },
     jobs: { type: "string", default: "2000" },
     remembered: { type: "boolean", default: false },
+    newest: { type: "string" },
     restores: { type: "boolean", default: false },
     failovers: { type: "boolean", default: false },
     "tz-changes": { type: "boolean", default: false },
@@ -41,7 +42,7 @@ const { values } = parseArgs({
 });
 
 function asked(): SimulationOptions[] {
-  if (values.remembered) return rememberedSeeds();
+  if (values.remembered) return rememberedSeeds().slice(-newest());
   const [seed, seeds, hours, nodes, workers, jobs] = [
     values.seed,
     values.seeds,
@@ -50,10 +51,8 @@ function asked(): SimulationOptions[] {
     values.workers,
     values.jobs,
   ].map(Number) as [number, number, number, number, number, number];
-  if (![seed, seeds, nodes, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1 || nodes < 1) {
-    process.stderr.write(USAGE);
-    process.exit(2);
-  }
+  if (![seed, seeds, nodes, workers, jobs].every(Number.isInteger) || !(hours > 0) || workers < 1 || nodes < 1)
+    refuse();
   const ways = waysBack();
   const world = {
     hours,
@@ -64,6 +63,17 @@ function asked(): SimulationOptions[] {
     tzChanges: values["tz-changes"],
   };
   return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, ...world }));
+}
+
+function newest(): number {
+  const count = Number(values.newest ?? Number.POSITIVE_INFINITY);
+  if (!(count >= 1)) refuse();
+  return count;
+}
+
+function refuse(): never {
+  process.stderr.write(USAGE);
+  process.exit(2);
 }
 
 function waysBack(): WayBack[] {
