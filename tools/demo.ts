@@ -90,7 +90,7 @@ async function startServer(): Promise<{ httpUrl: string; grpcAddress: string }> 
     MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8",
   });
   children.push(server);
-  const said = server.says(/api +(\S+)[^]*workers +(\S+)[^]*curl/);
+  const said = server.says(/api +(http:\S+)[^]*workers +(\d\S+)[^]*curl/);
   const [, httpUrl = "", grpcAddress = ""] = await Promise.race([said, failed()]);
   return { httpUrl, grpcAddress };
 }

@@ -48,7 +48,7 @@ export class Newcomer {
     const free = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
     const server = this.project.start("bash", ["-euc", command], { ...this.#environment, ...free });
     this.#server = server;
-    const [, url = "", grpc = ""] = await said(server, /api +(\S+)[^]*workers +(\S+)[^]*curl/);
+    const [, url = "", grpc = ""] = await said(server, /api +(http:\S+)[^]*workers +(\d\S+)[^]*curl/);
     this.clientEnv = { MAINSPRING_URL: url, MAINSPRING_GRPC_URL: grpc };
   }
 }

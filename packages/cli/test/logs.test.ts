@@ -26,7 +26,7 @@ describe("what handlers have logged", () => {
     command.signal(signal);
     await command.done;
     const again = serveOn(dataDir, {});
-    const [, httpUrl = "", grpcAddress = ""] = await again.says(/api +(\S+)[^]*workers +(\S+)[^]*curl/);
+    const [, httpUrl = "", grpcAddress = ""] = await again.says(/api +(http:\S+)[^]*workers +(\d\S+)[^]*curl/);
     const stopBoth = async () => {
       again.signal("SIGTERM");
       await again.done;

@@ -66,7 +66,7 @@ describe("mainspring migrate", () => {
 
     const command = serveOn(from.dataDir, { MAINSPRING_STORE: url });
     t.after(() => command.signal("SIGKILL"));
-    const [, httpUrl = ""] = await command.says(/api +(\S+)[^]*curl/);
+    const [, httpUrl = ""] = await command.says(/api +(http:\S+)[^]*curl/);
     const to = { clientEnv: { MAINSPRING_URL: httpUrl } };
     assert.deepEqual(await get(to, done.executionId), done);
     assert.deepEqual(await get(to, dead.executionId), dead);

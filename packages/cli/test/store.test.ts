@@ -13,7 +13,7 @@ it("mainspring store move-schema moves a store that programs made in public, onc
   const served = async <T>(env: Record<string, string>, use: (clientEnv: Record<string, string>) => Promise<T>) => {
     const server = serveOn(dataDir, env);
     t.after(() => server.signal("SIGKILL"));
-    const [, url = ""] = await server.says(/api +(\S+)[^]*curl/);
+    const [, url = ""] = await server.says(/api +(http:\S+)[^]*curl/);
     const answer = await use({ MAINSPRING_URL: url });
     server.signal("SIGTERM");
     assert.equal((await server.done).code, 0);

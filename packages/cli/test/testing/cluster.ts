@@ -8,7 +8,7 @@ import { FREE, serveOn } from "./server.ts";
 
 const OLDER_NODE = fileURLToPath(new URL("older-node.ts", import.meta.url));
 /** Output of a node with and without the role api. */
-const SAYS = /(?:api|health) +(http:\/\/[^/\s]+)[^]*workers +(\S+)/;
+const SAYS = /(?:api|health) +(http:\/\/[^/\s]+)[^]*workers +(\d\S+)/;
 
 export interface ClusterNode {
   command: LongCommand;

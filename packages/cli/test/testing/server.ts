@@ -20,7 +20,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Tes
   const command = serveOn(dataDir, env);
   const remove = () => rm(dataDir, { recursive: true, force: true });
   try {
-    const [, httpUrl = "", grpcAddress = ""] = await command.says(/api +(\S+)[^]*workers +(\S+)[^]*curl/);
+    const [, httpUrl = "", grpcAddress = ""] = await command.says(/api +(http:\S+)[^]*workers +(\d\S+)[^]*curl/);
     const clientEnv = { MAINSPRING_URL: httpUrl, MAINSPRING_GRPC_URL: grpcAddress };
     const stop = async () => {
       command.signal("SIGTERM");
