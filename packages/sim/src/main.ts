@@ -2,6 +2,8 @@ import { parseArgs } from "node:util";
 import { campaign } from "./campaign.ts";
 import { allMutants, mutantNamed } from "./mutants/all.ts";
 import { huntAll } from "./mutants/hunt-all.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import { records } from "./mutants/record.ts";
 import { rememberedSeeds } from "./seeds.ts";
 import { shrinkAndTell } from "./shrinking/shrink-and-tell.ts";
 import type { SimulationOptions } from "./simulation.ts";
@@ -15,7 +17,8 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --remembered          every seed that ever found something; --newest N: the last N of them
        npm run sim -- --mutant NAME         plants a bug, and tries seeds until it is caught
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
-       npm run sim -- --mutants --recorded  first the recorded seeds, then tests and other seeds; --record writes them down
+       npm run sim -- --mutants --recorded  first the recorded seeds, then tests and other seeds; --record writes them down;
+                                            --within SEC leaves out records that take more simulated seconds than that
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
 
@@ -29,6 +32,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "2000" },
     remembered: { type: "boolean", default: false },
     newest: { type: "string" },
+    within: { type: "string" },
     restores: { type: "boolean", default: false },
     failovers: { type: "boolean", default: false },
     "tz-changes": { type: "boolean", default: false },
@@ -42,7 +46,7 @@ const { values } = parseArgs({
 });
 
 function asked(): SimulationOptions[] {
-  if (values.remembered) return rememberedSeeds().slice(-newest());
+  if (values.remembered) return rememberedSeeds().slice(-atLeastOne(values.newest));
   const [seed, seeds, hours, nodes, workers, jobs] = [
     values.seed,
     values.seeds,
@@ -65,8 +69,14 @@ function asked(): SimulationOptions[] {
   return Array.from({ length: seeds }, (_, index) => ({ seed: seed + index, ...world }));
 }
 
-function newest(): number {
-  const count = Number(values.newest ?? Number.POSITIVE_INFINITY);
+function wantedMutants(): Mutant[] {
+  const within = atLeastOne(values.within);
+  return allMutants.filter(({ name }) => (records().get(name)?.untilSec ?? 0) <= within);
+}
+
+/** @param text number from 1; undefined: there is no bound */
+function atLeastOne(text: string | undefined): number {
+  const count = Number(text ?? Number.POSITIVE_INFINITY);
   if (!(count >= 1)) refuse();
   return count;
 }
@@ -84,7 +94,7 @@ async function run(): Promise<boolean> {
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const replay = values.record ? "REFRESH" : "REPLAY";
   const mode = values.recorded ? replay : values.record ? "RECORD" : "HUNT";
-  if (values.mutants) return await huntAll(allMutants, mode, say);
+  if (values.mutants) return await huntAll(wantedMutants(), mode, say);
   if (values.mutant !== undefined) return await huntAll([mutantNamed(values.mutant)], mode, say);
   if (!values.shrink) return await campaign(asked(), !values.remembered, say);
   const [options] = asked();
