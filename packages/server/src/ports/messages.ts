@@ -6,7 +6,7 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
-import type { DurableStep, ReportedStep } from "./step-messages.ts";
+import type { DurableStep, ReportedStep, ReportedWait } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";
 
@@ -206,6 +206,8 @@ export interface FinishedAttempt extends Token {
   result: Uint8Array | null;
   error: ExecutionError | null;
   advice: RetryAdvice;
+  /** Waits of a SUSPENDED attempt, at least one; left out otherwise. */
+  waits?: readonly ReportedWait[];
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------
@@ -354,7 +356,7 @@ export interface LiveExecution {
 /**
  * CANCELLED: the execution had not started. REQUESTED: its worker was told. FINAL: it was final already, as its row
  * says. REPLACED: all unfinished executions use the new definition. KEPT: some had started, and keep their definition.
- * DELETED: no execution of the job waits. PLANNED: the plan is updated. NOT_PLANNED: the plan had ended. BACKFILL_OPEN:
+ * SIGNALLED: the execution has the signal. DELETED: no execution of the job waits. PLANNED: the plan is updated. NOT_PLANNED: the plan had ended. BACKFILL_OPEN:
  * another backfill of the job is open.
  */
 export type CommandOutcome =
@@ -366,7 +368,8 @@ export type CommandOutcome =
   | "DELETED"
   | "PLANNED"
   | "NOT_PLANNED"
-  | "BACKFILL_OPEN";
+  | "BACKFILL_OPEN"
+  | "SIGNALLED";
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";
