@@ -26,6 +26,8 @@ export const WAIT_SIGNALS_MAX = 100;
 export const SIGNAL_MAX_BYTES = 64 * KIB;
 /** Largest number of signals of an execution that no step has consumed. */
 export const SIGNALS_OPEN_MAX = 1_000;
+/** Largest total of the data of these signals, in bytes. */
+export const SIGNALS_OPEN_MAX_BYTES = 4 * MIB;
 /**
  * Largest part of a body that the server parses, in bytes: a job without its payload, or the whole body of another
  * request.

@@ -147,9 +147,7 @@ export async function commandsFor(
   const [row] = await store.load([executionId]);
   assert.ok(row);
   const kept = await store.readCommands([row.shard], new Set(), 100);
-  return kept.filter((command) =>
-    command.kind === "CANCEL" ? command.executionId === executionId : command.jobId === jobId,
-  );
+  return kept.filter((command) => ("jobId" in command ? command.jobId === jobId : command.executionId === executionId));
 }
 
 /**

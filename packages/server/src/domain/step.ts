@@ -15,6 +15,35 @@ export interface StepWait {
   signals: readonly string[];
 }
 
+/** Waits of an attempt that suspended, as one: the end of the first of them, and whether a signal ends one earlier. */
+export interface Suspension {
+  until: EpochMs;
+  awaitsSignal: boolean;
+}
+
+/** The first wait to end. An attempt that reached no wait runs again at once. */
+export function suspensionOf(waits: readonly StepWait[], endedAt: EpochMs): Suspension {
+  const [first, ...others] = waits.map(({ until }) => until);
+  return {
+    until: Math.min(first ?? endedAt, ...others),
+    awaitsSignal: waits.some(({ signals }) => signals.length > 0),
+  };
+}
+
+/** Data of a WAIT record. The text is ASCII, so that no encoder is needed. */
+export function waitData({ until, signals }: StepWait): Uint8Array {
+  const text = JSON.stringify({ until, signals });
+  const ascii = text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return Uint8Array.from(ascii, (letter) => letter.charCodeAt(0));
+}
+
+/** The wait of a WAIT record. */
+export function waitOf({ data }: Pick<RecordedStep, "data">): StepWait {
+  let text = "";
+  for (const code of data ?? []) text += String.fromCharCode(code);
+  return JSON.parse(text) as StepWait;
+}
+
 /** A message to an execution. The store keeps it until a step consumes it. */
 export interface Signal {
   /** Unique within the execution; chosen by the sender, who may repeat the request. */

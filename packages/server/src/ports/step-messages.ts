@@ -9,7 +9,7 @@ export interface ReportedStep extends Token {
   number: number;
   /** Empty: a checkpoint. */
   name: string;
-  step: StepKind;
+  step: Exclude<StepKind, "WAIT">;
   /** JSON text; null: undefined. */
   data: Uint8Array | null;
   /** Id of the signal that the step consumes; left out: none. */

@@ -20,11 +20,11 @@ export interface StoreSteps {
 }
 
 /**
- * ACCEPTED: the signal and the command are durable. REPEATED: the execution has, or had, this signal, and `at` is the time
- * at which it was accepted. ID_REUSED: the id belongs to a signal with another name or other data. TOO_MANY: too many
- * signals wait for a step. FINAL and UNKNOWN: the execution is final, or there is none.
+ * ACCEPTED: the signal and the command are durable. REPEATED: the execution has, or had, this signal. `at` is the time of
+ * the acceptance, which grows from signal to signal of an execution. ID_REUSED: the id belongs to a signal with another name
+ * or other data. TOO_MANY: too many signals, or bytes of signals, wait for a step. FINAL and UNKNOWN: the execution is
+ * final, or there is none.
  */
 export type SignalOutcome =
-  | { kind: "ACCEPTED" }
-  | { kind: "REPEATED"; at: EpochMs }
+  | { kind: "ACCEPTED" | "REPEATED"; at: EpochMs }
   | { kind: "ID_REUSED" | "TOO_MANY" | "FINAL" | "UNKNOWN" };

@@ -1,11 +1,4 @@
-import type {
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  ExecutionState,
-  Queue,
-  StepsMark,
-} from "../domain/execution.ts";
+import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";

@@ -13,6 +13,8 @@ function scene() {
       return new Map(ids.map((id) => [id, Buffer.from(`stored ${id}`)]));
     },
     steps: {
+      addSignal: async () => ({ kind: "UNKNOWN" }),
+      readSignals: async () => new Map(),
       read: async (ids) => {
         read.push(...ids.map((id) => `steps of ${id}`));
         const data = Buffer.from('"kept"');
@@ -24,7 +26,7 @@ function scene() {
     payloads.keep([{ row: { id, dueAt, attempt: 0 }, payload }], 1_000);
   const get = async (executionId: string, attempt = 1) => {
     const assign = { executionId, attempt, payloadBytes: 1, payload: null as Uint8Array | null };
-    await payloads.attach([assign]);
+    await payloads.attach([assign], () => 0);
     return Buffer.from(assign.payload ?? []).toString();
   };
   return { payloads, keep, get, read };
@@ -35,7 +37,7 @@ describe("payloads on their way to workers", () => {
     const { payloads, read } = scene();
     const stepping = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
     const plain = { executionId: "b", attempt: 2, payloadBytes: 0, payload: null };
-    await payloads.attach([stepping, plain]);
+    await payloads.attach([stepping, plain], () => 0);
     assert.deepEqual(read, ["steps of a"]);
     const { steps } = fromBinary(RecordedStepsSchema, stepping.steps ?? new Uint8Array(0));
     const [step] = steps;
@@ -44,7 +46,11 @@ describe("payloads on their way to workers", () => {
       ["charge", StepKind.RESULT, '"kept"'],
     );
     assert.equal("steps" in plain, false);
-    assert.equal(payloads.attach([stepping]), null, "the records are there");
+    assert.equal(
+      payloads.attach([stepping], () => 0),
+      null,
+      "the records are there",
+    );
   });
 
   it("are at hand for the first attempt after their hint, and read for those after it", async () => {
