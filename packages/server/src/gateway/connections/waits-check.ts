@@ -1,4 +1,5 @@
 import {
+  STEP_MAX_BYTES,
   STEP_NAME_MAX_CHARS,
   STEPS_MAX,
   WAIT_MAX_MS,
@@ -18,7 +19,11 @@ export function waitsOf(waits: readonly Wait[]): ReportedWait[] | string {
   }
   if (names.size < waits.length) return "each wait of an attempt needs its own name";
   const reported = waits.map(waitOf);
-  return reported.find((wait) => typeof wait === "string") ?? (reported as ReportedWait[]);
+  const fault = reported.find((wait) => typeof wait === "string");
+  if (fault !== undefined) return fault;
+  const bytes = Buffer.byteLength(JSON.stringify(reported));
+  if (bytes > STEP_MAX_BYTES) return `the waits of an attempt are ${bytes} bytes of JSON; ${STEP_MAX_BYTES} may be`;
+  return reported as ReportedWait[];
 }
 
 function waitOf({ name, delayMs, signals, recorded }: Wait): ReportedWait | string {

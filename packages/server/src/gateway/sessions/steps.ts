@@ -92,10 +92,10 @@ export function judgedSuspension(
   finished: FinishedAttempt,
   { takesSteps }: GatewayContext,
 ): FinishedAttempt {
-  const { waits, workerId } = finished;
+  const { waits, workerId, startedAt, finishedAt } = finished;
   if (waits === undefined) return finished;
   const fault = takesSteps() ? waitsFault(waits, budgetOf(session, finished)) : NOT_SUPPORTED;
-  return fault === null ? finished : failedOf(finished, workerId, finished, fault, adviceOf(fault));
+  return fault === null ? finished : failedOf(finished, workerId, { startedAt, finishedAt }, fault, adviceOf(fault));
 }
 
 function waitsFault(waits: readonly ReportedWait[], budget: StepBudget): ExecutionError | null {
