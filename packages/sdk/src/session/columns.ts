@@ -81,8 +81,8 @@ export function packFinished(finished: readonly FinishedReport[]): FinishedColum
     numbers[at + 2] = startedAtMs;
     numbers[at + 3] = finishedAtMs;
     numbers[at + 4] = stillRunning ? 1 : 0;
-    if (error !== null || advice !== null) rare.push({ index, error, advice });
-    else if (waits !== undefined) rare.push({ index, error, advice, waits });
+    if (waits !== undefined) rare.push({ index, error, advice, waits });
+    else if (error !== null || advice !== null) rare.push({ index, error, advice });
   });
   return {
     executionIds: finished.map((report) => report.executionId),
