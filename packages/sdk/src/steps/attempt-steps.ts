@@ -25,15 +25,15 @@ interface Parts {
   readonly runtime: Runtime;
 }
 
-/** Attempts' steps by the object that handlers get. */
-const ALL = new WeakMap<Steps, AttemptSteps>();
+/** Key of a method that handlers do not see; a copy of a `Steps` has it too. */
+const HOLD = Symbol("hold");
 
 /**
  * Keeps the attempt of these steps from being suspended, until the returned function is called. Steps that are not those
  * of an executor's attempt are never suspended.
  */
-export function hold(step: Steps): () => void {
-  return ALL.get(step)?.hold() ?? (() => undefined);
+export function hold(step: Steps & { readonly [HOLD]?: () => () => void }): () => void {
+  return step[HOLD]?.() ?? (() => undefined);
 }
 
 /**
@@ -41,12 +41,13 @@ export function hold(step: Steps): () => void {
  * than the limits of an execution allow: all its steps, and two checkpoints.
  */
 export class AttemptSteps {
-  readonly step: Steps = {
+  readonly step: Steps & { readonly [HOLD]: () => () => void } = {
     run: (name, fn, options = {}) => unawaited(this.#run(name, fn, options)) as Promise<never>,
     sleep: (name, duration) => unawaited(this.#sleep(name, (step) => durationMs(step, duration))),
     sleepUntil: (name, date) => unawaited(this.#sleep(name, (step) => delayUntil(step, date, this.#runtime))),
     waitForSignal: (names, options = {}) => unawaited(this.#waitForSignal(names, options)) as Promise<never>,
     key: (name) => `${this.#attempt.assignment.executionId}/${stepName(name)}`,
+    [HOLD]: () => this.hold(),
   };
   readonly checkpoint: Checkpoint;
   readonly #attempt: SteppingAttempt;
@@ -82,7 +83,6 @@ export class AttemptSteps {
     this.#checkpoints = new Checkpoints(last, async (data) => this.#send("CHECKPOINT", "", data));
     this.checkpoint = this.#checkpoints.asFunction();
     this.#waits = new Waits({ runtime, suspend, isIdle: () => this.#isIdle() });
-    ALL.set(this.step, this);
   }
 
   /** @returns newest checkpoint as JSON text; empty: none */
