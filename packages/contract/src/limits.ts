@@ -22,6 +22,11 @@ export const STEPS_MAX_BYTES = 4 * MIB;
 export const WAIT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
 /** Largest number of names of signals that a step waits for. */
 export const WAIT_SIGNALS_MAX = 100;
+/**
+ * Largest total of the names of steps and signals of the waits of an attempt, as JSON in bytes. They travel as one item
+ * between nodes, which take items of 512 KiB.
+ */
+export const WAITS_MAX_BYTES = 256 * KIB;
 /** Largest data of a signal, in bytes. */
 export const SIGNAL_MAX_BYTES = 64 * KIB;
 /** Largest number of signals of an execution that no step has consumed. */

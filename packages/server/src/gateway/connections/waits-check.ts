@@ -1,9 +1,9 @@
 import {
-  STEP_MAX_BYTES,
   STEP_NAME_MAX_CHARS,
   STEPS_MAX,
   WAIT_MAX_MS,
   WAIT_SIGNALS_MAX,
+  WAITS_MAX_BYTES,
   WORD_CHARS_MAX,
 } from "@mainspring/contract/limits";
 import type { Wait } from "@mainspring/proto";
@@ -21,8 +21,10 @@ export function waitsOf(waits: readonly Wait[]): ReportedWait[] | string {
   const reported = waits.map(waitOf);
   const fault = reported.find((wait) => typeof wait === "string");
   if (fault !== undefined) return fault;
-  const bytes = Buffer.byteLength(JSON.stringify(reported));
-  if (bytes > STEP_MAX_BYTES) return `the waits of an attempt are ${bytes} bytes of JSON; ${STEP_MAX_BYTES} may be`;
+  const bytes = waits.reduce((sum, wait) => sum + Buffer.byteLength(JSON.stringify([wait.name, ...wait.signals])), 0);
+  if (bytes > WAITS_MAX_BYTES) {
+    return `the waits of an attempt have ${bytes} bytes of names of steps and signals; ${WAITS_MAX_BYTES} may be`;
+  }
   return reported as ReportedWait[];
 }
 
