@@ -44,7 +44,7 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
       if (data !== null && data.length > SIGNAL_MAX_BYTES) throw tooLarge(data.length);
       const { runtime } = deps;
       const { name, id = runtime.uuid() } = request.body;
-      const outcome = await send(deps, request.params.executionId.toLowerCase(), { id, name, data });
+      const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), { id, name, data });
       if (!("at" in outcome)) throw refusal(outcome.kind, id);
       const isRepeated = outcome.kind === "REPEATED";
       const body = { signalId: id, name, acceptedAt: formatInstant(outcome.at), isRepeated };
@@ -53,8 +53,9 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
   });
 }
 
-async function send(
-  { runtime, store, commands }: SignalDependencies,
+/** Stores a signal, and tells the owner. @throws {StoreUnavailable} a repeat with the same id says whether it is stored */
+export async function sendSignal(
+  { runtime, store, commands }: Omit<SignalDependencies, "lacking">,
   executionId: string,
   signal: { id: string; name: string; data: Uint8Array | null },
 ): Promise<SignalOutcome> {
