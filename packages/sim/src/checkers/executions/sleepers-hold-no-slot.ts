@@ -7,16 +7,16 @@ const CLOCKS_MS = 1_000;
 /** A handler that sleeps has left its slot when the store says so, and sleeps for as long as it asked for. */
 export function sleepersHoldNoSlot(): Checker {
   const running = new Set<string>();
-  /** Earliest end of each sleep, by execution and step. */
+  /** Earliest end of each wait, by execution and step. */
   const endsMs = new Map<string, number>();
   return {
     name: "sleepers hold no slot",
     noticed(event) {
       if (event.kind === "HANDLER_STARTED") running.add(nameOf(event));
       else if (event.kind === "HANDLER_ENDED") running.delete(nameOf(event));
-      else if (event.kind === "WAIT_BEGUN" && event.isSleep) {
+      else if (event.kind === "WAIT_BEGUN") {
         const key = `${event.executionId}/${event.name}`;
-        // A new definition of the job may sleep for another time; the first record counts.
+        // A new definition of the job may wait for something else, and for another time; the first record counts.
         endsMs.set(key, Math.min(endsMs.get(key) ?? Number.POSITIVE_INFINITY, event.atMs + event.forMs));
       } else if (event.kind === "WAIT_OVER" && event.isSleep) {
         const { executionId, name, atMs } = event;
